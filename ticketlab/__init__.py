@@ -1,0 +1,1 @@
+"""ticketlab: robust lottery tickets in pre-trained language models."""

@@ -1,0 +1,69 @@
+"""Component: settings with a name. Live: what one training makes of them.
+
+Settings never change; whatever changes during a training lives in an object that the component makes for that training.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@frozen
+class Component:
+    """A named bundle of settings: a frozen attrs class whose fields are made by :func:`ticketlab.options.setting`.
+
+    ``version`` goes into the keys of cached results: raise it when the same settings start to give other results.
+    """
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+
+
+class Live:
+    """What the training loop calls, in this order, on everything that takes part in a training.
+
+    Every method does nothing unless a subclass says otherwise.
+    """
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return optimizer groups of this object's own parameters, each with its learning rate."""
+        return []
+
+    def before_step(self, step: int) -> None:
+        """Prepare one optimizer step."""
+
+    def before_pass(self, index: int) -> None:
+        """Prepare forward-backward pass number ``index`` of the step; an adversary makes several."""
+
+    def penalty(self) -> Tensor | None:
+        """Return a scalar to add to the loss once a step, whatever the number of passes."""
+        return None
+
+    def after_backward(self) -> None:
+        """Finish the gradients of the step; clipping and the optimizer come next."""
+
+    def after_step(self, step: int) -> bool:
+        """Follow the optimizer's step; return True to end the training here."""
+        return False
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return every tensor that the next step depends on."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take back what :meth:`state_dict` returned."""
+
+    def metrics(self) -> dict[str, float]:
+        """Return numbers worth logging beside the loss."""
+        return {}
+
+    def close(self) -> None:
+        """Leave the model as it was found, hooks and parametrizations removed."""

@@ -1,0 +1,52 @@
+"""Progress on stderr: a bar with the current loss or count on a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Bar(Protocol):
+    """What long work moves forward."""
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Move on by ``steps`` and show ``note`` beside the bar."""
+
+
+class _Silent:
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        return None
+
+
+@contextlib.contextmanager
+def bar(title: str, total: int, *, done: int = 0) -> Iterator[Bar]:
+    """Show a progress bar while the block runs, starting at ``done`` of ``total``."""
+    if not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=total, completed=done, note="")
+
+        class _Shown:
+            def advance(self, steps: int = 1, note: str = "") -> None:
+                progress.update(task, advance=steps, note=note)
+
+        yield _Shown()
+
+
+def say(message: str) -> None:
+    """Print one line about the run to stderr."""
+    print(message, file=sys.stderr, flush=True)

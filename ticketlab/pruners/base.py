@@ -1,0 +1,50 @@
+"""The contract of a pruner: a way to score the prunable units of a backbone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.component import Component, Live
+
+
+@frozen
+class Plan:
+    """What a search knows before its first step."""
+
+    steps: int
+    seed: int
+
+
+class Search(Live):
+    """One search under way. The training loop drives it; when it ends, :meth:`scores` is what ``draw`` ranks."""
+
+    def scores(self) -> Mapping[str, Tensor]:
+        """Return a float tensor for each prunable group of units, on the CPU; units with the lowest scores are removed first.
+
+        The names and shapes are those of :meth:`ticketlab.backbone.backbone.Backbone.units`.
+        """
+        raise NotImplementedError
+
+
+@frozen
+class Pruner(Component):
+    """Settings of a way to score units.
+
+    ``trains_weights`` says whether the weights move during the search; ``searches`` is False for a search of no steps;
+    ``needs_sparsity`` says whether the search itself depends on the sparsity that will be drawn.
+    """
+
+    kind: ClassVar[str] = "pruner"
+    granularity: ClassVar[Literal["unstructured", "structured"]] = "unstructured"
+    trains_weights: ClassVar[bool] = False
+    searches: ClassVar[bool] = True
+    needs_sparsity: ClassVar[bool] = False
+
+    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+        """Start a search on a backbone."""
+        raise NotImplementedError

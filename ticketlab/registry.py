@@ -1,0 +1,279 @@
+"""The registry: loads plugins one by one and finds a component by kind and name.
+
+A broken plugin, a hook nobody knows or a name taken twice is a :class:`Problem`: a warning when it is found, an error when the
+name is used, and an error at once when ``TICKETLAB_STRICT_PLUGINS=1``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pluggy
+from attrs import define, field, frozen
+
+from ticketlab import builtins, hookspecs
+from ticketlab.component import Component
+from ticketlab.errors import PluginError, SettingError, UsageError, did_you_mean
+from ticketlab.hookspecs import Lazy
+
+ENTRY_POINTS = "ticketlab"
+HOOK_OF_KIND = {
+    "pruner": "ticketlab_pruners",
+    "adversary": "ticketlab_adversaries",
+    "loss": "ticketlab_losses",
+    "attack": "ticketlab_attacks",
+    "task": "ticketlab_tasks",
+    "objective": "ticketlab_objectives",
+    "stop rule": "ticketlab_stop_rules",
+    "backbone": "ticketlab_backbones",
+    "executor": "ticketlab_executors",
+}
+
+
+@frozen
+class Source:
+    """Where a component comes from. ``version`` goes into the keys of results."""
+
+    label: str
+    version: str
+
+
+@frozen
+class Entry:
+    """One registered component, imported or not."""
+
+    kind: str
+    name: str
+    summary: str
+    source: Source
+    target: type[Component] | str
+
+    def load(self) -> type[Component]:
+        """Import the class.
+
+        :raises PluginError: the import fails, or what it finds is not a component of this kind and name.
+        """
+        if isinstance(self.target, type):
+            return self.target
+        module, _, attribute = self.target.partition(":")
+        try:
+            cls = getattr(importlib.import_module(module), attribute)
+        except Exception as problem:
+            raise PluginError(f"{self.kind} `{self.name}` of {self.source.label} does not import: {_oneline(problem)}") from problem
+        if not (isinstance(cls, type) and issubclass(cls, Component) and cls.kind == self.kind and cls.name == self.name):
+            raise PluginError(f"{self.target} of {self.source.label} is not the {self.kind} `{self.name}` it is registered as")
+        return cls
+
+
+@frozen
+class Problem:
+    """Something wrong with a plugin, kept until somebody asks for what it would have brought."""
+
+    source: str
+    message: str
+    kind: str = ""
+    name: str = ""
+
+
+def _oneline(problem: BaseException) -> str:
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+
+
+@define
+class Registry:
+    """What is registered. Make one with :func:`load`."""
+
+    entries: dict[tuple[str, str], Entry] = field(factory=dict)
+    recipes: dict[str, tuple[Path, Source]] = field(factory=dict)
+    sources: list[Source] = field(factory=list)
+    problems: list[Problem] = field(factory=list)
+    manager: pluggy.PluginManager = field(factory=lambda: pluggy.PluginManager(ENTRY_POINTS))
+
+    def names(self, kind: str) -> list[str]:
+        """Return the registered names of a kind, sorted."""
+        return sorted(name for known_kind, name in self.entries if known_kind == kind)
+
+    def entry(self, kind: str, name: str) -> Entry:
+        """Return the entry of a component.
+
+        :raises SettingError: there is none of this name; the message names the nearest.
+        :raises PluginError: two plugins claim the name.
+        """
+        for problem in self.problems:
+            if problem.kind == kind and problem.name == name:
+                raise PluginError(problem.message)
+        found = self.entries.get((kind, name))
+        if found is None:
+            broken = "".join(f" (plugin {problem.source} failed: {problem.message})" for problem in self.problems if not problem.name)
+            raise SettingError(f"there is no {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}")
+        return found
+
+    def get(self, kind: str, name: str) -> type[Component]:
+        """Return the class of a component, imported now if it was not yet. Raises as :meth:`entry` and :meth:`Entry.load`."""
+        return self.entry(kind, name).load()
+
+    def version(self, component: Component) -> str:
+        """Return what identifies the code of a component in the keys of results."""
+        found = self.entries.get((component.kind, component.name))
+        return f"{found.source.version if found else ''}/{component.version}"
+
+    def register(self, plugin: Any, source: Source) -> None:
+        """Add everything a plugin's hooks return. A failure becomes a :class:`Problem` and leaves the rest of the registry as it was."""
+        known = {name for name in vars(hookspecs) if name.startswith("ticketlab_")}
+        for name in dir(plugin):
+            if name.startswith("ticketlab_") and name not in known:
+                self._problem(Problem(source.label, f"{source.label} has a hook `{name}` that nobody knows{did_you_mean(name, known)}"))
+        try:
+            self.manager.register(plugin)
+            found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]
+            recipes = self._call(plugin, "ticketlab_recipes") or {}
+        except Exception as problem:
+            with contextlib.suppress(Exception):
+                self.manager.unregister(plugin)
+            self._problem(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
+            return
+        self.sources.append(source)
+        for entry in found:
+            self._add(entry)
+        for name, path in recipes.items():
+            if name in self.recipes:
+                other = self.recipes[name][1].label
+                message = f"the recipe `{name}` is registered by both {other} and {source.label}"
+                self._problem(Problem(source.label, message, "recipe", name))
+            else:
+                self.recipes[name] = (Path(path), source)
+
+    def unregister(self, plugin: Any, source: Source) -> None:
+        """Take back what :meth:`register` added."""
+        self.manager.unregister(plugin)
+        self.sources.remove(source)
+        self.entries = {key: entry for key, entry in self.entries.items() if entry.source != source}
+        self.recipes = {name: recipe for name, recipe in self.recipes.items() if recipe[1] != source}
+
+    def notify(self, hook: str, **arguments: Any) -> None:
+        """Call a life-cycle hook of every plugin; one that raises becomes a problem once and is not called again."""
+        for implementation in list(getattr(self.manager.hook, hook).get_hookimpls()):
+            try:
+                implementation.function(**{name: arguments[name] for name in implementation.argnames})
+            except Exception as problem:
+                self.manager.unregister(implementation.plugin)
+                self._problem(Problem(implementation.plugin_name, f"{hook} of {implementation.plugin_name}: {_oneline(problem)}"))
+
+    def _call(self, plugin: Any, hook: str) -> Any:
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            if implementation.plugin is plugin:
+                return implementation.function()
+        return None
+
+    def _components(self, plugin: Any, kind: str, hook: str, source: Source) -> Iterator[Entry]:
+        for item in self._call(plugin, hook) or ():
+            if isinstance(item, Lazy):
+                yield Entry(kind, item.name, item.summary, source, item.target)
+            elif isinstance(item, type) and issubclass(item, Component) and item.kind == kind:
+                yield Entry(kind, item.name, item.summary, source, item)
+            else:
+                raise TypeError(f"{hook} returned {item!r}, which is neither a {kind} class nor a Lazy reference")
+
+    def _add(self, entry: Entry) -> None:
+        key = (entry.kind, entry.name)
+        taken = self.entries.get(key)
+        if taken is None:
+            self.entries[key] = entry
+            return
+        message = f"the {entry.kind} `{entry.name}` is registered by both {taken.source.label} and {entry.source.label}"
+        self._problem(Problem(entry.source.label, message, entry.kind, entry.name))
+
+    def _problem(self, problem: Problem) -> None:
+        if os.environ.get("TICKETLAB_STRICT_PLUGINS") == "1":
+            raise PluginError(problem.message)
+        self.problems.append(problem)
+
+
+def load(files: Sequence[str | Path] = (), *, entry_points: bool = True) -> Registry:
+    """Make a registry of the built-ins, the installed plugins (unless ``entry_points`` is False) and plugin ``files``.
+
+    :raises UsageError: a plugin file is missing.
+    :raises PluginError: anything is wrong with a plugin and ``TICKETLAB_STRICT_PLUGINS=1``.
+    """
+    registry = Registry()
+    registry.manager.add_hookspecs(hookspecs)
+    registry.register(builtins, Source("ticketlab", "built-in"))
+    if entry_points:
+        for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+            _load_entry_point(registry, point)
+    for file in files:
+        _load_file(registry, Path(file))
+    return registry
+
+
+def _load_entry_point(registry: Registry, point: importlib.metadata.EntryPoint) -> None:
+    package = point.dist
+    source = Source(f"{package.name} {package.version}", f"{package.name}=={package.version}") if package else Source(point.value, "")
+    try:
+        plugin = point.load()
+    except Exception as problem:
+        registry._problem(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
+        return
+    registry.register(plugin, source)
+
+
+def _load_file(registry: Registry, file: Path) -> None:
+    if not file.is_file():
+        raise UsageError(f"--plugin {file}: there is no such file")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    source = Source(str(file), f"sha256:{digest}")
+    name = f"ticketlab_plugin_{file.stem}_{digest[:8]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"--plugin {file}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        del sys.modules[name]
+        registry._problem(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
+        return
+    registry.register(module, source)
+
+
+_current: Registry | None = None
+
+
+def current() -> Registry:
+    """Return the registry in use; the first call loads built-ins and installed plugins."""
+    global _current
+    if _current is None:
+        _current = load()
+    return _current
+
+
+def use(registry: Registry) -> None:
+    """Make ``registry`` the one that :func:`current` returns."""
+    global _current
+    _current = registry
+
+
+@contextlib.contextmanager
+def using(registry: Registry) -> Iterator[Registry]:
+    """Make ``registry`` current inside a with-block."""
+    before = current()
+    use(registry)
+    try:
+        yield registry
+    finally:
+        use(before)
+
+
+def by_kind(registry: Registry) -> Mapping[str, list[Entry]]:
+    """Return every entry, grouped by kind, names sorted."""
+    return {kind: [registry.entries[kind, name] for name in registry.names(kind)] for kind in HOOK_OF_KIND if registry.names(kind)}
