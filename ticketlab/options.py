@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 import cattrs
@@ -66,16 +66,20 @@ def component(kind: str, default: str | None, *, help: str, many: bool = False) 
 
     A name, a table with a ``name``, and a component are all accepted.
     """
-    metadata = {"help": help, "unit": "", "bounds": {}, "choices": None, "identity": True, "component": kind, "many": many}
-    build = (lambda value: _components(kind, value, kind)) if many else (lambda value: _component(kind, value, kind))
-    field_default: Any = () if many else attrs.Factory(lambda: _component(kind, default, kind))
+    metadata = _metadata(help) | {"component": kind, "many": many}
+    build = (lambda value: _components(kind, value, kind)) if many else (lambda value: build_component(kind, value, kind))
+    field_default: Any = () if many else attrs.Factory(lambda: build_component(kind, default, kind))
     return attrs.field(default=field_default, kw_only=True, converter=build, metadata=metadata)
 
 
 def reference(default: str | None, *, help: str, accepts: Sequence[str]) -> Any:
     """Declare a setting that names another stage (of one of the kinds in ``accepts``), or a file or model outside the recipe."""
-    metadata = {"help": help, "unit": "", "bounds": {}, "choices": None, "identity": True, "reference": tuple(accepts)}
+    metadata = _metadata(help) | {"reference": tuple(accepts)}
     return attrs.field(default=default, kw_only=True, metadata=metadata)
+
+
+def _metadata(help: str) -> dict[str, Any]:
+    return {"help": help, "unit": "", "bounds": {}, "choices": None, "identity": True}
 
 
 def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -151,7 +155,7 @@ _converter = _make_converter()
 def settings_of(cls: type[Component]) -> tuple[attrs.Attribute[Any], ...]:
     """Return the fields of a component class, with their annotations resolved to types."""
     attrs.resolve_types(cls)
-    return attrs.fields(cls)
+    return tuple(attrs.fields(cls))
 
 
 def from_table(cls: type[C], table: Mapping[str, Any], *, path: str = "") -> C:
@@ -178,12 +182,12 @@ def from_table(cls: type[C], table: Mapping[str, Any], *, path: str = "") -> C:
 def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
     kind = field.metadata.get("component")
     if kind is not None:
-        return _components(kind, value, where) if field.metadata["many"] else _component(kind, value, where)
+        return _components(kind, value, where) if field.metadata["many"] else build_component(kind, value, where)
     if value == "none" and type(None) in get_args(field.type):
         return None
     try:
         converted = field.converter(value) if callable(field.converter) else value
-        return _converter.structure(converted, field.type)
+        return _converter.structure(converted, cast("type[Any]", field.type))
     except SettingError as problem:
         raise SettingError(f"{where}: {problem}") from None
     except (TypeError, ValueError) as problem:
@@ -193,10 +197,10 @@ def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
 def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
     if not isinstance(value, (list, tuple)):
         raise SettingError(f"{where}: must be a list, not {value!r}")
-    return tuple(_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
+    return tuple(build_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
 
 
-def _component(kind: str, value: Any, where: str) -> Component:
+def build_component(kind: str, value: Any, where: str) -> Component:
     if isinstance(value, Component):
         return value
     table = {"name": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else None

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
+from ticketlab.attacks.resources import Resources
 from ticketlab.component import Component
 from ticketlab.options import setting
 
 if TYPE_CHECKING:
-    import textattack
-
-    from ticketlab.attacks.resources import Resources
     from ticketlab.attacks.victim import Victim
 
 
 @frozen
 class Attack(Component):
-    """Settings of an attack. Heavy objects it needs are kept in :class:`~ticketlab.attacks.resources.Resources`."""
+    """Settings of an attack.
+
+    ``needs`` names those of its settings that are resources (fields of :class:`~ticketlab.attacks.resources.Resources`):
+    heavy objects, loaded once and shared by all examples.
+    """
 
     kind: ClassVar[str] = "attack"
+    needs: ClassVar[tuple[str, ...]] = ()
 
     query_budget: int | None = setting(None, at_least=1, help="give up on an example after this many queries of the victim", unit="queries")
 
-    def prepare(self, resources: Resources) -> dict[str, str]:
-        """Load what the attack needs before anything runs; return each resource's name and where it was found.
+    def prepare(self) -> Resources:
+        """Find everything the attack needs, before anything runs.
 
-        :raises ResourceError: something is missing; the message says how to get it.
+        :raises ResourceError: textattack or a resource is missing; the message says how to get it.
         """
-        return {}
+        resources = Resources(**{name: getattr(self, name) for name in self.needs})
+        resources.check(self.needs)
+        return resources
 
-    def build(self, victim: Victim, resources: Resources) -> textattack.Attack:
-        """Compose the attack on ``victim``. Cheap: it is called once for each example."""
+    def build(self, victim: Victim, resources: Resources) -> Any:
+        """Compose the ``textattack.Attack`` on ``victim``. Cheap: it is called once for each example.
+
+        ``resources`` is what :meth:`prepare` returned. textattack is imported already.
+        """
         raise NotImplementedError
+
+    def goal(self, victim: Victim) -> Any:
+        """Return textattack's goal of an untargeted attack: another label than the right one, within the query budget."""
+        from textattack.goal_functions import UntargetedClassification
+
+        budget = float("inf") if self.query_budget is None else self.query_budget
+        return UntargetedClassification(victim, query_budget=budget, model_batch_size=1 << 20)  # the victim makes its own batches

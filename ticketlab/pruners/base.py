@@ -20,6 +20,11 @@ class Plan:
     seed: int
 
 
+def weight_units(backbone: Backbone, *, pooler: bool = False) -> dict[str, tuple[int, ...]]:
+    """Return the units of an unstructured pruner: every single weight, as matrix name and shape."""
+    return {name: shape for name, shape in backbone.units(pooler=pooler).items() if name.startswith("weights/")}
+
+
 class Search(Live):
     """One search under way. The training loop drives it; when it ends, :meth:`scores` is what ``draw`` ranks."""
 

@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+from ticketlab.backbone.loading import load_classifier
+from ticketlab.testing.tiny import tiny_model
+
+FAMILIES = ("bert", "roberta", "electra", "distilbert")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("tiny")
+    return {family: tiny_model(family, root / family) for family in FAMILIES}
+
+
+@pytest.fixture(params=FAMILIES)
+def folder(request: pytest.FixtureRequest, tiny: dict[str, Path]) -> Path:
+    return tiny[request.param]
+
+
+@pytest.fixture
+def model(folder: Path):
+    return load_classifier(str(folder), ("negative", "positive"), 0)[0]
+
+
+@pytest.fixture
+def bert(tiny: dict[str, Path]):
+    return load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)[0]

@@ -1,0 +1,145 @@
+import copy
+
+import pytest
+import torch
+from ticketlab import registry
+from ticketlab.backbone.adapters import Adapter, Bert, adapter_for, adapter_of
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.masks import attach, expand
+from ticketlab.errors import UsageError
+from ticketlab.hookspecs import hookimpl
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, BertConfig, BertModel
+
+
+@pytest.fixture(scope="module")
+def bert_base():
+    with torch.device("meta"):
+        return Backbone(BertModel(BertConfig()))
+
+
+def test_bert_base_has_the_papers_counts(bert_base):
+    def elements(units):
+        return sum(out * into for name, (out, into) in ((n, s) for n, s in units.items() if n.startswith("weights/")))
+
+    assert elements(bert_base.units()) == 84_934_656
+    assert elements(bert_base.units(pooler=True)) == 85_524_480
+    assert sum(shape[0] for name, shape in bert_base.units().items() if name.startswith("heads/")) == 144
+    assert sum(shape[0] for name, shape in bert_base.units().items() if name.startswith("neurons/")) == 36_864
+
+
+@pytest.mark.parametrize(("unit", "size", "parameters"), [("heads/0", 12, 196_800), ("neurons/3", 3072, 1_537)], ids=["head", "neuron"])
+def test_one_bert_base_unit_takes_the_papers_number_of_parameters_with_it(bert_base, unit, size, parameters):
+    mask = torch.ones(size, dtype=torch.bool)
+    mask[size // 2] = False
+    assert sum(int((~kept).sum()) for kept in expand(bert_base, {unit: mask}).values()) == parameters
+
+
+def test_every_family_has_six_matrices_a_layer_and_its_heads_and_neurons(model):
+    backbone = Backbone(model)
+    units = backbone.units()
+    groups = [name.partition("/")[0] for name in units]
+    assert (groups.count("weights"), groups.count("heads"), groups.count("neurons")) == (12, 2, 2)
+    assert (units["heads/0"], units["neurons/1"]) == ((4,), (64,))
+    for name, shape in units.items():
+        if name.startswith("weights/"):
+            assert tuple(backbone.weight(name).shape) == shape
+            assert backbone.module(name).weight is backbone.weight(name)
+            assert backbone.weight(name) is dict(backbone.base.named_parameters())[name.removeprefix("weights/")]
+
+
+def test_the_word_embeddings_turn_ids_into_the_encoders_input(model):
+    backbone = Backbone(model)
+    ids = torch.tensor([[2, 40, 50, 3]])
+    with torch.inference_mode():
+        by_ids = model(input_ids=ids).logits
+        by_embeddings = model(inputs_embeds=backbone.word_embeddings(ids), attention_mask=torch.ones_like(ids)).logits
+    torch.testing.assert_close(by_ids, by_embeddings)
+    assert backbone.max_length == 128
+
+
+def test_a_model_runs_at_its_max_length_and_not_beyond(model):
+    backbone = Backbone(model)
+    with torch.inference_mode():
+        model(input_ids=torch.full((1, backbone.max_length), 40))
+        with pytest.raises((IndexError, RuntimeError, ValueError)):
+            model(input_ids=torch.full((1, backbone.max_length + 1), 40))
+
+
+def test_the_head_the_pooler_and_the_weights_do_not_change_the_fingerprint(folder):
+    bare = Backbone(AutoModel.from_pretrained(folder))
+    headed = Backbone(AutoModelForSequenceClassification.from_pretrained(folder, num_labels=3))
+    assert bare.units() == headed.units()
+    assert bare.fingerprint() == headed.fingerprint()
+    assert bare.weights_hash() == headed.weights_hash()
+
+
+def test_other_widths_change_the_fingerprint():
+    def fingerprint(**sizes):
+        config = BertConfig(**({"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64} | sizes))
+        with torch.device("meta"):
+            return Backbone(BertModel(config)).fingerprint()
+
+    assert (
+        len({fingerprint(), fingerprint(intermediate_size=65), fingerprint(num_hidden_layers=2), fingerprint(num_attention_heads=2)}) == 4
+    )
+
+
+def test_the_weights_hash_follows_the_encoder_only(bert):
+    backbone = Backbone(bert)
+    before = backbone.weights_hash()
+    with torch.no_grad():
+        bert.classifier.weight.add_(1)
+        backbone.base.pooler.dense.weight.add_(1)
+    assert backbone.weights_hash() == before
+    attach(backbone.layers[0].query)
+    assert backbone.weights_hash() == before
+    with torch.no_grad():
+        backbone.word_embeddings.weight[7, 7] += 1
+    assert backbone.weights_hash() != before
+
+
+def test_a_backbone_of_a_copy_hands_out_the_copys_weights(bert):
+    name = "weights/encoder.layer.0.attention.self.query.weight"
+    assert Backbone(copy.deepcopy(bert)).weight(name) is not Backbone(bert).weight(name)
+
+
+@pytest.mark.parametrize("model_type", ["xlm-roberta", "camembert"])
+def test_the_families_built_on_roberta_are_supported(model_type):
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 50}
+    with torch.device("meta"):
+        backbone = Backbone(AutoModelForSequenceClassification.from_config(AutoConfig.for_model(model_type, **sizes)))
+    assert len(backbone.units()) == 8
+
+
+def test_an_unknown_family_is_refused_with_the_list_of_the_known():
+    with pytest.raises(UsageError, match="`gpt2`; supported are bert, camembert, distilbert, electra, roberta, xlm-roberta") as caught:
+        adapter_of("gpt2")
+    assert "\n" not in str(caught.value)
+
+
+class _Plugin:
+    @hookimpl
+    def ticketlab_backbones(self):
+        class Ours(Bert):
+            name = "ours"
+            summary = "ours"
+            model_types = ("ours-bert",)
+
+        class Misnamed(Bert):
+            name = "misnamed"
+            summary = "names a module that is not there"
+            model_types = ("misnamed-bert",)
+            query = "attention.self.kwery"
+
+        return [Ours, Misnamed]
+
+
+def test_a_plugin_adds_a_family_and_a_wrong_path_is_named(bert):
+    with registry.using(registry.load(entry_points=False)) as current:
+        current.register(_Plugin(), registry.Source("test", "0"))
+        bert.config.model_type = "ours-bert"
+        assert isinstance(adapter_for(bert), Adapter)
+        assert len(Backbone(bert).units()) == 16
+        bert.config.model_type = "misnamed-bert"
+        with pytest.raises(UsageError, match="no module `encoder.layer.0.attention.self.kwery`, which the adapter `misnamed`"):
+            Backbone(bert)

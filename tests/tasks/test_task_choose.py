@@ -1,0 +1,43 @@
+import pytest
+
+from ticketlab import registry
+from ticketlab.errors import SettingError
+from ticketlab.tasks.choose import choose
+from ticketlab.tasks.local import Local
+
+
+@pytest.mark.parametrize("name", ["demo", "sst2", "imdb", "ag_news", "qnli", "qqp", "mnli"])
+def test_a_registered_name_is_that_task(name):
+    task = choose(name)
+    assert (task.name, task.label) == (name, name)
+    assert task.summary == registry.current().entry("task", name).summary
+
+
+@pytest.mark.parametrize("value", ["data/sst2", "./sst2", "reviews.csv", "~/reviews", "REVIEWS.PARQUET"])
+def test_what_looks_like_a_path_is_one(value):
+    assert choose(value, ("a", "b"), "c", ("x", "y")) == Local(path=value, text_columns=("a", "b"), label_column="c", labels=("x", "y"))
+
+
+def test_a_folder_that_exists_is_a_path_but_a_name_goes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("sst2", "mine"):
+        (tmp_path / name).mkdir()
+    assert isinstance(choose("mine"), Local)
+    assert choose("sst2").name == "sst2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sst3",), "there is no task `sst3`; did you mean `sst2`?"),
+        (("zzzzz",), "a path is possible too"),
+        (("",), "there is no task ``"),
+        (("local",), "task `local` needs a path"),
+        (("sst2", ("text",)), "--text-column: task `sst2` has its own columns"),
+        (("sst2", (), "label"), "--label-column: task `sst2`"),
+    ],
+)
+def test_anything_else_is_refused_with_a_hint(arguments, message):
+    with pytest.raises(SettingError) as caught:
+        choose(*arguments)
+    assert message in str(caught.value)

@@ -1,0 +1,177 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ticketlab.errors import DataError, SettingError
+from ticketlab.options import from_table
+from ticketlab.tasks.local import Local
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+def jsonl(folder: Path, **splits: list[dict[str, object]]) -> Path:
+    for split, rows in splits.items():
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def rows(*labels: object) -> list[dict[str, object]]:
+    return [{"text": f"text {number}", "label": label} for number, label in enumerate(labels)]
+
+
+def test_a_csv_of_reviews_and_stars_works_as_it_is(tmp_path):
+    (tmp_path / "shop.csv").write_text("review,stars\n" + "".join(f"review {n},{n % 5 + 1}\n" for n in range(50)))
+    data = Local(path=str(tmp_path / "shop.csv")).load()
+    assert (data.name, data.columns, data.label_names) == ("shop", ("review",), ("1", "2", "3", "4", "5"))
+    assert {split: len(examples) for split, examples in data.splits.items()} == {"train": 40, "dev": 5, "test": 5}
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "unlabelled"),
+    [
+        ([1, 2, 3] * 4, ("1", "2", "3"), 0),
+        ([5, 0, 2] * 4, ("0", "2", "5"), 0),
+        ([10, 9] * 6, ("9", "10"), 0),
+        ([1, 0, -1, None, "", "-"] * 4, ("0", "1"), 16),
+        ([1.0, 0.0, float("nan")] * 4, ("0", "1"), 4),
+        ([True, False] * 4, ("false", "true"), 0),
+        (["no", "yes"] * 4, ("no", "yes"), 0),
+    ],
+    ids=["from one", "gaps", "numeric order", "unlabelled in the middle", "nan", "booleans", "names"],
+)
+def test_labels_go_by_name(tmp_path, labels, names, unlabelled):
+    data = Local(path=str(jsonl(tmp_path, train=rows(*labels)))).load()
+    assert data.label_names == names
+    assert data.dropped.get("unlabelled", 0) == unlabelled
+    for examples in data.splits.values():
+        for example in examples:
+            value = labels[int(example.id.removeprefix("train-"))]
+            assert data.label_names[example.label] == str(value).lower().removesuffix(".0")
+
+
+def test_rows_without_text_are_left_out_and_counted(tmp_path):
+    found = [*rows(*[0, 1] * 6), {"text": None, "label": 0}, {"label": 1}, {"text": "", "label": 0}, {"text": " \n", "label": 1}]
+    data = Local(path=str(jsonl(tmp_path, train=found))).load()
+    assert data.dropped == {"missing text": 2, "empty": 2}
+    assert sum(len(examples) for examples in data.splits.values()) == 12
+
+
+def test_pairs_keep_their_order(tmp_path):
+    found = [{"hypothesis": f"h{n}", "premise": f"p{n}", "label": n % 2} for n in range(10)]
+    data = Local(path=str(jsonl(tmp_path, train=found))).load()
+    assert data.columns == ("premise", "hypothesis")
+    assert all(example.texts == (f"p{example.id[6:]}", f"h{example.id[6:]}") for example in data.splits["train"])
+
+
+def test_the_order_of_labels_in_a_file_changes_no_index(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first = Local(path=str(jsonl(tmp_path / "a", train=rows(*["x", "y"] * 5)))).load()
+    second = Local(path=str(jsonl(tmp_path / "b", train=rows(*["y", "x"] * 5)))).load()
+    assert first.label_names == second.label_names == ("x", "y")
+
+
+def test_declared_labels_fix_the_order_and_make_minus_one_a_label(tmp_path):
+    folder = str(jsonl(tmp_path, train=rows(*[1, -1] * 5)))
+    data = Local(path=folder, labels=("1", "-1")).load()
+    assert data.label_names == ("1", "-1")
+    assert not data.dropped
+    with pytest.raises(DataError, match="a task needs two classes"):
+        Local(path=folder).load()
+
+
+@pytest.mark.parametrize("test", [[{"text": "x"}], [{"text": "x", "label": -1}], []], ids=["no column", "all -1", "no file"])
+def test_a_test_split_without_labels_counts_as_absent(tmp_path, test):
+    splits = {"train": rows(*[0, 1] * 10), "validation": rows(0, 1), **({"test": test} if test else {})}
+    data = Local(path=str(jsonl(tmp_path, **splits))).load()
+    assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [18, 2, 2]
+    assert {example.id for example in data.splits["test"]} == {"validation-0", "validation-1"}
+    assert not data.dropped
+
+
+@pytest.mark.parametrize(
+    ("splits", "settings", "message"),
+    [
+        ({"train": rows(*"ab" * 5), "validation": rows("a", "c")}, {}, "the label `c` is in test but never in train, which has `a`, `b`"),
+        ({"train": rows(*"aa" * 5)}, {}, "all training rows are labelled `a`; a task needs two classes"),
+        ({"train": rows(*[-1] * 5)}, {}, "no usable row is left for the train split, 5 unlabelled"),
+        ({"validation": rows(*"ab"), "test": rows(*"ab")}, {}, "there is no training split beside test and validation"),
+        ({"train": rows(*"ab" * 5), "validation": [{"txt": "x", "label": "a"}]}, {}, "no column `text`, which another split has"),
+        ({"train": rows(*"ab" * 5)}, {"label_column": "lable"}, "there is no column `lable`; did you mean `label`?"),
+        ({"train": rows(*"ab" * 5)}, {"labels": ("a", "c")}, "the label `b` is not among those declared"),
+        ({"train": rows(*"ab" * 5)}, {"labels": ("a", "b", "a")}, "declared twice"),
+        ({"train": [*rows(*"ab" * 5), {"text": ["x"], "label": "a"}]}, {}, "row 11: a text must be a string, not list"),
+        ({"train": [*rows(*"ab" * 5), {"text": "x", "label": {}}]}, {}, "row 11: a label must be a name or a number, not dict"),
+    ],
+)
+def test_rows_that_make_no_task_are_refused_in_one_line(tmp_path, splits, settings, message):
+    with pytest.raises(DataError) as caught:
+        Local(path=str(jsonl(tmp_path, **splits)), **settings).load()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_train_rows_samples_after_dev_was_split_off(tmp_path):
+    folder = str(jsonl(tmp_path, train=rows(*[0, 0, 0, 1] * 50), validation=rows(0, 1)))
+    whole, half = Local(path=folder).load(), Local(path=folder, train_rows=90).load()
+    assert (half.splits["dev"], half.splits["test"]) == (whole.splits["dev"], whole.splits["test"])
+    assert set(half.splits["train"]) < set(whole.splits["train"])
+    assert (len(half.splits["train"]), sum(example.label for example in half.splits["train"])) in {(90, 22), (90, 23)}
+    assert half.fingerprint != whole.fingerprint
+
+
+def test_the_fingerprint_depends_on_what_is_read_and_not_on_where_it_is(tmp_path):
+    for name in ("here", "there", "other"):
+        (tmp_path / name).mkdir()
+    here = Local(path=str(jsonl(tmp_path / "here", train=rows(*[0, 1] * 10)))).load()
+    there = Local(path=str(jsonl(tmp_path / "there", train=rows(*[0, 1] * 10)))).load()
+    other = Local(path=str(jsonl(tmp_path / "other", train=rows(*[0, 1] * 9, 1, 1)))).load()
+    assert here.fingerprint == there.fingerprint != other.fingerprint
+
+
+def test_half_a_surrogate_pair_does_not_reach_a_tokenizer(tmp_path):
+    folder = jsonl(tmp_path, train=[{"text": f"{n} \ud83d", "label": n % 2} for n in range(10)])
+    assert all(example.texts[0].endswith("?") for example in Local(path=str(folder)).load().splits["train"])
+
+
+def test_settings_come_from_a_table_and_a_string_is_a_list_of_names():
+    task = from_table(Local, {"path": "x", "text_columns": "premise, hypothesis", "labels": ["b", "a"]})
+    assert (task.text_columns, task.labels) == (("premise", "hypothesis"), ("b", "a"))
+    with pytest.raises(SettingError):
+        from_table(Local, {"text_columns": 3})
+
+
+@pytest.mark.parametrize(
+    ("folder", "columns", "names", "sizes"),
+    [
+        ("sst2", ("sentence",), ("negative", "positive"), (6228, 692, 872)),
+        ("ag_news", ("text",), ("business", "sci/tech", "sports", "world"), (5040, 560, 1000)),
+        ("sick", ("premise", "hypothesis"), ("contradiction", "entailment", "neutral"), (3995, 444, 495)),
+        ("hans", ("premise", "hypothesis"), ("entailment", "non-entailment"), (4800, 600, 600)),
+        ("mrpc", ("sentence1", "sentence2"), ("equivalent", "not_equivalent"), (3668, 408, 1725)),
+        ("fever_symmetric", ("claim", "evidence"), ("REFUTES", "SUPPORTS"), (566, 71, 71)),
+    ],
+)
+def test_real_data_sets_load_without_any_setting(folder, columns, names, sizes):
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the data sets in {SHARED}")
+    data = Local(path=str(SHARED / folder)).load()
+    assert (data.name, data.columns, data.label_names) == (folder, columns, names)
+    assert tuple(len(data.splits[split]) for split in ("train", "dev", "test")) == sizes
+    assert not data.dropped
+
+
+def test_a_data_set_without_labels_says_so():
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the data sets in {SHARED}")
+    with pytest.raises(DataError, match="there is no label column; say which with --label-column"):
+        Local(path=str(SHARED / "wikitext2")).load()
+
+
+def test_importing_the_tasks_is_light():
+    heavy = "torch", "datasets", "pandas", "pyarrow", "numpy", "sklearn", "transformers"
+    code = f"import ticketlab.tasks.choose, ticketlab.tasks.hub, ticketlab.tasks.demo, sys; print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -1,0 +1,44 @@
+"""FGM: the fast gradient method, one step from the clean embeddings (Miyato et al., 2017)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend
+from ticketlab.options import setting
+from ticketlab.training.batch import Batch
+from ticketlab.training.objective import Objective
+
+
+@frozen
+class FGM(Adversary):
+    """Two passes a step: the clean one, whose gradient points the perturbation, and the perturbed one.
+
+    Minimises (clean loss + weight x perturbed loss) / (1 + weight).
+    """
+
+    name: ClassVar[str] = "fgm"
+    summary: ClassVar[str] = "one step along the gradient, beside the clean loss"
+    paper: ClassVar[str] = "Miyato et al., 2017, https://arxiv.org/abs/1605.07725"
+
+    step_size: float = setting(0.05, above=0, help="length of the perturbation (epsilon), Frobenius norm per example")
+    weight: float = setting(1.0, above=0, help="weight of the perturbed loss beside the clean one")
+    share_dropout: bool = setting(False, help="drop the same units in both passes")
+
+    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+        """Accumulate the gradients of both losses; return their weighted mean."""
+        dropout = DropoutMasks(shared=self.share_dropout)
+        delta = torch.zeros(*batch.input_ids.shape, objective.embedding_dim, device=batch.input_ids.device, requires_grad=True)
+        dropout.renew()
+        clean = objective(batch, delta).loss / (1 + self.weight)
+        clean.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+        assert delta.grad is not None
+        moved = ascend(delta, delta.grad, batch.attention_mask, self.step_size, None)
+        dropout.renew()
+        perturbed = objective(batch, moved).loss * self.weight / (1 + self.weight)
+        perturbed.backward()  # type: ignore[no-untyped-call]  # as above
+        return (clean + perturbed).detach()

@@ -1,0 +1,58 @@
+"""FreeLB: adversarial training that averages the loss over K perturbations (Zhu et al., 2020, Algorithm 1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, uniform_in_ball
+from ticketlab.options import setting
+from ticketlab.training.batch import Batch
+from ticketlab.training.objective import Objective
+
+
+@frozen
+class FreeLB(Adversary):
+    """K forward-backward passes an optimizer step; each pass moves the perturbation along its own gradient.
+
+    Parameter gradients of all passes accumulate, so one step costs K plain steps and no more.
+    With ``steps=1`` and ``init_magnitude=0`` it is plain training.
+    """
+
+    name: ClassVar[str] = "freelb"
+    summary: ClassVar[str] = "average the loss over K perturbations of the word embeddings"
+    paper: ClassVar[str] = "Zhu et al., 2020, https://arxiv.org/abs/1909.11764"
+
+    steps: int = setting(3, at_least=1, help="forward-backward passes per optimizer step (K)")
+    step_size: float = setting(0.03, above=0, help="length of one ascent step (eta), Frobenius norm per example")
+    init_magnitude: float = setting(0.05, at_least=0, help="size of the first random perturbation (epsilon_0)")
+    max_norm: float | None = setting(None, above=0, help="bound on the perturbation (epsilon); the papers set none")
+    clean_pass: bool = setting(False, help="average one pass on the clean embeddings in, beside the K perturbed ones")
+    share_dropout: bool = setting(False, help="drop the same units in all passes of a step, as the original; the ticket papers do not")
+
+    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+        """Accumulate the gradients of the averaged loss.
+
+        Returns the loss averaged over the passes: a scalar, detached.
+        """
+        passes = self.steps + self.clean_pass
+        dropout = DropoutMasks(shared=self.share_dropout)
+        delta = uniform_in_ball(batch.attention_mask, objective.embedding_dim, self.init_magnitude)
+        total = torch.zeros((), device=delta.device)
+        if self.clean_pass:
+            dropout.renew()
+            loss = objective(batch).loss / passes
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+            total += loss.detach()
+        for k in range(self.steps):
+            delta.requires_grad_(k < self.steps - 1)  # the last gradient would move a perturbation that nobody uses
+            dropout.renew()
+            loss = objective(batch, delta).loss / passes
+            loss.backward()  # type: ignore[no-untyped-call]  # as above
+            total += loss.detach()
+            if delta.grad is not None:
+                delta = ascend(delta, delta.grad, batch.attention_mask, self.step_size, self.max_norm)
+        return total

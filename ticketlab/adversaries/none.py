@@ -1,0 +1,24 @@
+"""No adversary: plain training."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.adversaries.base import Adversary, plain
+from ticketlab.training.batch import Batch
+from ticketlab.training.objective import Objective
+
+
+@frozen
+class Clean(Adversary):
+    """One forward-backward pass an optimizer step, on unperturbed embeddings."""
+
+    name: ClassVar[str] = "none"
+    summary: ClassVar[str] = "plain training, one pass a step"
+
+    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+        """Accumulate the gradients of the clean loss."""
+        return plain(objective, batch)

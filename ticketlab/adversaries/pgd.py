@@ -1,0 +1,51 @@
+"""PGD: train on the strongest of K perturbations (Madry et al., 2018), here on the word embeddings of text."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, uniform_in_ball
+from ticketlab.options import setting
+from ticketlab.training.batch import Batch
+from ticketlab.training.objective import Objective
+
+
+@frozen
+class PGD(Adversary):
+    """K passes an optimizer step: K - 1 only move the perturbation, and the last trains on it."""
+
+    name: ClassVar[str] = "pgd"
+    summary: ClassVar[str] = "train on the last of K perturbations of the word embeddings"
+    paper: ClassVar[str] = "Madry et al., 2018, https://arxiv.org/abs/1706.06083"
+
+    steps: int = setting(3, at_least=1, help="passes per optimizer step (K); the last one trains")
+    step_size: float = setting(0.03, above=0, help="length of one ascent step (eta), Frobenius norm per example")
+    init_magnitude: float = setting(0.05, at_least=0, help="size of the first random perturbation (epsilon_0)")
+    max_norm: float | None = setting(None, above=0, help="bound on the perturbation (epsilon); the papers set none")
+    clean_pass: bool = setting(False, help="average one pass on the clean embeddings in, beside the perturbed one")
+    share_dropout: bool = setting(False, help="drop the same units in all passes of a step")
+
+    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+        """Accumulate the gradients of the loss at the last perturbation; return that loss (averaged with the clean one's, if asked)."""
+        dropout = DropoutMasks(shared=self.share_dropout)
+        share = 1 / (1 + self.clean_pass)
+        delta = uniform_in_ball(batch.attention_mask, objective.embedding_dim, self.init_magnitude)
+        for _ in range(self.steps - 1):
+            delta.requires_grad_()
+            dropout.renew()
+            (gradient,) = torch.autograd.grad(objective(batch, delta).loss, delta)
+            delta = ascend(delta, gradient, batch.attention_mask, self.step_size, self.max_norm)
+        dropout.renew()
+        loss = objective(batch, delta).loss * share
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+        total = loss.detach()
+        if self.clean_pass:
+            dropout.renew()
+            clean = objective(batch).loss * share
+            clean.backward()  # type: ignore[no-untyped-call]  # as above
+            total = total + clean.detach()
+        return total

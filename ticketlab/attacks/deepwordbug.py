@@ -1,0 +1,57 @@
+"""DeepWordBug: typing errors in the words that matter most (Gao et al., 2018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import frozen
+
+from ticketlab.attacks import stop_words
+from ticketlab.attacks.base import Attack
+from ticketlab.options import setting
+
+if TYPE_CHECKING:
+    from ticketlab.attacks.resources import Resources
+    from ticketlab.attacks.victim import Victim
+
+
+@frozen
+class DeepWordBug(Attack):
+    """Ranks words by what masking them does to the victim, then changes a character of one word after the other."""
+
+    name: ClassVar[str] = "deepwordbug"
+    summary: ClassVar[str] = "swap, delete, insert and replace characters of important words"
+    paper: ClassVar[str] = "Gao et al., 2018, Black-box Generation of Adversarial Text Sequences to Evade Deep Learning Classifiers"
+
+    max_edit_distance: int = setting(
+        30, at_least=1, help="largest Levenshtein distance from the original text (epsilon)", unit="characters"
+    )
+
+    def build(self, victim: Victim, resources: Resources) -> Any:
+        """Compose the attack as textattack's recipe does, with a stop-word list that is always the same."""
+        import textattack
+        from textattack.constraints.overlap import LevenshteinEditDistance
+        from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
+        from textattack.search_methods import GreedyWordSwapWIR
+        from textattack.transformations import (
+            CompositeTransformation,
+            WordSwapNeighboringCharacterSwap,
+            WordSwapRandomCharacterDeletion,
+            WordSwapRandomCharacterInsertion,
+            WordSwapRandomCharacterSubstitution,
+        )
+
+        swaps = CompositeTransformation(
+            [
+                WordSwapNeighboringCharacterSwap(),
+                WordSwapRandomCharacterSubstitution(),
+                WordSwapRandomCharacterDeletion(),
+                WordSwapRandomCharacterInsertion(),
+            ]
+        )
+        constraints = [
+            RepeatModification(),
+            StopwordModification(stopwords=stop_words.english()),
+            LevenshteinEditDistance(self.max_edit_distance),
+        ]
+        return textattack.Attack(self.goal(victim), constraints, swaps, GreedyWordSwapWIR(wir_method="unk"))

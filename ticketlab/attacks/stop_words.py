@@ -1,0 +1,34 @@
+"""Words that attacks leave alone: the closed classes of English, written down here because textattack would download its list."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+NLTK_DATA = Path(__file__).parent / "nltk_data"
+"""A folder for ``nltk.data.path``: it holds the short list where nltk looks for it."""
+
+_ALSO_IN_TEXTFOOLER = """
+    across along alongside amid among amongst around aside atop behind beneath beside besides beyond despite except inside like minus near
+    onto outside past per plus since throughout thru till toward towards underneath unless unlike upon versus via within without
+    afterwards beforehand formerly hence henceforth hereafter hereby herein hereupon however indeed instead latterly likewise meanwhile
+    moreover namely nevertheless nonetheless otherwise somehow still thence thereafter thereby therefore therein thereupon thus
+    whence whenceforth whereafter whereas whereby wherein whereupon wherever whenever whether whither although though lest
+    another anybody anyone anything anyhow anyway anywhere either else elsewhere enough everybody everyone everything everywhere every
+    former latter least less many mine much neither never nobody none noone nothing nowhere oneself several
+    somebody someone something sometime sometimes somewhere whatever whichever whoever whole whomever
+    almost already also always ever even mostly often perhaps please quite rather together yet
+    cannot used one two three four five six seven eight nine ten hundred first
+"""
+
+
+@functools.cache
+def english() -> frozenset[str]:
+    """Return pronouns, determiners, auxiliaries, prepositions, conjunctions and contractions."""
+    return frozenset((NLTK_DATA / "corpora" / "stopwords" / "english").read_text(encoding="utf-8").split())
+
+
+@functools.cache
+def textfooler() -> frozenset[str]:
+    """Return the longer list that TextFooler leaves alone: also adverbs that join clauses, indefinite pronouns and numerals."""
+    return english() | frozenset(_ALSO_IN_TEXTFOOLER.split())

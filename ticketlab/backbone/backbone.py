@@ -1,0 +1,146 @@
+"""A transformers encoder seen as the list of its prunable parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import torch
+from attrs import frozen
+from torch import Tensor, nn
+
+from ticketlab.backbone.adapters import Adapter, adapter_for
+from ticketlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+MATRICES = ("query", "key", "value", "attention_output", "ffn_in", "ffn_out")
+
+
+@frozen(eq=False)
+class Layer:
+    """The six linear modules of one encoder layer; ``paths`` has their names seen from the base model, in the order of ``MATRICES``."""
+
+    paths: tuple[str, ...]
+    query: nn.Linear
+    key: nn.Linear
+    value: nn.Linear
+    attention_output: nn.Linear
+    ffn_in: nn.Linear
+    ffn_out: nn.Linear
+
+
+class Backbone:
+    """The prunable parts of ``model``, a transformers encoder with or without a head.
+
+    Units are named ``group/name``: ``weights/encoder.layer.0.attention.self.query.weight``, ``heads/0``, ``neurons/0``, the path
+    of a matrix seen from the base model, so that a ticket fits the encoder under any head. Nothing is copied: the modules and
+    parameters handed out are the model's own.
+
+    :raises UsageError: no adapter knows the family, or the model lacks a module that its adapter names.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model = model
+        self.base: nn.Module = model.base_model
+        self.adapter: Adapter = adapter_for(model)
+        self.num_heads = int(getattr(model.config, self.adapter.heads))
+        self.head_dim = int(model.config.hidden_size) // self.num_heads
+        self.layers = tuple(self._layer(index) for index in range(len(self._stack())))
+
+    def _stack(self) -> nn.ModuleList | nn.Sequential:
+        stack = self._submodule(self.adapter.layers)
+        assert isinstance(stack, (nn.ModuleList, nn.Sequential))
+        return stack
+
+    def _submodule(self, path: str) -> nn.Module:
+        try:
+            return self.base.get_submodule(path)
+        except AttributeError:
+            raise UsageError(f"{type(self.base).__name__} has no module `{path}`, which the adapter `{self.adapter.name}` names") from None
+
+    def _layer(self, index: int) -> Layer:
+        paths = tuple(f"{self.adapter.layers}.{index}.{getattr(self.adapter, matrix)}" for matrix in MATRICES)
+        return Layer(paths, *(self._linear(path) for path in paths))
+
+    def _linear(self, path: str) -> nn.Linear:
+        module = self._submodule(path)
+        if not isinstance(module, nn.Linear):
+            raise UsageError(f"`{path}` is a {type(module).__name__}; only plain Linear modules can be pruned (a quantised model cannot)")
+        return module
+
+    @property
+    def word_embeddings(self) -> nn.Module:
+        """The module that turns token ids into word embeddings, before positions and types are added."""
+        module = self.model.get_input_embeddings()
+        assert isinstance(module, nn.Module)
+        return module
+
+    @property
+    def max_length(self) -> int:
+        """The most tokens that the model takes, special tokens included."""
+        return self.adapter.max_length(self.model.config)
+
+    @property
+    def has_pooler(self) -> bool:
+        """Whether the model has a pooler; it is prunable, but not part of the structure."""
+        return bool(self.adapter.pooler) and getattr(self.base, self.adapter.pooler.partition(".")[0], None) is not None
+
+    def units(self, *, pooler: bool = False) -> dict[str, tuple[int, ...]]:
+        """Return every prunable group of units with its shape, in the order of the layers.
+
+        ``weights/<matrix>``: (out, in); ``heads/<layer>``: (heads,); ``neurons/<layer>``: (neurons,). With ``pooler``, the
+        pooler's matrix comes last where the model has one.
+        """
+        matrices = [(path, getattr(layer, name)) for layer in self.layers for path, name in zip(layer.paths, MATRICES, strict=True)]
+        if pooler and self.has_pooler:
+            matrices.append((self.adapter.pooler, self._linear(self.adapter.pooler)))
+        units: dict[str, tuple[int, ...]] = {f"weights/{path}.weight": (m.out_features, m.in_features) for path, m in matrices}
+        units |= {f"heads/{index}": (layer.query.out_features // self.head_dim,) for index, layer in enumerate(self.layers)}
+        units |= {f"neurons/{index}": (layer.ffn_in.out_features,) for index, layer in enumerate(self.layers)}
+        return units
+
+    def module(self, name: str) -> nn.Linear:
+        """Return the linear module of a unit ``weights/<matrix>``."""
+        return self._linear(name.removeprefix("weights/").removesuffix(".weight"))
+
+    def weight(self, name: str) -> nn.Parameter:
+        """Return the parameter of a unit ``weights/<matrix>``: the original one where a parametrization covers it."""
+        return self.parameter(name.removeprefix("weights/"))
+
+    def parameter(self, path: str) -> nn.Parameter:
+        """Return a parameter by its name seen from the base model, the original one where a parametrization covers it."""
+        owner, _, attribute = path.rpartition(".")
+        module = self._submodule(owner)
+        covered = getattr(module, "parametrizations", None)
+        found = covered[attribute].original if isinstance(covered, nn.ModuleDict) and attribute in covered else getattr(module, attribute)
+        assert isinstance(found, nn.Parameter)
+        return found
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of the structure: model type, unit names and shapes. Head, pooler and embeddings do not count."""
+        structure = {"model_type": self.model.config.model_type, "units": self.units()}
+        return hashlib.sha256(json.dumps(structure, sort_keys=True).encode()).hexdigest()
+
+    def weights_hash(self) -> str:
+        """Return the sha256 of the encoder's weights: names, types, shapes and bytes; without head and pooler."""
+        pooler = self.adapter.pooler.partition(".")[0]
+        state = {_plain_name(name): tensor for name, tensor in self.base.state_dict().items()}
+        digest = hashlib.sha256()
+        for name in sorted(state):
+            if pooler and name.startswith(f"{pooler}."):
+                continue
+            digest.update(f"{name} {state[name].dtype} {tuple(state[name].shape)}\n".encode())
+            digest.update(_bytes(state[name]))
+        return digest.hexdigest()
+
+
+def _plain_name(name: str) -> str:
+    """``query.parametrizations.weight.original`` is ``query.weight``."""
+    return name.replace(".parametrizations.", ".").removesuffix(".original") if ".parametrizations." in name else name
+
+
+def _bytes(tensor: Tensor) -> memoryview:
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data

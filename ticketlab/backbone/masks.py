@@ -1,0 +1,154 @@
+"""Masks over a backbone: in the forward pass during a search, in the weights themselves during a training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from ticketlab.backbone.backbone import Backbone, Layer
+from ticketlab.component import Live
+from ticketlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from ticketlab.tickets.ticket import Ticket
+
+
+class MaskedWeight(nn.Module):
+    """Stands between a linear module and its weight: while ``effective`` is set, the module computes with it.
+
+    A search sets it once per optimizer step to a detached leaf, so that all passes of the step add their gradients there and the
+    gradient goes through the mask once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.effective: Tensor | None = None
+
+    def forward(self, original: Tensor) -> Tensor:
+        """Return the effective weight, or the original one while there is none."""
+        return original if self.effective is None else self.effective
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MaskedWeight:
+        """Copy the effective weight by value: a tensor inside a graph has no deepcopy of its own."""
+        copy = type(self)()
+        copy.training = self.training
+        if self.effective is not None:
+            copy.effective = self.effective.detach().clone().requires_grad_(self.effective.requires_grad)
+        memo[id(self)] = copy
+        return copy
+
+
+def attach(linear: nn.Linear) -> MaskedWeight:
+    """Put a :class:`MaskedWeight` between a module and its weight; outputs stay as they were until ``effective`` is set.
+
+    :raises ValueError: the weight is parametrized already.
+    """
+    if parametrize.is_parametrized(linear, "weight"):
+        raise ValueError("the weight is parametrized already; detach that first")
+    masked = MaskedWeight()
+    parametrize.register_parametrization(linear, "weight", masked)
+    return masked
+
+
+def detach(linear: nn.Linear) -> None:
+    """Undo :func:`attach`: the module has its original parameter back, the very same object. Nothing to undo is fine."""
+    if parametrize.is_parametrized(linear, "weight"):
+        parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
+
+
+def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Turn unit masks into parameter masks: multiplying the parameters by them has the effect of gating the units.
+
+    A removed head takes its rows of query, key and value (weights and biases) and its columns of the attention output with it; a
+    removed neuron its row of the first and its column of the second feed-forward matrix. Returns boolean masks on the CPU, True
+    where a parameter stays, keyed by the parameter's name seen from the base model. Parameters that lose nothing may be absent.
+
+    :raises UsageError: a mask names no unit of this backbone, or has another shape.
+    """
+    units = backbone.units(pooler=True)
+    expanded: dict[str, Tensor] = {}
+    for name, mask in masks.items():
+        if units.get(name) != tuple(mask.shape):
+            raise UsageError(f"the mask `{name}` {tuple(mask.shape)} does not fit the model, which has {units.get(name, 'no such unit')}")
+        kept = mask.detach().cpu().bool()
+        group, _, unit = name.partition("/")
+        if group == "weights":
+            _keep(expanded, unit, kept)
+        elif group == "heads":
+            _keep_heads(expanded, backbone.layers[int(unit)], kept.repeat_interleave(backbone.head_dim))
+        else:
+            _keep_neurons(expanded, backbone.layers[int(unit)], kept)
+    return expanded
+
+
+def _keep_heads(expanded: dict[str, Tensor], layer: Layer, kept: Tensor) -> None:
+    query, key, value, output, _, _ = layer.paths
+    for path, linear in ((query, layer.query), (key, layer.key), (value, layer.value)):
+        _keep_rows(expanded, path, linear, kept)
+    _keep(expanded, f"{output}.weight", kept.expand(layer.attention_output.out_features, -1))
+
+
+def _keep_neurons(expanded: dict[str, Tensor], layer: Layer, kept: Tensor) -> None:
+    *_, ffn_in, ffn_out = layer.paths
+    _keep_rows(expanded, ffn_in, layer.ffn_in, kept)
+    _keep(expanded, f"{ffn_out}.weight", kept.expand(layer.ffn_out.out_features, -1))
+
+
+def _keep_rows(expanded: dict[str, Tensor], path: str, linear: nn.Linear, kept: Tensor) -> None:
+    _keep(expanded, f"{path}.weight", kept.unsqueeze(1).expand(-1, linear.in_features))
+    if linear.bias is not None:
+        _keep(expanded, f"{path}.bias", kept)
+
+
+def _keep(expanded: dict[str, Tensor], name: str, kept: Tensor) -> None:
+    expanded[name] = expanded[name] & kept if name in expanded else kept.contiguous()
+
+
+class HeldMask(Live):
+    """Keeps the weights that a ticket removes at exactly zero through a training with any optimizer.
+
+    The weights are zeroed at once; gradients are masked before clipping, so that norms count the ticket's weights alone.
+
+    :raises UsageError: the ticket is of another structure.
+    """
+
+    def __init__(self, backbone: Backbone, ticket: Ticket) -> None:
+        ticket.check(backbone)
+        expanded = expand(backbone, ticket.masks)
+        self._removed = [(parameter, (~kept).to(parameter.device)) for parameter, kept in _parameters(backbone, expanded)]
+        self.reapply()
+
+    def mask_gradients(self) -> None:
+        """Zero the gradients of removed weights, in place."""
+        for parameter, removed in self._removed:
+            if parameter.grad is not None:
+                parameter.grad.masked_fill_(removed, 0)
+
+    def reapply(self) -> None:
+        """Zero the removed weights, in place."""
+        for parameter, removed in self._removed:
+            parameter.detach().masked_fill_(removed, 0)
+
+    def after_backward(self) -> None:
+        """Mask the gradients."""
+        self.mask_gradients()
+
+    def after_step(self, step: int) -> bool:
+        """Zero the removed weights again: momentum and weight decay may have moved them."""
+        self.reapply()
+        return False
+
+
+def _parameters(backbone: Backbone, expanded: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, Tensor]]:
+    return [(backbone.parameter(name), kept) for name, kept in expanded.items()]
+
+
+def zero(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
+    """Set to zero, in place, every parameter that the unit masks remove. Raises as :func:`expand`."""
+    with torch.no_grad():
+        for parameter, kept in _parameters(backbone, expand(backbone, masks)):
+            parameter.masked_fill_((~kept).to(parameter.device), 0)

@@ -1,0 +1,27 @@
+"""Trying a ticket on a model and putting the model back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.masks import expand
+
+
+@contextlib.contextmanager
+@torch.no_grad()
+def masked(backbone: Backbone, masks: Mapping[str, Tensor]) -> Iterator[None]:
+    """Remove the units outside ``masks`` inside the block; afterwards the weights are bit for bit what they were."""
+    covered = {name: backbone.parameter(name) for name in expand(backbone, masks)}
+    before = {name: parameter.detach().clone() for name, parameter in covered.items()}
+    try:
+        for name, kept in expand(backbone, masks).items():
+            covered[name].masked_fill_(~kept.to(covered[name].device), 0)
+        yield
+    finally:
+        for name, parameter in covered.items():
+            parameter.copy_(before[name])

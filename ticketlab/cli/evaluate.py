@@ -1,0 +1,49 @@
+"""``ticketlab evaluate``: clean accuracy of a finished model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command
+
+
+@click.command(
+    cls=Command, epilog="Example: ticketlab evaluate ./my-model --task reviews.csv --label-map LABEL_0=neg --label-map LABEL_1=pos"
+)
+@click.argument("model")
+@flags.TASK
+@flags.SPLIT
+@flags.LABEL_MAP
+@flags.MAX_LENGTH
+@flags.SET
+@flags.OUTPUT
+def evaluate(
+    model: str,
+    tasks: Sequence[str],
+    text_columns: Sequence[str],
+    label_column: str | None,
+    labels: Sequence[str],
+    split: str | None,
+    label_map: Sequence[str],
+    max_length: int | None,
+    sets: Sequence[str],
+    lab: Path,
+    as_json: bool,
+    csv_file: Path | None,
+) -> None:
+    """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab."""
+    from ticketlab.cli.finished import one_stage
+
+    chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
+    recipe = one_stage("evaluate", model, chosen, flags.given(split=split, label_map=list(label_map) or None), sets, max_length=max_length)
+    done = running.run_in_lab(recipe, lab)
+    rows = running.rows_of(done, label=model)
+    if as_json:
+        running.print_json(done.results)
+    else:
+        running.print_rows(rows, running.title_of(done))
+    running.finish([done], rows, csv_file)

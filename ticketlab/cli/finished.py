@@ -1,0 +1,71 @@
+"""Finished models from outside a recipe: where they are, and the recipe of one stage that looks at one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ticketlab import files, progress, recipe
+from ticketlab.errors import UsageError
+from ticketlab.options import to_table
+from ticketlab.recipe import Recipe, Table
+from ticketlab.tasks.base import Task
+
+
+def one_stage(
+    kind: str,
+    model: str,
+    tasks: Sequence[Task],
+    settings: Mapping[str, Any],
+    sets: Sequence[str],
+    seed: int = 0,
+    max_length: int | None = None,
+) -> Recipe:
+    """Return a recipe of a single stage of ``kind`` on a finished model.
+
+    :raises UsageError: there is no task, no such model, or a setting is wrong.
+    """
+    if not tasks:
+        raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
+    place = locate(model)
+    table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
+    if max_length is not None:
+        table["max_length"] = max_length
+    table[kind] = {"kind": kind, "model": place, **settings}
+    for assignment in sets:
+        table = recipe.override(table, assignment)
+    return recipe.from_table_of_stages(kind, table)
+
+
+def locate(model: str) -> str:
+    """Return the folder or hub name that MODEL means; a run's directory means the model that the run reported.
+
+    :raises UsageError: there is no such folder, and the name can be none of the hub.
+    """
+    folder = Path(model).expanduser()
+    if (folder / "results.json").is_file():
+        return str(_of_run(folder))
+    if not folder.exists() and "/" not in model:
+        raise UsageError(f"{model}: there is no such folder (a model on the hub is written owner/name)")
+    return str(folder) if folder.exists() else model
+
+
+def _of_run(folder: Path) -> Path:
+    results = files.read_json(folder / "results.json")
+    models = [
+        (task, seed, stage["of"], stages[stage["of"]]["key"])
+        for task, seeds in results["tasks"].items()
+        for seed, stages in seeds.items()
+        for stage in stages.values()
+        if stage.get("of") in stages
+    ]
+    if not models:
+        raise UsageError(f"{folder}: the run evaluated no model of its own")
+    task, seed, name, key = models[0]
+    place = folder.resolve().parent.parent / "stages" / key[:2] / key
+    if not place.is_dir():
+        raise UsageError(f"{folder}: the model of `{name}` is not in the lab any more ({place} is missing)")
+    if len({key for *_, key in models}) > 1:
+        progress.say(f"{folder} holds several models; taking `{name}` of {task}, seed {seed}: {place}")
+    return place

@@ -1,0 +1,75 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ticketlab.cli.names import ComponentName
+from ticketlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from ticketlab.tasks.base import Task
+
+Decorator = Callable[[Any], Any]
+
+
+def all_of(*decorators: Decorator) -> Decorator:
+    """Return one decorator for several, first shown first."""
+
+    def decorate(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+SET = click.option(
+    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Any setting, such as search.pruner.lr=0.05; may be repeated."
+)
+LAB = click.option(
+    "--lab", type=click.Path(path_type=Path, file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
+    help="Directory of all results; what is there is not computed again. [env: TICKETLAB_LAB]",
+)  # fmt: skip
+CSV = click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="Also write the numbers to this csv file.")
+OUTPUT = all_of(LAB, JSON, CSV)
+TASK = all_of(
+    click.option("--task", "tasks", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
+                 help="A data set by name (`ticketlab show task`), or a csv, tsv, jsonl or parquet file or a folder of them; may be repeated."),
+    click.option("--text-column", "text_columns", multiple=True, metavar="COLUMN", help="Column of the text; twice for pairs. Inferred if left out."),
+    click.option("--label-column", metavar="COLUMN", help="Column of the label. Inferred if left out."),
+    click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name, once for each, in the order of the classes."),
+)  # fmt: skip
+RESOURCES = all_of(
+    click.option("--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is here)."),
+    click.option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder for attacks that need one."),
+)
+ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Number of examples to attack.")
+MAX_LENGTH = click.option("--max-length", type=int, metavar="TOKENS", help="Longest input in tokens.")
+PRECISION = click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="Number format of training and search.")
+LABEL_MAP = click.option(
+    "--label-map", multiple=True, metavar="MODEL=TASK", help="Which label of the task a label of the model is, if named otherwise."
+)
+SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train"]), help="Which examples.  [default: test]")
+
+
+def tasks_of(values: Sequence[str], text_columns: Sequence[str], label_column: str | None, labels: Sequence[str]) -> list[Task]:
+    """Return the tasks that the options of :data:`TASK` mean.
+
+    :raises UsageError: no such task, or columns without a task.
+    """
+    from ticketlab.tasks.choose import choose
+
+    if not values and (text_columns or label_column or labels):
+        raise UsageError("--text-column, --label-column and --labels say how to read a file: name it with --task")
+    return [choose(value, tuple(text_columns), label_column, tuple(labels)) for value in values]
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in values.items() if value not in (None, ())}

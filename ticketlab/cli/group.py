@@ -1,0 +1,68 @@
+"""A group of commands that imports each one when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from ticketlab.cli import failures
+from ticketlab.errors import Interrupted, UsageError, did_you_mean
+
+
+class LazyGroup(click.Group):
+    """Commands by name: where each lives (``"module:command"``) and its line of help, so that listing them imports nothing."""
+
+    def __init__(self, *args: Any, targets: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.targets = targets
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order given."""
+        return list(self.targets)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self.targets:
+            return None
+        module, _, attribute = self.targets[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self.targets.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a command line.
+
+        :raises UsageError: there is none of this name.
+        """
+        if args and not args[0].startswith("-") and args[0] not in self.targets:
+            raise UsageError(f"there is no command `{ctx.command_path} {args[0]}`{did_you_mean(args[0], self.targets)}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C becomes an error like others."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted") from None
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:
+        """Run a command line and exit: every failure is one line on stderr and an exit code."""
+        extra.pop("standalone_mode", None)
+        try:
+            code = super().main(args, prog_name or "ticketlab", standalone_mode=False, **extra) or 0
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of our output has left; Python would complain once more when it flushes at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except (Exception, KeyboardInterrupt) as problem:
+            code = failures.report(problem)
+        sys.exit(code)

@@ -1,0 +1,50 @@
+"""The entry point of the command line. Whatever it imports delays ``ticketlab --help``."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from ticketlab import __version__
+from ticketlab.cli.group import LazyGroup
+from ticketlab.cli.plugin_options import plugin_options
+
+ENVIRONMENT = {
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+}
+COMMANDS = {
+    "run": ("ticketlab.cli.run:run", "find, retrain and attack a ticket, as a recipe says"),
+    "demo": ("ticketlab.cli.demo:demo", "see it work in minutes, offline: three models attacked"),
+    "evaluate": ("ticketlab.cli.evaluate:evaluate", "clean accuracy of a model"),
+    "attack": ("ticketlab.cli.attack:attack", "accuracy of a model under text attacks"),
+    "ticket": ("ticketlab.cli.ticket:ticket", "look at, draw and apply tickets"),
+    "recipes": ("ticketlab.cli.recipes:recipes", "list the recipes, or show one"),
+    "plugins": ("ticketlab.cli.plugins:plugins", "list the components and where they come from"),
+    "show": ("ticketlab.cli.show:show", "explain a component and all its settings"),
+    "doctor": ("ticketlab.cli.doctor:doctor", "versions, device, and what attacks need"),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    targets=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="Example: ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --seeds 3",
+)
+@click.version_option(__version__, message="ticketlab %(version)s")
+@plugin_options
+def cli() -> None:
+    """Find robust lottery tickets in language models, and attack them.
+
+    Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but for some examples.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    cli()

@@ -1,0 +1,64 @@
+"""``ticketlab recipes``: what can be run by name."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ticketlab import registry
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command, prepared
+from ticketlab.cli.group import LazyGroup
+from ticketlab.cli.plugin_options import plugin_options
+
+TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a recipe")}
+
+
+@click.group(
+    cls=LazyGroup, targets=TARGETS, invoke_without_command=True, epilog="Example: ticketlab recipes show robust-ticket > mine.toml"
+)
+@flags.JSON
+@plugin_options
+@click.pass_context
+def recipes(ctx: click.Context, as_json: bool) -> None:
+    """List the recipes, with their papers."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with prepared(ctx):
+        found = [_describe(name, path, source.label) for name, (path, source) in sorted(registry.current().recipes.items())]
+        if as_json:
+            running.print_json(found)
+            return
+        from rich import box
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table("Recipe", "What it does", "Paper", "Scales", "From", box=box.SIMPLE)
+        for recipe in found:
+            table.add_row(
+                *(escape(str(recipe[key])) for key in ("name", "summary", "paper")), ", ".join(recipe["scales"]), recipe["source"]
+            )
+        running.print_table(table)
+
+
+@click.command(cls=Command, epilog="Example: ticketlab recipes show robust-ticket > mine.toml")
+@click.argument("name")
+def show(name: str) -> None:
+    """Print the TOML file of the recipe NAME, as its author wrote it. `ticketlab run NAME --dry-run` prints it resolved."""
+    from ticketlab import recipe
+
+    _, _, path = recipe.read(name)
+    click.echo(Path(path).read_text(encoding="utf-8"), nl=False)
+
+
+def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
+    """Return what the list shows of a recipe; a broken file is described by what is wrong with it."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        table = {"summary": f"not readable: {problem}"}
+    facts = {"summary": table.get("summary", ""), "paper": table.get("paper", ""), "scales": ["full", *table.get("scales", {})]}
+    return {"name": name, **facts, "source": source, "file": str(path)}

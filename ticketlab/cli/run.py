@@ -1,0 +1,99 @@
+"""``ticketlab run``: a recipe from beginning to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command
+from ticketlab.cli.names import ComponentName, RecipeName
+from ticketlab.errors import UsageError
+
+STAGES = ("finetune", "search", "retrain")
+EPILOG = """\b
+Examples:
+  ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --attack textfooler --seeds 3
+  ticketlab run --pruner hard-concrete --retrain-adversary freelb --task reviews.csv --model demo --scale small
+  ticketlab run robust-ticket --task sst2 --set search.adversary.steps=3 --dry-run > mine.toml
+"""
+
+
+def _stage_options() -> list[flags.Decorator]:
+    return [
+        click.option(f"--{stage}-{kind}", type=ComponentName(kind), help=f"{kind.capitalize()} of the stage `{stage}`.")
+        for stage in STAGES
+        for kind in ("loss", "adversary")
+    ]
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("recipe", required=False, type=RecipeName())
+@flags.TASK
+@click.option("--model", metavar="NAME|FOLDER", help="A model on the hub, a local folder, or `demo`.")
+@flags.MAX_LENGTH
+@flags.PRECISION
+@click.option("--sparsity", metavar="RATIO", help="Part of the units that a ticket leaves out: 0.3, or 1/6.")
+@click.option("--scope", type=click.Choice(["global", "local"]), help="Rank all units together, or those of each matrix apart.")
+@click.option("--pruner", type=ComponentName("pruner"), help="How the search scores units.")
+@click.option("--loss", type=ComponentName("loss"), help="Loss of the search.")
+@click.option("--adversary", type=ComponentName("adversary"), help="Adversary of the search.")
+@flags.all_of(*_stage_options())
+@click.option(
+    "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack with this; may be repeated. `none` for no attack."
+)
+@flags.ATTACKED
+@flags.RESOURCES
+@click.option("--scale", metavar="NAME", help="Fit the recipe to less time: `small` is for minutes on two cores.")
+@click.option("--seed", type=click.IntRange(min=0), help="Run this seed.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Run the seeds 0 to N-1, and show mean and deviation.", metavar="N")
+@flags.SET
+@click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML and stop.")
+@flags.OUTPUT
+def run(
+    recipe: str | None,
+    tasks: Sequence[str],
+    text_columns: Sequence[str],
+    label_column: str | None,
+    labels: Sequence[str],
+    scale: str | None,
+    seed: int | None,
+    seeds: int | None,
+    sets: Sequence[str],
+    dry_run: bool,
+    lab: Path,
+    as_json: bool,
+    csv_file: Path | None,
+    **options: Any,
+) -> None:
+    """Run RECIPE, a name (`ticketlab recipes`) or a TOML file; without one: fine-tune, search, draw, retrain, evaluate, attack.
+
+    Stages whose results are in the lab are not computed again. After Ctrl-C or a crash the same command goes on where it was.
+    """
+    from ticketlab.cli.compose import compose
+
+    if seed is not None and seeds is not None:
+        raise UsageError("--seed is one seed and --seeds N the seeds 0 to N-1: give one of the two")
+    named = {stage: flags.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
+    composed = compose(
+        recipe,
+        tasks=flags.tasks_of(tasks, text_columns, label_column, labels),
+        scale=scale,
+        seeds=[seed] if seed is not None else range(seeds) if seeds is not None else None,
+        sets=sets,
+        stages={stage: settings for stage, settings in named.items() if settings},
+        **flags.given(**options),
+    )
+    if dry_run:
+        click.echo(composed.to_toml(), nl=False)
+        return
+    done = running.run_in_lab(composed, lab)
+    rows = running.rows_of(done)
+    if as_json:
+        running.print_json(done.results)
+    else:
+        running.print_rows(rows, running.title_of(done))
+    running.finish([done], rows, csv_file)

@@ -1,0 +1,77 @@
+"""What every command that runs a recipe does around it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from attrs import evolve
+
+from ticketlab import progress
+from ticketlab.errors import EXIT_PARTIAL
+from ticketlab.report import rows as reported
+from ticketlab.report.rows import Row
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ticketlab.lab.run import Run
+    from ticketlab.recipe import Recipe
+
+WIDTH_OF_FILES = 160
+
+
+def run_in_lab(recipe: Recipe, lab: Path) -> Run:
+    """Run a recipe. Torch is imported here, and not before."""
+    from ticketlab.lab.run import run
+
+    return run(recipe, lab)
+
+
+def rows_of(run: Run, label: str | None = None) -> list[Row]:
+    """Return the rows of a run, all called ``label`` if one is given."""
+    return [evolve(row, label=label) if label else row for row in reported.rows(run.results)]
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on stdout."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(table: Table) -> None:
+    """Print a table on stdout, as wide as it is where no terminal sets a width."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else WIDTH_OF_FILES).print(table)
+
+
+def print_rows(rows: Sequence[Row], title: str) -> None:
+    """Print the table of rows on stdout."""
+    from ticketlab.report.table import render
+
+    print_table(render(rows, title))
+
+
+def title_of(run: Run) -> str:
+    """Return the title of a run's table."""
+    from ticketlab.report.table import title
+
+    return title(run.results)
+
+
+def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> None:
+    """Write the csv file, say where everything is, and exit with 3 when attacked examples ended in errors."""
+    if csv_file is not None:
+        from ticketlab.report.csv_file import write_csv
+
+        write_csv(rows, csv_file)
+    for run in runs:
+        progress.say(f"results, log and tickets: {run.directory}")
+    failed = sum(reported.errors(run.results) for run in runs)
+    if failed:
+        progress.say(f"warning: {failed} attacked examples ended in an error; they count in no number, and the records say why")
+        click.get_current_context().exit(EXIT_PARTIAL)

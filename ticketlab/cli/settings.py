@@ -1,0 +1,82 @@
+"""The settings of a component class as plain values, to show."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any, Literal, Union, get_args, get_origin
+
+import attrs
+
+from ticketlab.component import Component
+from ticketlab.options import settings_of, to_table
+
+SIGNS = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
+
+
+def describe(cls: type[Component]) -> list[dict[str, Any]]:
+    """Return name, type, default, bounds, unit and help of every setting, in the order of declaration."""
+    return [_describe(field) for field in settings_of(cls)]
+
+
+def _describe(field: attrs.Attribute[Any]) -> dict[str, Any]:
+    default = _default(field)
+    return {
+        "name": field.name,
+        "type": _type(field),
+        "default": default,
+        "default_text": _text(default),
+        "bounds": dict(field.metadata.get("bounds", {})),
+        "bounds_text": _bounds(field.metadata),
+        "choices": list(field.metadata.get("choices") or ()),
+        "unit": field.metadata.get("unit", ""),
+        "help": field.metadata.get("help", ""),
+        "changes_results": field.metadata.get("identity", True),
+    }
+
+
+def _default(field: attrs.Attribute[Any]) -> Any:
+    default = field.default
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class, which attrs types as a function
+        default = default.factory()
+    if isinstance(default, Component):
+        return {"name": default.name, **to_table(default)}
+    return list(default) if isinstance(default, tuple) else default
+
+
+def _text(default: Any) -> str:
+    if isinstance(default, Mapping):
+        return str(default["name"])
+    if isinstance(default, bool) or default is None:
+        return str(default).lower()
+    if isinstance(default, float):
+        return f"{default:g}"
+    return str(default)
+
+
+def _type(field: attrs.Attribute[Any]) -> str:
+    kind = field.metadata.get("component")
+    if kind is not None:
+        return f"list of {kind}s" if field.metadata.get("many") else kind
+    if "reference" in field.metadata:
+        return f"{' or '.join(field.metadata['reference'])} stage or path"
+    return _name(field.type)
+
+
+def _name(annotation: Any) -> str:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return " or ".join(_name(part) for part in get_args(annotation))
+    if get_origin(annotation) is Literal:
+        return "choice"
+    if get_origin(annotation) in (tuple, list):
+        return f"list of {_name(get_args(annotation)[0])}"
+    if annotation in (None, type(None)):
+        return "none"
+    names = {int: "integer", float: "number", str: "text", bool: "true or false"}
+    return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def _bounds(metadata: Mapping[str, Any]) -> str:
+    if metadata.get("choices"):
+        return ", ".join(metadata["choices"])
+    return ", ".join(f"{SIGNS[name]} {bound:g}" for name, bound in metadata.get("bounds", {}).items())

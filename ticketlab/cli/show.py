@@ -1,0 +1,108 @@
+"""``ticketlab show``: a component and its settings."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from ticketlab import recipe, registry
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command
+from ticketlab.component import Component
+from ticketlab.errors import SettingError, UsageError, did_you_mean
+
+STAGE = "stage"
+
+
+@click.command(cls=Command, epilog="Example: ticketlab show pruner hard-concrete")
+@click.argument("kind")
+@click.argument("name", required=False)
+@flags.JSON
+def show(kind: str, name: str | None, as_json: bool) -> None:
+    """Explain the component NAME of KIND: what it is, where it is from, its settings. Without NAME: what there is of KIND.
+
+    KIND is pruner, adversary, loss, attack, task, objective, stop-rule, backbone, executor or stage.
+    """
+    kind = _kind(kind)
+    if name is None:
+        _list(kind, as_json)
+    else:
+        _explain(*_find(kind, name), as_json)
+
+
+def _kind(asked: str) -> str:
+    """Return the kind of a word: singular or plural, with a space, hyphen or underscore."""
+    kinds = [*registry.HOOK_OF_KIND, STAGE]
+    forms = {form: kind for kind in kinds for form in (kind, f"{kind}s", f"{kind}es", kind.removesuffix("y") + "ies")}
+    word = asked.lower().replace("-", " ").replace("_", " ")
+    if word not in forms:
+        extra = " (`ticketlab recipes show NAME` shows a recipe)" if word.startswith("recipe") else ""
+        raise UsageError(f"there is no kind `{asked}`{did_you_mean(word, kinds).replace('stop rule', 'stop-rule')}{extra}")
+    return forms[word]
+
+
+def _list(kind: str, as_json: bool) -> None:
+    if kind == STAGE:
+        found = [{"name": name, "summary": recipe.stage_class(name).summary, "source": "ticketlab"} for name in recipe.KINDS]
+    else:
+        entries = registry.by_kind(registry.current()).get(kind, [])
+        found = [{"name": entry.name, "summary": entry.summary, "source": entry.source.label} for entry in entries]
+    if as_json:
+        running.print_json(found)
+        return
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(kind.capitalize(), "What it is", "From", box=box.SIMPLE)
+    for one in found:
+        table.add_row(*(escape(one[key]) for key in ("name", "summary", "source")))
+    running.print_table(table)
+
+
+def _find(kind: str, name: str) -> tuple[type[Component], str]:
+    if kind == STAGE:
+        if name not in recipe.KINDS:
+            raise SettingError(f"there is no stage kind `{name}`{did_you_mean(name, recipe.KINDS)}")
+        return recipe.stage_class(name), "ticketlab"
+    return registry.current().get(kind, name), registry.current().entry(kind, name).source.label
+
+
+def _explain(cls: type[Component], source: str, as_json: bool) -> None:
+    from ticketlab.cli.settings import describe
+
+    settings = describe(cls)
+    about = (importlib.import_module(cls.__module__).__doc__ or "").strip().partition("\n")[0]
+    facts: dict[str, Any] = {"kind": cls.kind, "name": cls.name, "summary": cls.summary, "paper": cls.paper, "about": about}
+    facts |= {"description": _paragraphs(cls), "source": source, "class": f"{cls.__module__}:{cls.__qualname__}"}
+    if as_json:
+        running.print_json({**facts, "settings": settings})
+        return
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    click.echo(f"{cls.kind} {cls.name}: {cls.summary}\n")
+    if facts["description"]:
+        click.echo(f"{facts['description']}\n")
+    if cls.paper:
+        click.echo(f"paper: {cls.paper}")
+    click.echo(f"from: {source} ({facts['class']})")
+    if not settings:
+        click.echo("\nIt has no settings.")
+        return
+    table = Table("Setting", "Type", "Default", "Bounds", "What it does", box=box.SIMPLE)
+    for setting in settings:
+        help = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
+        cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], help)
+        table.add_row(*map(escape, cells))
+    running.print_table(table)
+
+
+def _paragraphs(cls: type[Component]) -> str:
+    """Return the docstring of a class, unindented; not the one that attrs or a base class would give."""
+    import inspect
+
+    return inspect.cleandoc(cls.__dict__.get("__doc__") or "")

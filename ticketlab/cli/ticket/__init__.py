@@ -1,0 +1,22 @@
+"""``ticketlab ticket``: the commands on single tickets."""
+
+from __future__ import annotations
+
+import click
+
+from ticketlab.cli.group import LazyGroup
+
+COMMANDS = {
+    "info": ("ticketlab.cli.ticket.info:info", "what a ticket keeps, and where it comes from"),
+    "draw": ("ticketlab.cli.ticket.draw:draw", "draw a ticket of any sparsity from the scores of a search"),
+    "apply": ("ticketlab.cli.ticket.apply:apply", "write a model with the removed weights set to zero"),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    targets=COMMANDS,
+    epilog="Example: ticketlab ticket info lab/runs/robust-ticket-1a2b3c/tickets/sst2-draw-seed0.safetensors",
+)
+def ticket() -> None:
+    """Look at tickets, draw them and apply them."""

@@ -1,0 +1,37 @@
+"""``ticketlab ticket apply``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ticketlab import progress
+from ticketlab.cli.command import Command
+
+
+@click.command(cls=Command, epilog="Example: ticketlab ticket apply ticket.safetensors bert-base-uncased --out pruned")
+@click.argument("ticket", type=click.Path(path_type=Path))
+@click.argument("model")
+@click.option(
+    "--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name, once for each, if MODEL has no classifier yet."
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write.")
+def apply(ticket: Path, model: str, labels: Sequence[str], out: Path) -> None:
+    """Write MODEL (a folder, a hub name or `demo`) with the weights that TICKET leaves out set to zero.
+
+    Plain transformers reads the result. Where MODEL has no classifier, one for --labels is put on it, untrained.
+    """
+    from ticketlab.backbone import loading, saving
+    from ticketlab.tickets.ticket import Ticket
+
+    loaded = Ticket.load(ticket / "ticket.safetensors" if ticket.is_dir() else ticket)
+    place = str(Path(model) / "model") if (Path(model) / "model").is_dir() else model
+    if labels:
+        classifier, tokenizer = loading.load_classifier(place, tuple(labels), seed=0)
+    else:
+        classifier, tokenizer, _ = loading.load_finished(place)
+    loaded.apply(classifier)
+    saving.save(classifier, tokenizer, out)
+    progress.say(f"{out}: {loaded.kept()} of {loaded.total()} units kept")

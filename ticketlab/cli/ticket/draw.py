@@ -1,0 +1,78 @@
+"""``ticketlab ticket draw``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ticketlab import files, progress
+from ticketlab.cli.command import Command
+from ticketlab.errors import UsageError
+from ticketlab.options import parse_ratio
+
+if TYPE_CHECKING:
+    from ticketlab.tickets.draw import Scope
+
+SCORES = "scores.safetensors"
+RESULT = "result.json"
+
+
+@click.command(cls=Command, epilog="Example: ticketlab ticket draw lab/stages/1a/1a2b.../ --sparsity 0.5 --out half.safetensors")
+@click.argument("scores", type=click.Path(path_type=Path))
+@click.option("--sparsity", metavar="RATIO", help="Part of the units to leave out: 0.3, or 1/6.")
+@click.option(
+    "--scope",
+    type=click.Choice(["global", "local"]),
+    default="global",
+    show_default=True,
+    help="Rank all units together, or those of each matrix apart.",
+)
+@click.option("--like", type=click.Path(path_type=Path), help="Leave out as many units of each matrix as this ticket does.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
+def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out: Path) -> None:
+    """Draw a ticket from SCORES, the folder of a search stage or its scores.safetensors, which lies beside the search's result.json."""
+    if (sparsity is None) == (like is None):
+        raise UsageError("how much is to be left out? Give --sparsity, or --like with a ticket, and not both")
+    file = scores / SCORES if scores.is_dir() else scores
+    ratio = parse_ratio(sparsity)
+    found = _search(file)
+
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    from ticketlab.tickets import draw as drawing
+    from ticketlab.tickets.ticket import Ticket
+
+    try:
+        tensors = load_file(file)
+    except SafetensorError as problem:
+        raise UsageError(f"{file}: not a file of scores, or damaged ({problem})") from None
+    if like is not None:
+        masks = drawing.draw_like(tensors, Ticket.load(like))
+    else:
+        masks = drawing.draw(tensors, ratio, scope=cast("Scope", scope))
+    facts = {"search": found.get("key", ""), "pruner": found.get("pruner", ""), "model": found.get("model", "")}
+    ticket = Ticket(
+        masks=masks,
+        structure=found["structure"],
+        found_on=found["found_on"],
+        rewind_to=found.get("rewind_to", ""),
+        provenance={**facts, "sparsity": ratio, "scope": scope, "like": str(like) if like else None},
+    )
+    ticket.save(out)
+    progress.say(f"{out}: {ticket.kept()} of {ticket.total()} units kept, sparsity {ticket.sparsity():.4f}")
+
+
+def _search(file: Path) -> dict[str, Any]:
+    """Return what the search found out about its model."""
+    result = file.parent / RESULT
+    for needed in (file, result):
+        if not needed.is_file():
+            raise UsageError(f"{needed}: there is no such file; a finished search stage has {SCORES} and {RESULT} in its folder")
+    try:
+        found = files.read_json(result)["search"]
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{result}: not the result of a search stage") from None
+    return dict(found)

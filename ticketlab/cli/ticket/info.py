@@ -1,0 +1,44 @@
+"""``ticketlab ticket info``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ticketlab.cli import flags, running
+from ticketlab.cli.command import Command
+
+
+@click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
+@click.argument("file", type=click.Path(path_type=Path))
+@flags.JSON
+def info(file: Path, as_json: bool) -> None:
+    """Show what the ticket in FILE keeps of each group and matrix, and where it comes from. FILE may be the folder of a draw stage."""
+    from ticketlab.tickets.ticket import Ticket
+
+    path = file / "ticket.safetensors" if file.is_dir() else file
+    ticket = Ticket.load(path)
+    groups = {
+        group: {"kept": ticket.kept(group), "total": ticket.total(group), "sparsity": ticket.sparsity(group)} for group in ticket.groups
+    }
+    hashes = {"structure": ticket.structure, "found_on": ticket.found_on, "rewind_to": ticket.rewind_to}
+    if as_json:
+        masks = [{"name": name, "kept": kept, "total": total} for name, kept, total in ticket.survival()]
+        whole = {"sparsity": ticket.sparsity(), "bytes": path.stat().st_size}
+        running.print_json({**whole, "groups": groups, "masks": masks, **hashes, "provenance": dict(ticket.provenance)})
+        return
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("", "Kept", "Of", "Sparsity %", box=box.SIMPLE)
+    for group, counts in groups.items():
+        table.add_row(group, str(counts["kept"]), str(counts["total"]), f"{100 * counts['sparsity']:.4f}")
+    table.add_section()
+    for name, kept, total in ticket.survival():
+        table.add_row(escape(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
+    running.print_table(table)
+    for name, text in {**hashes, **ticket.provenance}.items():
+        click.echo(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")

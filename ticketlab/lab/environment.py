@@ -1,0 +1,29 @@
+"""What a run ran on: recorded, never part of a result."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from typing import Any
+
+import torch
+
+PACKAGES = ("ticketlab", "torch", "transformers", "datasets", "tokenizers", "numpy", "safetensors", "textattack", "pluggy", "attrs")
+
+
+def describe() -> dict[str, Any]:
+    """Return versions, device and threads."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

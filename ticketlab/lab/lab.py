@@ -1,0 +1,52 @@
+"""A lab: a directory of stage results, each addressed by its key, computed once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from filelock import FileLock, Timeout
+
+from ticketlab import files, progress
+from ticketlab.stages.base import RESULT
+
+
+@frozen
+class Lab:
+    """Stages lie under ``stages/``, runs under ``runs/``."""
+
+    root: Path
+
+    def stage(self, key: str) -> Path:
+        """Return the folder of a stage, finished or not."""
+        return self.root / "stages" / key[:2] / key
+
+    def result(self, key: str) -> dict[str, Any] | None:
+        """Return the result of a finished stage, else None. The result is the last thing that a stage writes."""
+        path = self.stage(key) / RESULT
+        return files.read_json(path) if path.exists() else None
+
+    @contextlib.contextmanager
+    def lock(self, key: str, title: str) -> Iterator[Path]:
+        """Hold a stage's folder for this process; another process that has it is waited for."""
+        folder = self.stage(key)
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            progress.say(f"{title}: another process is computing it; waiting")
+            lock.acquire()
+        try:
+            yield folder
+        finally:
+            lock.release()
+
+    def run_folder(self, name: str, digest: str) -> Path:
+        """Return (and make) the directory of a run."""
+        folder = self.root / "runs" / f"{name}-{digest[:10]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder

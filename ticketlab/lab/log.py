@@ -1,0 +1,24 @@
+"""The log of a run: one JSON line a record, and every plugin that follows runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from ticketlab import registry
+
+
+@frozen
+class Log:
+    """Appends to ``log.jsonl`` and calls ``ticketlab_on_log``."""
+
+    path: Path
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        """Write one record."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        registry.current().notify("ticketlab_on_log", record=record)

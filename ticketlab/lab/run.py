@@ -1,0 +1,188 @@
+"""Running a recipe in a lab: each stage once, its result taken from the lab where it is there already."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from attrs import evolve, frozen
+
+import ticketlab
+from ticketlab import files, progress, registry
+from ticketlab.backbone import loading
+from ticketlab.backbone.device import pick_device, pick_precision
+from ticketlab.errors import UsageError
+from ticketlab.lab import environment, fingerprint
+from ticketlab.lab.key import stage_key
+from ticketlab.lab.lab import Lab
+from ticketlab.lab.log import Log
+from ticketlab.recipe import Recipe
+from ticketlab.stages.base import RESULT, Context, Input, Stage
+from ticketlab.tasks.base import TaskData
+from ticketlab.training.objective import Precision
+
+SCHEMA = 1
+
+
+@frozen
+class Run:
+    """A finished run: its directory, and what its ``results.json`` holds."""
+
+    directory: Path
+    results: Mapping[str, Any]
+
+
+@frozen
+class _Finished:
+    key: str
+    folder: Path
+    result: Mapping[str, Any]
+
+
+def run(recipe: Recipe, lab: str | Path = "lab") -> Run:
+    """Run every stage of a recipe for each of its tasks and seeds.
+
+    Leaves a run directory with ``recipe.toml``, ``environment.json``, ``log.jsonl``, ``results.json`` and ``tickets/``.
+
+    :raises UsageError: the recipe has no task, or something that a stage needs is not there; nothing was computed then.
+    :raises Interrupted: Ctrl-C; the same call goes on from there.
+    """
+    if not recipe.tasks:
+        raise UsageError("the recipe has no task; name one with --task (a registered name, a file or a folder)")
+    runner = _Runner(recipe, Lab(Path(lab)))
+    return runner.run()
+
+
+class _Runner:
+    def __init__(self, recipe: Recipe, lab: Lab) -> None:
+        self.recipe = recipe
+        self.lab = lab
+        self.directory = lab.run_folder(recipe.name, recipe.digest())
+        self.log = Log(self.directory / "log.jsonl")
+        self.precision: Precision = pick_precision(recipe.precision)
+
+    def run(self) -> Run:
+        files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
+        files.write_json(self.directory / "environment.json", environment.describe() | {"precision": self.precision})
+        self._check_resources()
+        model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
+        tasks: dict[str, Any] = {}
+        for task in self.recipe.tasks:
+            data = (evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load()
+            self._say_data(task.label, data)
+            tasks[task.label] = {str(seed): self._seed(data, model, seed) for seed in self.recipe.seeds}
+        results = {
+            "schema": SCHEMA,
+            "ticketlab": ticketlab.__version__,
+            "recipe": self.recipe.name,
+            "scale": self.recipe.scale,
+            "model": self.recipe.model,
+            "precision": self.precision,
+            "digest": self.recipe.digest(),
+            "seeds": list(self.recipe.seeds),
+            "tasks": tasks,
+        }
+        files.write_json(self.directory / "results.json", results)
+        return Run(self.directory, results)
+
+    def _needs_model(self) -> bool:
+        return any(stage.name in ("train", "search", "draw") for stage in self.recipe.stages.values())
+
+    def _check_resources(self) -> None:
+        """Find out what an attack lacks before hours of training, not after."""
+        for stage in self.recipe.stages.values():
+            for attack in getattr(stage, "attacks", ()):
+                attack.prepare()
+
+    def _say_data(self, label: str, data: TaskData) -> None:
+        sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
+        names = ", ".join(f"{index} {name}" for index, name in enumerate(data.label_names))
+        dropped = "".join(f"; {count} rows dropped ({reason})" for reason, count in data.dropped.items() if count)
+        progress.say(f"{label}: {sizes}; columns {', '.join(data.columns)}; labels {names}{dropped}")
+
+    def _seed(self, data: TaskData, model: str, seed: int) -> dict[str, Any]:
+        finished: dict[str, _Finished] = {}
+        for name, stage in self.recipe.stages.items():
+            finished[name] = self._stage(name, stage, data, model, seed, finished)
+            if stage.name == "draw":
+                target = self.directory / "tickets" / f"{data.name}-{name}-seed{seed}.safetensors"
+                source = finished[name].folder / "ticket.safetensors"
+                files.replace(target, lambda path, source=source: shutil.copyfile(source, path) and None)  # type: ignore[misc]
+        return {name: dict(done.result) for name, done in finished.items()}
+
+    def _stage(self, name: str, stage: Stage, data: TaskData, model: str, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
+        inputs: dict[str, Input] = {}
+        keys: dict[str, str] = {}
+        for field, value in stage.references().items():
+            if value in finished:
+                inputs[field] = Input(str(finished[value].folder), is_stage=True)
+                keys[field] = finished[value].key
+            else:
+                inputs[field], keys[field] = _outside(field, value)
+        key = stage_key(
+            stage,
+            inputs=keys,
+            data=data.fingerprint,
+            model=fingerprint.of_model(model) if model else "",
+            max_length=self.recipe.max_length,
+            precision=self.precision,
+            seed=seed,
+            threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
+        )
+        title = f"{data.name} seed {seed} {name}"
+        result = self.lab.result(key)
+        if result is None:
+            with self.lab.lock(key, title) as folder:
+                result = self.lab.result(key)  # another process may have finished it meanwhile
+                if result is None:
+                    result = self._compute(
+                        stage,
+                        Context(
+                            directory=folder,
+                            key=key,
+                            name=name,
+                            model=model,
+                            max_length=self.recipe.max_length,
+                            data=data,
+                            seed=seed,
+                            precision=self.precision,
+                            inputs=inputs,
+                            log=self.log,
+                        ),
+                        title,
+                    )
+        else:
+            progress.say(f"{title}: found in the lab")
+        registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
+        own = {"of": stage.references()["model"]} if "model" in stage.references() else {}
+        return _Finished(key, self.lab.stage(key), {"kind": stage.name, "key": key, "seed": seed, **own, **result})
+
+    def _compute(self, stage: Stage, context: Context, title: str) -> dict[str, Any]:
+        self.log({"event": "start", "stage": context.name, "task": context.data.name, "seed": context.seed, "key": context.key})
+        started = time.perf_counter()
+        result = stage.run(context)
+        seconds = time.perf_counter() - started
+        cost = {"seconds": seconds, **({"training_seconds": result.pop("seconds")} if "seconds" in result else {})}
+        result["cost"] = cost
+        files.write_json(context.directory / RESULT, result)
+        (context.directory / "checkpoint.safetensors").unlink(missing_ok=True)
+        self.log({"event": "finished", "stage": context.name, "task": context.data.name, "seed": context.seed, **result})
+        progress.say(f"{title}: {seconds:.1f} s")
+        return result
+
+
+def _outside(field: str, value: str) -> tuple[Input, str]:
+    """Resolve a reference that names no stage: a file, a folder, or a model."""
+    path = Path(value)
+    if field in ("model", "start"):
+        resolved = loading.resolve_model(str(path / "model") if (path / "model").is_dir() else value)
+        return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
+    if not path.exists():
+        raise UsageError(f"{value}: there is no such file")
+    if (path / RESULT).is_file():
+        return Input(value, is_stage=True), fingerprint.of_path(value)
+    return Input(value, is_stage=False), fingerprint.of_path(value)

@@ -1,0 +1,25 @@
+"""Cross-entropy: minus the log-probability that the model gives to the label."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+from torch.nn import functional
+
+from ticketlab.losses.base import Loss
+
+
+@frozen
+class CrossEntropy(Loss):
+    """The plain loss of a classification task; every example weighs the same."""
+
+    name: ClassVar[str] = "cross-entropy"
+    summary: ClassVar[str] = "minus the log-probability of the label"
+
+    def per_example(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses and ones. See :meth:`Loss.per_example`."""
+        losses = functional.cross_entropy(logits, labels, reduction="none")
+        return losses, torch.ones_like(losses)

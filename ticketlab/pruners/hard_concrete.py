@@ -1,0 +1,176 @@
+"""Hard-concrete masks: a stochastic gate for each weight, learned while the weights stay frozen.
+
+RobusT (Zheng et al., 2022, Eq. 1-5) with the hard-concrete distribution of Louizos et al. (2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import torch
+from attrs import frozen
+from torch import Tensor, nn
+
+from ticketlab.backbone import masks
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.options import setting
+from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+
+LOW, HIGH = -0.1, 1.1
+"""The stretch of the concrete variable beyond [0, 1]: gamma and zeta of the paper."""
+MARGIN = 1e-4
+"""Uniform noise is kept this far from 0 and 1."""
+
+
+@frozen
+class HardConcrete(Pruner):
+    """One gate per weight of the encoder's matrices; gates are sampled once an optimizer step and serve all its passes.
+
+    Minimises the objective + penalty x R over the gates' locations (log alpha), R being the expected share of open gates (Eq. 4).
+    ``reduction="elements"`` averages R over all gates, as the paper; ``"matrices"`` averages the means of the matrices, as the published
+    code. The choice changes more than a factor: over all gates of a large model, R's gradient per gate is smaller than Adam's epsilon.
+    """
+
+    name: ClassVar[str] = "hard-concrete"
+    summary: ClassVar[str] = "learn a stochastic gate per weight, the weights frozen"
+    paper: ClassVar[str] = "Zheng et al., 2022, https://aclanthology.org/2022.acl-long.157"
+
+    lr: float = setting(0.1, above=0, help="learning rate of the gates' locations")
+    penalty: float = setting(0.5, at_least=0, help="weight of the expected share of open gates in the loss (lambda)")
+    penalty_ramp: float = setting(
+        0.0, at_least=0, at_most=1, unit="fraction of the steps", help="raise the penalty linearly from 0 over this part of the search"
+    )
+    reduction: Literal["elements", "matrices"] = setting(
+        "elements", choices=("elements", "matrices"), help="average R over all gates (Eq. 4), or over the matrices' means"
+    )
+    temperature: float = setting(2 / 3, above=0, help="temperature of the concrete distribution (beta)")
+    init_gate: float = setting(0.9, above=0, below=1, help="value of every deterministic gate at the start")
+    resample: Literal["step", "pass"] = setting(
+        "step", choices=("step", "pass"), help="draw the gates once an optimizer step, or anew in each pass of it"
+    )
+    pooler: bool = setting(False, help="prune the pooler's matrix too, as the published code does")
+
+    def attach(self, backbone: Backbone, plan: Plan) -> HardConcreteSearch:
+        """Put a gate on each weight of ``backbone``."""
+        return HardConcreteSearch(self, backbone, plan)
+
+
+def location_of(gate: float) -> float:
+    """Return the log alpha whose deterministic gate (Eq. 5) is ``gate``."""
+    inner = (gate - LOW) / (HIGH - LOW)
+    return math.log(inner / (1 - inner))
+
+
+def deterministic_gate(log_alpha: Tensor) -> Tensor:
+    """Return the gate without noise (Eq. 5), in [0, 1]."""
+    return (torch.sigmoid(log_alpha) * (HIGH - LOW) + LOW).clamp(0, 1)
+
+
+def open_probability(log_alpha: Tensor, temperature: float) -> Tensor:
+    """Return P(m != 0), the summand of R (Eq. 4)."""
+    return torch.sigmoid(log_alpha - temperature * math.log(-LOW / HIGH))
+
+
+def sample_gate(log_alpha: Tensor, noise: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+    """Return gates for uniform ``noise`` (Eq. 1-3), and their derivatives by log alpha. ``noise`` is overwritten."""
+    concrete = noise.logit_(eps=MARGIN).add_(log_alpha).div_(temperature).sigmoid_()
+    stretched = concrete * (HIGH - LOW) + LOW
+    inside = (stretched > 0) & (stretched < 1)
+    slope = concrete.mul_(1 - concrete).mul_((HIGH - LOW) / temperature).mul_(inside)
+    return stretched.clamp_(0, 1), slope
+
+
+class HardConcreteSearch(Search):
+    """Masks the weights once a step: the passes see a detached product, whose gradient then goes through the gate once."""
+
+    def __init__(self, settings: HardConcrete, backbone: Backbone, plan: Plan) -> None:
+        self._settings = settings
+        self._plan = plan
+        self._penalty = 0.0
+        self._step = 0
+        self._units = {name: backbone.weight(name) for name in weight_units(backbone, pooler=settings.pooler)}
+        self._gated = {name: masks.attach(backbone.module(name)) for name in self._units}
+        start = location_of(settings.init_gate)
+        self.log_alpha = {name: nn.Parameter(torch.full_like(weight, start)) for name, weight in self._units.items()}
+        self._slopes: dict[str, Tensor] = {}
+        self._backbone = backbone
+        device = next(iter(self._units.values())).device
+        self._generator = torch.Generator(device).manual_seed(plan.seed)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return the gates' locations as one group."""
+        return [{"params": list(self.log_alpha.values()), "lr": self._settings.lr}]
+
+    def before_step(self, step: int) -> None:
+        """Draw the gates of the step."""
+        self._step = step
+        for log_alpha in self.log_alpha.values():
+            log_alpha.grad = None
+        self._draw_gates()
+
+    def before_pass(self, index: int) -> None:
+        """Draw the gates anew, if each pass is to have its own."""
+        if index > 0 and self._settings.resample == "pass":
+            self._collect()
+            self._draw_gates()
+
+    def after_backward(self) -> None:
+        """Send the gradients of the masked weights through the gates, and add those of the penalty."""
+        self._collect()
+        self._add_penalty()
+
+    def metrics(self) -> dict[str, float]:
+        """Return R, the expected share of open gates."""
+        return {"open": self._penalty}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the noise generator's state; the locations are in the optimizer's groups."""
+        return {"generator": self._generator.get_state()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take the generator's state back."""
+        self._generator.set_state(state["generator"].cpu())
+
+    def scores(self) -> Mapping[str, Tensor]:
+        """Return the locations (log alpha)."""
+        return {name: log_alpha.detach().cpu() for name, log_alpha in self.log_alpha.items()}
+
+    def close(self) -> None:
+        """Take the gates off; the weights are as they were."""
+        for name in self._gated:
+            masks.detach(self._backbone.module(name))
+
+    @torch.no_grad()
+    def _draw_gates(self) -> None:
+        for name, weight in self._units.items():
+            noise = torch.rand(weight.shape, generator=self._generator, device=weight.device)
+            gate, slope = sample_gate(self.log_alpha[name], noise, self._settings.temperature)
+            self._slopes[name] = slope.mul_(weight)
+            self._gated[name].effective = gate.mul_(weight).requires_grad_()
+
+    @torch.no_grad()
+    def _collect(self) -> None:
+        for name, gated in self._gated.items():
+            masked = gated.effective
+            if masked is None or masked.grad is None:
+                continue
+            gradient = self._slopes[name].mul_(masked.grad)
+            log_alpha = self.log_alpha[name]
+            log_alpha.grad = gradient if log_alpha.grad is None else log_alpha.grad.add_(gradient)
+            gated.effective = None
+
+    @torch.no_grad()
+    def _add_penalty(self) -> None:
+        settings = self._settings
+        ramp = settings.penalty_ramp * self._plan.steps
+        weight = settings.penalty * (min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0)
+        total = sum(log_alpha.numel() for log_alpha in self.log_alpha.values())
+        self._penalty = 0.0
+        for log_alpha in self.log_alpha.values():
+            share = 1 / total if settings.reduction == "elements" else 1 / (len(self.log_alpha) * log_alpha.numel())
+            opened = open_probability(log_alpha, settings.temperature)
+            self._penalty += float(opened.sum()) * share
+            slope = opened.mul_(1 - opened).mul_(weight * share)
+            log_alpha.grad = slope if log_alpha.grad is None else log_alpha.grad.add_(slope)

@@ -1,0 +1,34 @@
+"""Magnitude: the score of a weight is its size, as in the lottery ticket baselines (Chen et al., 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+
+
+@frozen
+class Magnitude(Pruner):
+    """A search of no steps, on the weights that it starts from."""
+
+    name: ClassVar[str] = "magnitude"
+    summary: ClassVar[str] = "score weights by their size, without training"
+    paper: ClassVar[str] = "Chen et al., 2020, https://arxiv.org/abs/2007.12223"
+    searches: ClassVar[bool] = False
+
+    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+        """Start (and end) the search."""
+        return _Sizes(backbone)
+
+
+class _Sizes(Search):
+    def __init__(self, backbone: Backbone) -> None:
+        self._backbone = backbone
+
+    def scores(self) -> Mapping[str, Tensor]:
+        return {name: self._backbone.weight(name).detach().abs().cpu() for name in weight_units(self._backbone)}

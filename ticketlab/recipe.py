@@ -1,0 +1,279 @@
+"""Recipes: a graph of stages with their settings, read from TOML, overridden, checked, and written back fully resolved."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, field, frozen
+
+from ticketlab import registry
+from ticketlab.errors import SettingError, UsageError, did_you_mean
+from ticketlab.options import build_component, from_table, to_table
+
+if TYPE_CHECKING:
+    from ticketlab.stages.base import Stage
+    from ticketlab.tasks.base import Task
+
+Table = dict[str, Any]
+
+HEAD = ("summary", "paper", "scale", "model", "max_length", "precision", "seeds", "train_rows", "tasks")
+"""Top-level keys that are not stages."""
+OVERLAYS = ("scales", "per_task")
+"""Tables of overrides: ``[scales.small.search]``, ``[per_task.imdb.search]``. They are gone once a recipe is resolved."""
+KINDS = {
+    "train": "train:Train",
+    "search": "search:SearchStage",
+    "draw": "draw:Draw",
+    "evaluate": "evaluate:Evaluate",
+    "attack": "attack:AttackStage",
+}
+PRECISIONS = ("auto", "fp32", "bf16")
+
+
+@frozen
+class Recipe:
+    """A resolved recipe. Stages run in order; each names the earlier ones that it needs."""
+
+    name: str
+    stages: Mapping[str, Stage]
+    tasks: Sequence[Task]
+    model: str = "bert-base-uncased"
+    max_length: int = 128
+    precision: str = "auto"
+    seeds: Sequence[int] = (0,)
+    train_rows: int | None = None
+    """At most this many training examples of each task that does not say itself."""
+    scale: str = "full"
+    summary: str = ""
+    paper: str = ""
+    source: str = field(default="", eq=False)
+
+    def to_table(self) -> Table:
+        """Return the recipe as plain values, every setting written out; :func:`from_tables` takes it back."""
+        head: Table = {"summary": self.summary, "paper": self.paper, "scale": self.scale, "model": self.model}
+        head |= {"max_length": self.max_length, "precision": self.precision, "seeds": list(self.seeds)}
+        head["train_rows"] = "none" if self.train_rows is None else self.train_rows
+        tasks = [{"name": task.name, **to_table(task)} for task in self.tasks]
+        return {**head, "tasks": tasks, **{name: {"kind": stage.name, **to_table(stage)} for name, stage in self.stages.items()}}
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML, every setting written out."""
+        import tomlkit
+
+        return tomlkit.dumps(self.to_table())
+
+    def digest(self) -> str:
+        """Return the sha256 of everything in the recipe that results depend on."""
+        stages = {name: {"kind": stage.name, **to_table(stage, identity_only=True)} for name, stage in self.stages.items()}
+        table = self.to_table() | {"name": self.name} | stages
+        return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
+
+    def with_seeds(self, seeds: Sequence[int]) -> Recipe:
+        """Return the recipe for other seeds."""
+        return evolve(self, seeds=tuple(seeds))
+
+
+def read(name: str | Path) -> tuple[str, Table, str]:
+    """Return the name, the raw table and the path of a recipe: a registered name, or a TOML file.
+
+    :raises UsageError: no such recipe or file, or not TOML.
+    """
+    known = registry.current().recipes
+    if str(name) in known:
+        path = known[str(name)][0]
+    else:
+        path = Path(name)
+        if path.suffix != ".toml" and len(path.parts) == 1:
+            raise UsageError(
+                f"there is no recipe `{name}`{did_you_mean(str(name), known)} (`ticketlab recipes` lists them; a file ends in .toml)"
+            )
+        if not path.is_file():
+            raise UsageError(f"{path}: there is no such file")
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path}: not TOML: {problem}") from None
+    if not any(isinstance(value, dict) and key not in OVERLAYS for key, value in table.items()):
+        raise UsageError(f"{path}: an empty recipe; it needs at least one stage, a table with a `kind`")
+    return path.stem, table, str(path)
+
+
+def merge(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
+    """Return ``base`` with ``other`` laid over it. A table that names another component replaces the one it covers."""
+    merged = dict(base)
+    for key, value in other.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, str):
+            below = {"name": below}
+        if isinstance(value, Mapping) and isinstance(below, Mapping) and value.get("name", below.get("name")) == below.get("name"):
+            merged[key] = merge(below, value)
+        elif isinstance(value, str) and isinstance(below, Mapping) and below.get("name") == value:
+            continue
+        else:
+            merged[key] = copy.deepcopy(value)
+    return merged
+
+
+def override(table: Table, assignment: str) -> Table:
+    """Return ``table`` with ``path=value`` applied. The value is TOML (``3``, ``true``, ``"x"``, ``[1, 2]``), or else a plain string.
+
+    :raises UsageError: no ``=``, or the path crosses something that is not a table.
+    """
+    path, equals, text = assignment.partition("=")
+    keys = path.strip().split(".")
+    if not equals or not all(keys):
+        raise UsageError(f"--set {assignment}: write path=value, such as search.pruner.lr=0.05")
+    try:
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    stages = [name for name in table if name not in HEAD + OVERLAYS]
+    if keys[0] not in (*HEAD, *stages):
+        raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{did_you_mean(keys[0], [*HEAD, *stages])}")
+    nested: Any = value
+    for key in reversed(keys[1:]):
+        nested = {key: nested}
+    below: Any = table
+    for key in keys[:-1]:
+        below = below.get(key, {}) if isinstance(below, Mapping) else below
+        if not isinstance(below, (Mapping, str)):
+            raise UsageError(f"--set {assignment}: `{key}` is not a table")
+    return merge(table, {keys[0]: nested})
+
+
+def resolve(table: Table, *, scale: str | None = None, task: str | None = None) -> Table:
+    """Apply a recipe's own overlays: the one of its task, then the one of its scale.
+
+    :raises UsageError: the recipe has no such scale.
+    """
+    plain = {key: value for key, value in table.items() if key not in OVERLAYS}
+    if task is not None:
+        plain = merge(plain, table.get("per_task", {}).get(task, {}))
+    wanted = scale or plain.get("scale", "full")
+    if wanted != "full":
+        scales = table.get("scales", {})
+        if wanted not in scales and plain.get("scale") != wanted:
+            raise UsageError(f"the recipe has no scale `{wanted}`{did_you_mean(wanted, ['full', *scales])}")
+        plain = merge(plain, scales.get(wanted, {}))
+    plain["scale"] = wanted
+    return plain
+
+
+def from_table_of_stages(name: str, table: Table, *, source: str = "") -> Recipe:
+    """Build and check a recipe from a resolved table.
+
+    :raises SettingError: an unknown key, a wrong value, a reference to a stage that is not there or comes later; with file and line.
+    """
+    try:
+        return _build(name, table, source)
+    except SettingError as problem:
+        where = _line(source, str(problem).partition(":")[0]) if source else ""
+        raise SettingError(f"{problem}{where}") from None
+
+
+def _build(name: str, table: Table, source: str) -> Recipe:
+    head: Table = {}
+    checks: dict[str, type | tuple[type, ...]] = {
+        "summary": str,
+        "paper": str,
+        "scale": str,
+        "model": str,
+        "max_length": int,
+        "precision": str,
+    }
+    for key, kind in checks.items():
+        if key in table:
+            if not isinstance(table[key], kind) or isinstance(table[key], bool):
+                raise SettingError(f"{key}: must be {getattr(kind, '__name__', kind)}, not {table[key]!r}")
+            head[key] = table[key]
+    if head.get("precision", "auto") not in PRECISIONS:
+        raise SettingError(f"precision: must be one of {', '.join(PRECISIONS)}, not {head['precision']!r}")
+    rows = table.get("train_rows", "none")
+    if rows != "none" and (type(rows) is not int or rows < 1):
+        raise SettingError(f"train_rows: must be a whole number from 1, or none, not {rows!r}")
+    head["train_rows"] = None if rows == "none" else rows
+    if head.get("max_length", 128) < 4:
+        raise SettingError(f"max_length: must be at least 4, not {head['max_length']}")
+    seeds = table.get("seeds", [0])
+    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
+        raise SettingError(f"seeds: must be a list of whole numbers, not {seeds!r}")
+    tasks = [build_component("task", task, f"tasks[{index}]") for index, task in enumerate(table.get("tasks", []))]
+    stages = dict(_stages({key: value for key, value in table.items() if key not in HEAD}))
+    if not stages:
+        raise SettingError("a recipe needs at least one stage, a table with a `kind`")
+    return Recipe(name=name, stages=stages, tasks=tuple(tasks), seeds=tuple(seeds), source=source, **head)  # type: ignore[arg-type]  # checked above
+
+
+def _stages(tables: Mapping[str, Any]) -> Iterator[tuple[str, Stage]]:
+    earlier: dict[str, Stage] = {}
+    for name, table in tables.items():
+        if not isinstance(table, Mapping):
+            raise SettingError(f"{name}: a recipe has no such setting{did_you_mean(name, HEAD)}")
+        kind = table.get("kind")
+        if kind is None:
+            raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(KINDS)}")
+        stage = from_table(stage_class(str(kind), name), {key: value for key, value in table.items() if key != "kind"}, path=name)
+        _check_references(name, stage, earlier)
+        earlier[name] = stage
+        yield name, stage
+
+
+def stage_class(kind: str, where: str = "kind") -> type[Stage]:
+    """Return the class of a stage kind.
+
+    :raises SettingError: there is no such kind.
+    """
+    import importlib
+
+    if kind not in KINDS:
+        raise SettingError(f"{where}.kind: there is no stage kind `{kind}`{did_you_mean(kind, KINDS)}")
+    module, _, attribute = KINDS[kind].partition(":")
+    cls: type[Stage] = getattr(importlib.import_module(f"ticketlab.stages.{module}"), attribute)
+    return cls
+
+
+def is_outside(value: str) -> bool:
+    """Say whether a reference means a path (or a hub name with an owner) rather than a stage."""
+    return "/" in value or "\\" in value or Path(value).exists()
+
+
+def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
+    import attrs
+
+    for key, value in stage.references().items():
+        accepts = attrs.fields_dict(type(stage))[key].metadata["reference"]
+        found = earlier.get(value)
+        if found is None and not is_outside(value) and not (value == "demo" and "train" in accepts):
+            names = [other for other, candidate in earlier.items() if candidate.name in accepts]
+            raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
+        if found is not None and found.name not in accepts:
+            raise SettingError(f"{name}.{key}: `{value}` is a {found.name} stage; this needs a {' or '.join(accepts)} stage")
+
+
+def _line(source: str, path: str) -> str:
+    """Say where in a TOML file a key path stands: the last line that fits its end, after the table that fits its beginning."""
+    file = Path(source)
+    if not file.is_file():
+        return ""
+    table, found = "", None
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
+        if header:
+            table = header.group(1)
+            if table == path:
+                found = number
+            continue
+        key = re.match(r"\s*([\w.\-\"]+)\s*=", line)
+        if not key:
+            continue
+        whole = f"{table}.{key.group(1)}" if table else key.group(1)
+        if whole == path or (path.startswith(f"{whole}.") and path.rpartition(".")[2] in line):
+            found = number
+    return f" ({file.name} line {found})" if found else f" ({file.name})"

@@ -1,0 +1,115 @@
+"""From the results of runs to one row per task and evaluated model, each number summarised over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from ticketlab.report.statistics import Measure, summarise
+
+Stages = Mapping[str, Mapping[str, Any]]
+MAKING = ("train", "search", "draw")
+
+
+@frozen
+class AttackCells:
+    """What one attack did. ``clean`` is the accuracy on the attacked sample; ``errors`` counts examples of all seeds."""
+
+    name: str
+    clean: Measure | None
+    aua: Measure | None
+    suc: Measure | None
+    queries: Measure | None
+    errors: int = 0
+
+
+@frozen
+class Row:
+    """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it."""
+
+    label: str
+    task: str
+    model: str
+    scale: str
+    seeds: int
+    clean: Measure | None
+    attacks: tuple[AttackCells, ...]
+    sparsity: Measure | None
+    seconds: Measure | None
+
+
+def rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of what a ``results.json`` holds.
+
+    A row is called like the recipe, and also like the stage where the recipe evaluates several models. Sparsity and seconds are those of
+    the stages up to the one that made the model.
+    """
+    found = []
+    for task, by_seed in results["tasks"].items():
+        seeds: list[Stages] = list(by_seed.values())
+        models = list(dict.fromkeys(stage["of"] for stages in seeds for stage in stages.values() if "of" in stage))
+        for model in models:
+            label = results["recipe"] if len(models) == 1 else f"{results['recipe']} {model}"
+            found.append(_row(label, task, model, seeds, results))
+    return found
+
+
+def errors(results: Mapping[str, Any]) -> int:
+    """Return how many attacked examples ended in an error, over all tasks, seeds and attacks."""
+    return sum(cells.errors for row in rows(results) for cells in row.attacks)
+
+
+def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Row:
+    attacked = [_attacks(stages, model) for stages in seeds]
+    names = dict.fromkeys(name for attacks in attacked for name in attacks)
+    attacks = tuple(_cells(name, [attacks[name] for attacks in attacked if name in attacks]) for name in names)
+    cleans = [clean for stages in seeds if (clean := _clean(stages, model)) is not None]
+    clean = summarise([clean["accuracy"] for clean in cleans], [clean["n"] for clean in cleans])
+    making = [list(_making(stages, model)) for stages in seeds]
+    drawn = [[stage["ticket"]["achieved"] for stage in stages if "ticket" in stage] for stages in making]
+    return Row(
+        label=label,
+        task=task,
+        model=results["model"],
+        scale=results["scale"],
+        seeds=len(seeds),
+        clean=clean or (attacks[0].clean if attacks else None),
+        attacks=attacks,
+        sparsity=summarise([sparsities[-1] for sparsities in drawn if sparsities]),
+        seconds=summarise([sum(stage.get("cost", {}).get("seconds", 0.0) for stage in stages) for stages in making if stages]),
+    )
+
+
+def _attacks(stages: Stages, model: str) -> dict[str, Mapping[str, Any]]:
+    return {name: found for stage in stages.values() if stage.get("of") == model for name, found in stage.get("attacks", {}).items()}
+
+
+def _clean(stages: Stages, model: str) -> Mapping[str, Any] | None:
+    return next((stage["clean"] for stage in stages.values() if stage.get("of") == model and "clean" in stage), None)
+
+
+def _making(stages: Stages, model: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the stages up to the one that made the model; none for a model from outside."""
+    if model in stages:
+        for name, stage in stages.items():
+            if stage["kind"] in MAKING:
+                yield stage
+            if name == model:
+                return
+
+
+def _cells(name: str, found: Sequence[Mapping[str, Any]]) -> AttackCells:
+    def share(key: str) -> Measure | None:
+        sizes = [one.get(f"{key}_of", {}).get("total", one["n"]) for one in found if one[key] is not None]
+        return summarise([one[key] for one in found], sizes)
+
+    return AttackCells(
+        name=name,
+        clean=share("clean"),
+        aua=share("aua"),
+        suc=share("suc"),
+        queries=summarise([one["queries"] for one in found]),
+        errors=sum(one.get("errors", 0) for one in found),
+    )

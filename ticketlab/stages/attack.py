@@ -1,0 +1,69 @@
+"""attack: accuracy of a model under text attacks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from attrs import frozen
+
+from ticketlab.attacks.base import Attack
+from ticketlab.attacks.engine import run_attack, sample
+from ticketlab.attacks.metrics import measure
+from ticketlab.attacks.records import RecordFile
+from ticketlab.attacks.victim import Victim
+from ticketlab.backbone import loading
+from ticketlab.backbone.device import pick_device
+from ticketlab.errors import DataError, UsageError
+from ticketlab.options import component, reference, setting
+from ticketlab.stages.base import Context, Stage
+from ticketlab.tasks import label_map
+
+
+@frozen
+class AttackStage(Stage):
+    """Attack a sample of a split with each attack. Leaves one file of records an attack, ``records/NAME.jsonl``.
+
+    The sample depends on ``sample_seed`` and not on the run's seed: all seeds and methods meet the same examples.
+    """
+
+    name: ClassVar[str] = "attack"
+    summary: ClassVar[str] = "accuracy of a model under text attacks"
+    seeded: ClassVar[bool] = False
+
+    model: str = reference("train", accepts=("train",), help="a train stage, a model folder or a hub name")
+    attacks: tuple[Attack, ...] = component("attack", None, help="the attacks to run, one after the other", many=True)
+    examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, each label in its proportion; none for all")
+    sample_seed: int = setting(0, help="picks the sample, and seeds the attack of each example")
+    split: Literal["test", "dev", "train"] = setting("test", choices=("test", "dev", "train"), help="the examples to sample from")
+    label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
+    batch_size: int = setting(64, at_least=1, unit="examples", help="texts per forward pass of the victim")
+
+    def run(self, context: Context) -> dict[str, Any]:
+        """Attack; see :meth:`Stage.run`."""
+        names = [attack.name for attack in self.attacks]
+        if len(set(names)) < len(names):
+            raise UsageError(f"{context.name}.attacks: an attack is named twice: {', '.join(names)}")
+        prepared = {attack.name: attack.prepare() for attack in self.attacks}
+        chosen = sample(context.data.splits[self.split], self.examples, self.sample_seed)
+        if not chosen:
+            raise DataError(f"{context.data.name} has no labelled {self.split} examples")
+        model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model)
+        order = label_map.match(model_names, context.data.label_names, self.label_map)
+        output_names = [context.data.label_names[order.index(output)] for output in range(len(order))]
+        victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, batch_size=self.batch_size)
+        results: dict[str, Any] = {}
+        for attack in self.attacks:
+            records = RecordFile(context.directory / "records" / f"{attack.name}.jsonl", context.key, attack=attack.name)
+            found = run_attack(
+                attack,
+                victim,
+                chosen,
+                columns=context.data.columns,
+                label_names=context.data.label_names,
+                records=records,
+                seed=self.sample_seed,
+                resources=prepared[attack.name],
+            )
+            results[attack.name] = {**measure(found).to_table(), "resources": prepared[attack.name].found(attack.needs)}
+            context.log({"event": "attack", "stage": context.name, "attack": attack.name, **results[attack.name]})
+        return {"attacks": results, "sample": {"split": self.split, "size": len(chosen), "seed": self.sample_seed}}

@@ -1,0 +1,69 @@
+"""The contract of a stage, and what a stage is given to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+from attrs import frozen
+
+from ticketlab.component import Component
+from ticketlab.tasks.base import TaskData
+from ticketlab.training.objective import Precision
+
+PRETRAINED = "pretrained"
+"""The reference that means: the model of the recipe, as it was published."""
+RESULT = "result.json"
+
+
+@frozen
+class Input:
+    """What a reference of a stage came to: the folder of a finished stage, or a path or model name outside the recipe."""
+
+    location: str
+    is_stage: bool
+
+    @property
+    def model(self) -> str:
+        """Where the model is."""
+        return str(Path(self.location) / "model") if self.is_stage else self.location
+
+    def file(self, name: str) -> Path:
+        """A file of the stage, or the outside path itself."""
+        return Path(self.location) / name if self.is_stage else Path(self.location)
+
+
+@frozen
+class Context:
+    """Everything a stage depends on besides its settings. ``directory`` is the stage's own, kept between tries."""
+
+    directory: Path
+    key: str
+    name: str
+    model: str
+    max_length: int
+    data: TaskData
+    seed: int
+    precision: Precision
+    inputs: Mapping[str, Input]
+    log: Callable[[dict[str, Any]], None]
+
+
+@frozen
+class Stage(Component):
+    """Settings of one step of a recipe. Its references name the stages that it needs."""
+
+    kind: ClassVar[str] = "stage"
+    seeded: ClassVar[bool] = True
+    """Whether the result depends on the run's seed by itself, and not only through its inputs."""
+
+    def references(self) -> dict[str, str]:
+        """Return the references that are set and are not :data:`PRETRAINED`, by field name."""
+        found = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if "reference" in field.metadata}
+        return {name: value for name, value in found.items() if value not in (None, PRETRAINED)}
+
+    def run(self, context: Context) -> dict[str, Any]:
+        """Do the work; leave files in ``context.directory`` and return the result, JSON values only."""
+        raise NotImplementedError

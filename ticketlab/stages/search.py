@@ -1,0 +1,72 @@
+"""search: score the prunable units of a model with a pruner, under an adversary."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from attrs import frozen
+from safetensors.torch import save_file
+
+from ticketlab import files
+from ticketlab.backbone import loading, trial
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.device import pick_device
+from ticketlab.options import component, ratio, reference, setting
+from ticketlab.pruners.base import Plan, Pruner, Search
+from ticketlab.stages.base import PRETRAINED, Context
+from ticketlab.stages.training import Training
+from ticketlab.tickets.draw import draw
+from ticketlab.training.evaluation import predict, scores
+from ticketlab.training.random_state import derive
+
+
+@frozen
+class SearchStage(Training):
+    """Train a pruner's parameters and keep its scores, ``scores.safetensors``. The sparsity belongs to ``draw`` alone.
+
+    After each epoch the ticket that would be drawn at ``monitor_sparsity`` is evaluated on the development examples: the binary ticket,
+    not the soft masks of the search.
+    """
+
+    name: ClassVar[str] = "search"
+    summary: ClassVar[str] = "score the prunable units of a model"
+
+    start: str = reference(PRETRAINED, accepts=("train",), help="the model to search in: `pretrained`, a train stage, or a model folder")
+    pruner: Pruner = component("pruner", "hard-concrete", help="how units are scored")
+    epochs: float = setting(20.0, above=0, unit="epochs", help="passes over the training examples")
+    weight_decay: float = setting(1e-6, at_least=0, help="AdamW's weight decay on what is trained")
+    monitor_sparsity: float = ratio(0.3, identity=False, help="sparsity of the tickets that are evaluated during the search")
+
+    def run(self, context: Context) -> dict[str, Any]:
+        """Search; see :meth:`Stage.run`."""
+        start = context.inputs["start"].model if "start" in context.inputs else context.model
+        model, tokenizer = loading.load_classifier(start, context.data.label_names, derive(context.seed, "head"))
+        model.to(pick_device())
+        backbone = Backbone(model)
+        structure, found_on = backbone.fingerprint(), backbone.weights_hash()
+        rows = self.encode(context, tokenizer, "train")
+        steps = max(1, round(-(-len(rows) // self.batch_size) * self.epochs))
+        model.requires_grad_(self.pruner.trains_weights)
+        search = self.pruner.attach(backbone, Plan(steps=steps, seed=derive(context.seed, "gates")))
+        result: dict[str, Any] = {"search": {"steps": 0, "pruner": self.pruner.name, "structure": structure, "found_on": found_on}}
+        if self.pruner.searches:
+            development = self.encode(context, tokenizer, "dev")
+            torch.manual_seed(derive(context.seed, "search"))
+
+            def evaluate(step: int) -> dict[str, float]:
+                with trial.masked(backbone, draw(search.scores(), self.monitor_sparsity)):
+                    predicted = predict(model, development, precision=context.precision).argmax(dim=1)
+                return {"dev_accuracy": scores(predicted, torch.tensor(development.labels))["accuracy"]}
+
+            finished = self.fit(context, model, rows, lives=[search], lr=self.lr, evaluate=evaluate)
+            result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
+            result["seconds"] = finished.seconds
+        _save(search, context)
+        search.close()
+        return result
+
+
+def _save(search: Search, context: Context) -> None:
+    tensors = {name: score.contiguous() for name, score in search.scores().items()}
+    files.replace(context.directory / "scores.safetensors", lambda path: save_file(tensors, path))

@@ -1,0 +1,39 @@
+"""Matching the label names of a model with those of a task: by name, never by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticketlab.errors import UsageError, did_you_mean
+
+
+def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[int]:
+    """Return, for each of the task's labels, the index of the model's output for it.
+
+    ``pairs`` are ``"model name=task name"``. Without them names must agree, upper and lower case aside.
+
+    :raises UsageError: names do not agree one to one; the message lists both sides.
+    """
+    renamed = {name: name for name in model_names}
+    for pair in pairs:
+        left, equals, right = pair.rpartition("=")
+        if not equals:
+            raise UsageError(f"--label-map {pair}: write MODEL_LABEL=TASK_LABEL")
+        if left not in renamed:
+            raise UsageError(f"--label-map {pair}: the model has no label `{left}`{did_you_mean(left, model_names)}")
+        if right not in task_names:
+            raise UsageError(f"--label-map {pair}: the task has no label `{right}`{did_you_mean(right, task_names)}")
+        renamed[left] = right
+    places: dict[str, int] = {}
+    for index, name in enumerate(model_names):
+        folded = renamed[name].casefold()
+        if folded in places:
+            raise UsageError(f"two labels of the model mean `{renamed[name]}`")
+        places[folded] = index
+    missing = [name for name in task_names if name.casefold() not in places]
+    if missing or len(model_names) != len(task_names):
+        raise UsageError(
+            f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}; "
+            f"say which is which with --label-map {model_names[0]}={task_names[0]}, once for each"
+        )
+    return [places[name.casefold()] for name in task_names]

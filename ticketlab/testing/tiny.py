@@ -1,0 +1,77 @@
+"""Tiny encoders with real tokenizers, to test plugins with: written in a moment, trained in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import torch
+
+from ticketlab.backbone.saving import save
+from ticketlab.errors import UsageError
+from ticketlab.testing.words import vocabulary
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+
+Family = Literal["bert", "roberta", "electra", "distilbert"]
+MAX_LENGTH = 128
+BERT_SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+ROBERTA_SPECIAL = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
+
+
+def tiny_model(family: Family, folder: str | Path, *, seed: int = 0) -> Path:
+    """Write a tiny pre-trained-like encoder with its tokenizer to a folder, and return the folder.
+
+    2 layers of 4 heads, 32 wide, 64 neurons a layer, 128 tokens at most, some 400 common English words (other words come apart into
+    characters). The weights are random, drawn from ``seed`` without touching a global random state; there is no head. The folder
+    loads with plain ``from_pretrained``, and wherever ticketlab takes a model.
+
+    :raises UsageError: the family is none of bert, roberta, electra, distilbert.
+    """
+    from transformers import AutoModel
+
+    if family not in get_args(Family):
+        raise UsageError(f"there is no tiny `{family}`; there is {', '.join(get_args(Family))}")
+    tokenizer = _tokenizer(family)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        model = AutoModel.from_config(_config(family, tokenizer))
+    return save(model, tokenizer, folder)
+
+
+def _config(family: Family, tokenizer: PreTrainedTokenizerBase) -> PretrainedConfig:
+    from transformers import AutoConfig
+
+    common = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, "initializer_range": 0.1}
+    if family == "distilbert":
+        sizes = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": MAX_LENGTH}
+        return AutoConfig.for_model(family, **common, **sizes)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    extra: dict[str, Any] = {"max_position_embeddings": MAX_LENGTH}
+    if family == "roberta":
+        ends = {"bos_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id}
+        extra = {"max_position_embeddings": MAX_LENGTH + tokenizer.pad_token_id + 1, "type_vocab_size": 1, **ends}
+    elif family == "electra":
+        extra["embedding_size"] = 16
+    return AutoConfig.for_model(family, **common, **sizes, **extra)
+
+
+def _tokenizer(family: Family) -> PreTrainedTokenizerBase:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors  # type: ignore[import-untyped]
+    from transformers import PreTrainedTokenizerFast
+
+    special = ROBERTA_SPECIAL if family == "roberta" else BERT_SPECIAL
+    ids = {token: index for index, token in enumerate(vocabulary(tuple(special.values())))}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token=special["unk_token"]))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    cls, sep = special["cls_token"], special["sep_token"]
+    pair = f"{cls} $A {sep} {sep} $B {sep}" if family == "roberta" else f"{cls} $A {sep} $B:1 {sep}:1"
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{cls} $A {sep}", pair=pair, special_tokens=[(cls, ids[cls]), (sep, ids[sep])]
+    )
+    types = ["token_type_ids"] if family in ("bert", "electra") else []
+    names = ["input_ids", *types, "attention_mask"]
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=MAX_LENGTH, model_input_names=names, **special)

@@ -1,0 +1,123 @@
+"""Draw a ticket: rank the scores of each group and remove exactly the asked share of units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ticketlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from ticketlab.tickets.ticket import Ticket
+
+Scope = Literal["global", "local"]
+
+
+def draw(
+    scores: Mapping[str, Tensor],
+    sparsity: float | Mapping[str, float],
+    scope: Scope = "global",
+    keep_a_head: bool = True,
+) -> dict[str, Tensor]:
+    """Return boolean masks, True for the units that stay, with the names and shapes of ``scores``.
+
+    Groups (the text before the first ``/``) are ranked apart, each as one list (``global``) or tensor by tensor (``local``), and
+    lose :func:`removed_count` units: the lowest scores, equal ones by their position. A larger sparsity removes a superset.
+    ``sparsity`` may be a table with a fraction for every group. With ``keep_a_head`` the best head of each layer is not removed;
+    the count stays exact.
+
+    :raises UsageError: a score is NaN; a sparsity is missing, unknown or outside 0 to 1; more heads are to go than may.
+    """
+    masks: dict[str, Tensor] = {}
+    for group, ratio in _ratios(scores, sparsity).items():
+        members = {name: _values(name, tensor) for name, tensor in scores.items() if group_of(name) == group}
+        guarded = keep_a_head and group == "heads"
+        parts = [members] if scope == "global" else [{name: values} for name, values in members.items()]
+        for part in parts:
+            removed = removed_count(ratio, sum(values.size for values in part.values()))
+            masks |= _remove_lowest(part, removed, guarded)
+    return {name: masks[name].reshape(tensor.shape) for name, tensor in scores.items()}
+
+
+def draw_like(scores: Mapping[str, Tensor], ticket: Ticket) -> dict[str, Tensor]:
+    """Return masks drawn from ``scores`` that remove as many units of every single tensor as ``ticket`` does.
+
+    :raises UsageError: the scores are of other units than the ticket's masks, or one is NaN.
+    """
+    shapes = {name: tuple(mask.shape) for name, mask in ticket.masks.items()}
+    if shapes != {name: tuple(tensor.shape) for name, tensor in scores.items()}:
+        raise UsageError("the ticket to draw like has masks of other units or shapes than the scores")
+    masks = {}
+    for name, tensor in scores.items():
+        removed = int((~ticket.masks[name]).sum())
+        masks[name] = _remove_lowest({name: _values(name, tensor)}, removed, guarded=False)[name].reshape(tensor.shape)
+    return masks
+
+
+def group_of(name: str) -> str:
+    """Return the group of a unit's name: ``heads`` for ``heads/3``."""
+    return name.partition("/")[0]
+
+
+def removed_count(ratio: float, total: int) -> int:
+    """Return how many of ``total`` units a sparsity removes: the nearest count, halves upwards."""
+    return math.floor(ratio * total + 0.5)
+
+
+def _ratios(scores: Mapping[str, Tensor], sparsity: float | Mapping[str, float]) -> dict[str, float]:
+    groups = list(dict.fromkeys(group_of(name) for name in scores))
+    ratios = dict(sparsity) if isinstance(sparsity, Mapping) else dict.fromkeys(groups, sparsity)
+    if set(ratios) != set(groups):
+        raise UsageError(
+            f"sparsity is given for {', '.join(sorted(ratios)) or 'nothing'}, the scores are of {', '.join(groups) or 'nothing'}"
+        )
+    for group, ratio in ratios.items():
+        if not 0 <= ratio <= 1:
+            raise UsageError(f"sparsity of {group} must be between 0 and 1, not {ratio!r}")
+    return {group: ratios[group] for group in groups}
+
+
+def _values(name: str, tensor: Tensor) -> np.ndarray:
+    """Flatten to float32, or to float64 where float32 would make distinct scores equal."""
+    exact = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
+    values: np.ndarray = tensor.detach().cpu().reshape(-1).to(torch.float32 if exact else torch.float64).numpy()
+    if np.isnan(values).any():
+        raise UsageError(f"the scores `{name}` have {int(np.isnan(values).sum())} NaN; a ticket cannot be drawn from them")
+    return values
+
+
+def _remove_lowest(part: Mapping[str, np.ndarray], removed: int, guarded: bool) -> dict[str, Tensor]:
+    """Rank the arrays as one list and remove so many of it; with ``guarded``, never the last unit of an array."""
+    spared = {name: _best(values) for name, values in part.items() if guarded and values.size}
+    pool = np.concatenate([np.delete(values, spared[name]) if name in spared else values for name, values in part.items()])
+    if removed > pool.size:
+        raise UsageError(
+            f"{removed} of {pool.size + len(spared)} heads are to be removed, but each layer keeps one, so at most {pool.size} can be; "
+            "lower the sparsity or turn keep_a_head off"
+        )
+    if removed == 0:
+        return {name: torch.ones(values.size, dtype=torch.bool) for name, values in part.items()}
+    pool.partition(removed - 1)
+    highest = pool[removed - 1]
+    ties = removed - int(np.count_nonzero(pool[:removed] < highest))
+    masks = {}
+    for name, values in part.items():
+        kept = values > highest
+        equal = np.flatnonzero(values == highest)
+        if name in spared:
+            kept[spared[name]] = True
+            equal = equal[equal != spared[name]]
+        kept[equal[ties:]] = True
+        ties -= min(ties, equal.size)
+        masks[name] = torch.from_numpy(kept)
+    return masks
+
+
+def _best(values: np.ndarray) -> int:
+    """Return the position of the unit that would be removed last: the highest score, the last of equals."""
+    return int(values.size - 1 - np.argmax(values[::-1]))

@@ -1,0 +1,106 @@
+"""The file format of tickets: safetensors with bit-packed masks, everything else as JSON in the header.
+
+The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format`` (1), ``structure``, ``found_on``, ``rewind_to``,
+``provenance``, ``shapes`` and ``sha256``, the hash over the packed masks in the order of their sorted names. Each mask is a tensor
+of uint8, numpy's ``packbits`` of the flattened mask. The same ticket always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+from torch import Tensor
+
+from ticketlab import files
+from ticketlab.errors import UsageError
+
+KEY = "ticketlab"
+FORMAT = 1
+FIELDS = {"structure": str, "found_on": str, "rewind_to": str, "provenance": dict, "shapes": dict, "sha256": str}
+
+
+def encode(masks: Mapping[str, Tensor], header: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a ticket file."""
+    packed = {name: np.packbits(mask.numpy().reshape(-1)) for name, mask in masks.items()}
+    text = json.dumps({**header, "format": FORMAT, "sha256": _digest(packed)}, sort_keys=True, separators=(",", ":"))
+    return save(packed, metadata={KEY: text})
+
+
+def _digest(packed: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(packed):
+        digest.update(packed[name].tobytes())
+    return digest.hexdigest()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file, all or nothing; the folder is made where it is missing.
+
+    :raises UsageError: it cannot be written.
+    """
+    try:
+        files.replace(path, lambda temporary: _fill(temporary, content))
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
+
+
+def _fill(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the masks of a ticket file and its header.
+
+    :raises UsageError: the file is missing, is not a ticket, is of a newer format, or is damaged.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file" if not path.exists() else f"{path}: a ticket is a file, not a folder")
+    try:
+        with safe_open(path, "np") as file:
+            metadata = file.metadata() or {}
+            packed = {name: file.get_tensor(name) for name in file.keys()} if KEY in metadata else {}  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError) as problem:
+        raise UsageError(f"{path}: not a ticket, or damaged ({' '.join(str(problem).split())})") from None
+    if KEY not in metadata:
+        raise UsageError(f"{path}: not a ticket: a safetensors file without ticketlab's header (a model's weights?)")
+    header = _header(path, metadata[KEY])
+    return _unpack(path, packed, header), header
+
+
+def _header(path: Path, text: str) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except ValueError:
+        raise UsageError(f"{path}: damaged: its header is not JSON") from None
+    version = header.get("format") if isinstance(header, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise UsageError(f"{path}: written by a newer ticketlab (format {version}, this one reads {FORMAT}); update ticketlab")
+    if version != FORMAT or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
+        raise UsageError(f"{path}: damaged: its header lacks fields of a ticket")
+    return dict(header)
+
+
+def _unpack(path: Path, packed: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> dict[str, Tensor]:
+    shapes = header["shapes"]
+    whole = packed.keys() == shapes.keys() and all(_fits(packed[name], shape) for name, shape in shapes.items())
+    if not whole or _digest(packed) != header["sha256"]:
+        raise UsageError(f"{path}: damaged: the masks are not those that its header describes")
+    return {
+        name: torch.from_numpy(np.unpackbits(packed[name], count=math.prod(shape)).astype(bool)).reshape(shape)
+        for name, shape in shapes.items()
+    }
+
+
+def _fits(packed: np.ndarray, shape: Any) -> bool:
+    if not (isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)):
+        return False
+    return packed.dtype == np.uint8 and packed.shape == (-(-math.prod(shape) // 8),)

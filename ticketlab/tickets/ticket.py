@@ -1,0 +1,136 @@
+"""A ticket: which units of a backbone stay, on which weights that was found, and where it came from."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from attrs import field, frozen
+from torch import Tensor
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.masks import zero
+from ticketlab.errors import UsageError
+from ticketlab.tickets import storage
+from ticketlab.tickets.draw import group_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort ``heads/2`` before ``heads/10``."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def _masks(masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    for name, mask in masks.items():
+        if mask.dtype != torch.bool:
+            raise UsageError(f"the mask `{name}` is {mask.dtype}, not boolean")
+    return {name: masks[name].detach().cpu().contiguous() for name in sorted(masks, key=_natural)}
+
+
+def _plain(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(provenance))
+    return plain
+
+
+@frozen(eq=False)
+class Ticket:
+    """Binary masks over a backbone. Two tickets with the same content are equal, and their files have the same bytes.
+
+    ``masks`` has a boolean tensor for each group of units, True for those that stay, named and shaped as
+    :meth:`ticketlab.backbone.backbone.Backbone.units`. ``structure`` is the backbone's fingerprint, ``found_on`` the hash of the
+    weights it was found on, ``rewind_to`` of those that it goes with. ``provenance`` holds plain JSON values: what made the ticket.
+    """
+
+    masks: Mapping[str, Tensor] = field(converter=_masks)
+    structure: str
+    found_on: str
+    rewind_to: str
+    provenance: Mapping[str, Any] = field(factory=dict, converter=_plain)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ticket):
+            return NotImplemented
+        return self._header() == other._header() and all(torch.equal(mask, other.masks[name]) for name, mask in self.masks.items())
+
+    def __hash__(self) -> int:
+        return hash((self.structure, self.found_on, self.rewind_to, *((name, self.kept_by(name)) for name in self.masks)))
+
+    def _header(self) -> dict[str, Any]:
+        shapes = {name: list(mask.shape) for name, mask in self.masks.items()}
+        hashes = {"structure": self.structure, "found_on": self.found_on, "rewind_to": self.rewind_to}
+        return {**hashes, "provenance": self.provenance, "shapes": shapes}
+
+    def save(self, path: str | Path) -> None:
+        """Write the ticket to a file, all or nothing; the folder is made where it is missing.
+
+        :raises UsageError: the file cannot be written.
+        """
+        storage.write(Path(path), storage.encode(self.masks, self._header()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Ticket:
+        """Read a ticket that :meth:`save` wrote.
+
+        :raises UsageError: the file is missing, is not a ticket, or is damaged.
+        """
+        masks, header = storage.read(Path(path))
+        return cls(masks, header["structure"], header["found_on"], header["rewind_to"], header["provenance"])
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of units that the ticket masks, sorted: some of heads, neurons, weights."""
+        return tuple(sorted({group_of(name) for name in self.masks}))
+
+    def kept(self, group: str | None = None) -> int:
+        """Return how many units stay, in one group or in all together."""
+        return sum(self.kept_by(name) for name in self._names(group))
+
+    def total(self, group: str | None = None) -> int:
+        """Return how many units there are, in one group or in all together."""
+        return sum(self.masks[name].numel() for name in self._names(group))
+
+    def sparsity(self, group: str | None = None) -> float:
+        """Return the achieved sparsity: the removed fraction of the units, in one group or in all together."""
+        total = self.total(group)
+        return (total - self.kept(group)) / total if total else 0.0
+
+    def kept_by(self, name: str) -> int:
+        """Return how many units of one mask stay."""
+        return int(torch.count_nonzero(self.masks[name]))
+
+    def _names(self, group: str | None) -> list[str]:
+        if group is not None and group not in self.groups:
+            raise UsageError(f"the ticket masks no {group}; it masks {', '.join(self.groups)}")
+        return [name for name in self.masks if group in (None, group_of(name))]
+
+    def survival(self) -> list[tuple[str, int, int]]:
+        """Return (name, kept, total) for every mask, layer by layer: the table behind a heat map."""
+        return [(name, self.kept_by(name), mask.numel()) for name, mask in self.masks.items()]
+
+    def check(self, backbone: Backbone) -> None:
+        """Make sure that the ticket is of the structure of ``backbone``.
+
+        :raises UsageError: it is not.
+        """
+        if self.structure != backbone.fingerprint():
+            shape = f"{backbone.model.config.model_type}, {len(backbone.layers)} layers of {backbone.num_heads} heads"
+            raise UsageError(f"the ticket was drawn from a model of another structure than this one ({shape})")
+
+    def apply(self, model: PreTrainedModel) -> None:
+        """Set the removed weights of a model to zero, in place. Other weights than those of ``rewind_to`` are a warning.
+
+        :raises UsageError: the model has another structure.
+        """
+        backbone = Backbone(model)
+        self.check(backbone)
+        if self.rewind_to and self.rewind_to != backbone.weights_hash():
+            warnings.warn("the ticket goes with other weights than the model has; it is applied all the same", stacklevel=2)
+        zero(backbone, self.masks)

@@ -1,0 +1,93 @@
+"""Batches: texts tokenised once, rows of like length together, padding to the longest row of the batch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.tasks.base import Example
+from ticketlab.training.random_state import derive
+
+POOL = 50
+"""How many batches are sorted by length together: more saves padding, fewer keeps the order more random."""
+
+
+@frozen
+class Batch:
+    """Padded rows. ``input_ids``, ``attention_mask`` and ``token_type_ids`` are (rows, length); ``labels`` is (rows,)."""
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    token_type_ids: Tensor | None
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return int(self.labels.shape[0])
+
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch on a device."""
+        types = None if self.token_type_ids is None else self.token_type_ids.to(device)
+        return Batch(self.input_ids.to(device), self.attention_mask.to(device), types, self.labels.to(device))
+
+
+@frozen
+class Rows:
+    """Tokenised examples. ``truncated`` counts those that were longer than the model takes."""
+
+    input_ids: Sequence[Sequence[int]]
+    token_type_ids: Sequence[Sequence[int]] | None
+    labels: Sequence[int]
+    pad_id: int
+    truncated: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def collate(self, indices: Sequence[int]) -> Batch:
+        """Pad the rows at ``indices`` to the longest of them."""
+        length = max(len(self.input_ids[index]) for index in indices)
+        ids = torch.full((len(indices), length), self.pad_id, dtype=torch.long)
+        mask = torch.zeros((len(indices), length), dtype=torch.long)
+        types = None if self.token_type_ids is None else torch.zeros((len(indices), length), dtype=torch.long)
+        for row, index in enumerate(indices):
+            size = len(self.input_ids[index])
+            ids[row, :size] = torch.tensor(self.input_ids[index])
+            mask[row, :size] = 1
+            if types is not None and self.token_type_ids is not None:
+                types[row, :size] = torch.tensor(self.token_type_ids[index])
+        return Batch(ids, mask, types, torch.tensor([self.labels[index] for index in indices]))
+
+    def epoch(self, size: int, seed: int, epoch: int) -> list[list[int]]:
+        """Return the batches of one epoch as row indices: shuffled, then sorted by length within pools, then shuffled by batch."""
+        generator = random.Random(derive(seed, "epoch", epoch))
+        order = list(range(len(self)))
+        generator.shuffle(order)
+        batches: list[list[int]] = []
+        for start in range(0, len(order), size * POOL):
+            pool = sorted(order[start : start + size * POOL], key=lambda index: len(self.input_ids[index]))
+            batches += [pool[first : first + size] for first in range(0, len(pool), size)]
+        generator.shuffle(batches)
+        return batches
+
+    def by_length(self, size: int) -> Iterator[list[int]]:
+        """Yield every row once, in batches of like length, for evaluation."""
+        order = sorted(range(len(self)), key=lambda index: len(self.input_ids[index]))
+        return (order[first : first + size] for first in range(0, len(order), size))
+
+
+def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Rows:
+    """Tokenise examples, cutting rows off at ``max_length`` tokens (the longer text of a pair first)."""
+    columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
+    labels = [example.label for example in examples]
+    if not examples:
+        return Rows([], None, [], tokenizer.pad_token_id, 0)
+    whole = tokenizer(*columns, truncation=False, verbose=False)
+    truncated = sum(len(ids) > max_length for ids in whole["input_ids"])
+    encoded = tokenizer(*columns, truncation=True, max_length=max_length) if truncated else whole
+    types = encoded["token_type_ids"] if "token_type_ids" in tokenizer.model_input_names else None
+    return Rows(encoded["input_ids"], types, labels, tokenizer.pad_token_id, truncated)

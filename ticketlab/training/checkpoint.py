@@ -1,0 +1,76 @@
+"""Checkpoints of a training under way: everything the next step depends on, in one safetensors file, never pickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from attrs import frozen
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from ticketlab import files
+from ticketlab.component import Live
+from ticketlab.errors import TicketlabError
+from ticketlab.training import random_state
+
+
+@frozen
+class Checkpoint:
+    """Where a training keeps its state. ``progress`` is JSON: the step, the best score so far, the losses since the last log."""
+
+    path: Path
+
+    def save(self, optimizer: torch.optim.Optimizer, lives: Sequence[Live], progress: Mapping[str, Any]) -> None:
+        """Write the optimizer's parameters and moments, the live objects' and the random generators' states, atomically."""
+        tensors: dict[str, Tensor] = {}
+        for index, parameter in enumerate(_parameters(optimizer)):
+            tensors[f"parameter/{index}"] = parameter.detach()
+            for name, value in optimizer.state.get(parameter, {}).items():
+                tensors[f"moment/{index}/{name}"] = torch.as_tensor(value)
+        for index, live in enumerate(lives):
+            tensors |= {f"live/{index}/{name}": value for name, value in live.state_dict().items()}
+        tensors |= {f"random/{name}": state for name, state in random_state.capture().items()}
+        plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        metadata = {"progress": json.dumps(dict(progress))}
+        files.replace(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
+
+    def load(self, optimizer: torch.optim.Optimizer, lives: Sequence[Live]) -> dict[str, Any] | None:
+        """Put everything back; return the progress, or None where there is no checkpoint."""
+        if not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
+                progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+        except (SafetensorError, KeyError, ValueError) as problem:
+            raise TicketlabError(f"{self.path}: not a checkpoint that can be read ({problem}); delete it to start over") from None
+        for index, parameter in enumerate(_parameters(optimizer)):
+            with torch.no_grad():
+                parameter.copy_(tensors[f"parameter/{index}"])
+            moments = {name.split("/")[2]: value for name, value in tensors.items() if name.startswith(f"moment/{index}/")}
+            if moments:
+                optimizer.state[parameter] = {name: value.to(_device(name, parameter, optimizer)) for name, value in moments.items()}
+        for index, live in enumerate(lives):
+            prefix = f"live/{index}/"
+            live.load_state_dict({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)})
+        random_state.restore({name.removeprefix("random/"): value for name, value in tensors.items() if name.startswith("random/")})
+        return progress
+
+    def remove(self) -> None:
+        """Delete the file: the training has its result."""
+        self.path.unlink(missing_ok=True)
+
+
+def _parameters(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _device(name: str, parameter: Tensor, optimizer: torch.optim.Optimizer) -> torch.device:
+    """Optimizers keep the step counter on the CPU unless they are fused."""
+    fused = any(group.get("fused") for group in optimizer.param_groups)
+    return parameter.device if fused or name != "step" else torch.device("cpu")

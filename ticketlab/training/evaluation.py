@@ -1,0 +1,38 @@
+"""Predictions of a classifier, and the scores of predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ticketlab.training.batch import Rows
+from ticketlab.training.objective import Precision, forward
+
+
+def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32") -> Tensor:
+    """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    device = next(model.parameters()).device
+    logits: dict[int, Tensor] = {}
+    try:
+        with torch.inference_mode():
+            for indices in rows.by_length(batch_size):
+                outputs = forward(model, rows.collate(indices).to(device), precision).cpu()
+                logits |= dict(zip(indices, outputs, strict=True))
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+    return torch.stack([logits[index] for index in range(len(rows))]) if logits else torch.zeros(0, 0)
+
+
+def scores(predicted: Tensor, labels: Tensor) -> dict[str, float]:
+    """Return the accuracy and the macro-averaged F1 of predicted label indices."""
+    from sklearn.metrics import f1_score
+
+    return {
+        "accuracy": float((predicted == labels).double().mean()),
+        "f1": float(f1_score(labels.numpy(), predicted.numpy(), average="macro", zero_division=0)),
+    }

@@ -1,0 +1,158 @@
+"""The training loop: one for fine-tuning, searching and retraining. It knows steps, and nothing of pruners, adversaries or losses."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from attrs import define, frozen
+
+from ticketlab import progress
+from ticketlab.adversaries.base import Adversary
+from ticketlab.component import Live
+from ticketlab.errors import Interrupted, TrainingDiverged
+from ticketlab.training import interrupt
+from ticketlab.training.batch import Rows
+from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.objective import TaskObjective
+
+Log = Callable[[dict[str, Any]], None]
+
+
+@frozen
+class Schedule:
+    """Linear warm-up, then linear decay to zero, in steps; valid for any number of steps, fewer than the warm-up included."""
+
+    total: int
+    warmup: int
+
+    def factor(self, step: int) -> float:
+        """Return what the learning rates are multiplied by at ``step``, counted from 0."""
+        if step < self.warmup:
+            return (step + 1) / self.warmup
+        return max(0.0, (self.total - step) / max(1, self.total - self.warmup))
+
+
+@frozen
+class Loop:
+    """What a training is made of. ``lives`` are called in order; ``evaluate`` returns the development score after an epoch."""
+
+    objective: TaskObjective
+    adversary: Adversary
+    optimizer: torch.optim.Optimizer
+    lives: Sequence[Live]
+    rows: Rows
+    batch_size: int
+    epochs: float
+    warmup: float
+    clip: float
+    seed: int
+    checkpoint: Checkpoint
+    checkpoint_seconds: float
+    log: Log
+    title: str
+    evaluate: Callable[[int], dict[str, float]] | None = None
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Optimizer steps in one pass over the rows."""
+        return math.ceil(len(self.rows) / self.batch_size)
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps in all."""
+        return max(1, round(self.steps_per_epoch * self.epochs))
+
+    def run(self) -> Finished:
+        """Train from the checkpoint, or from the start, to the end.
+
+        :raises TrainingDiverged: a loss or gradient is not finite; the last checkpoint stays.
+        :raises Interrupted: Ctrl-C; a checkpoint was written.
+        """
+        schedule = Schedule(self.steps, round(self.warmup * self.steps))
+        rates = [group["lr"] for group in self.optimizer.param_groups]
+        state = self.checkpoint.load(self.optimizer, self.lives) or {"step": 0, "loss": 0.0, "seconds": 0.0, "history": []}
+        history: list[dict[str, float]] = list(state["history"])
+        recent: float = state["loss"]
+        started = time.perf_counter() - state["seconds"]
+        saved = time.monotonic()
+        self.objective.model.train()
+        batches: list[list[int]] = []
+        with progress.bar(self.title, self.steps, done=state["step"]) as bar, interrupt.delayed() as interrupted:
+            for step in range(state["step"], self.steps):
+                epoch, index = divmod(step, self.steps_per_epoch)
+                if not batches or index == 0:
+                    batches = self.rows.epoch(self.batch_size, self.seed, epoch)
+                for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+                    group["lr"] = rate * schedule.factor(step)
+                loss = self._step(step, batches[index])
+                recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
+                bar.advance(1, f"loss {recent:.4f}")
+                verdicts = [live.after_step(step) for live in self.lives]
+                done = any(verdicts)
+                if index == self.steps_per_epoch - 1 or step == self.steps - 1 or done:
+                    history.append(self._end_of_epoch(step, recent))
+                progress_so_far = {"step": step + 1, "loss": recent, "history": history}
+                if done:
+                    break
+                late = time.monotonic() - saved > self.checkpoint_seconds
+                if (late or interrupted()) and step + 1 < self.steps:
+                    self._save(step, {**progress_so_far, "seconds": time.perf_counter() - started})
+                    saved = time.monotonic()
+                if interrupted():
+                    raise Interrupted(f"stopped after step {step + 1} of {self.steps} of {self.title}")
+        return Finished(step + 1 if self.steps > state["step"] else state["step"], recent, history, time.perf_counter() - started)
+
+    def _step(self, step: int, indices: list[int]) -> float:
+        batch = self.rows.collate(indices).to(next(self.objective.model.parameters()).device)
+        self.objective.begin_step()
+        for live in self.lives:
+            live.before_step(step)
+        loss = self.adversary.step(self.objective, batch, step)
+        for live in self.lives:
+            penalty = live.penalty()
+            if penalty is not None:
+                penalty.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+            live.after_backward()
+        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        norm = torch.nn.utils.clip_grad_norm_(parameters, self.clip)
+        if not (math.isfinite(float(loss)) and math.isfinite(float(norm))):
+            kept = f"the state before is in {self.checkpoint.path}" if self.checkpoint.path.exists() else "no checkpoint was due before"
+            raise TrainingDiverged(
+                f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {kept}. "
+                "Try a lower learning rate, or a later `adversary.start_step`"
+            )
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(loss)
+
+    def _end_of_epoch(self, step: int, loss: float) -> dict[str, float]:
+        record: dict[str, float] = {"step": step + 1, "loss": loss}
+        for live in self.lives:
+            record |= live.metrics()
+        if self.evaluate is not None:
+            record |= self.evaluate(step + 1)
+            self.objective.model.train()
+        self.log({"event": "epoch", "stage": self.title, **record})
+        return record
+
+    def _save(self, step: int, state: dict[str, Any]) -> None:
+        """Write a checkpoint, unless the step just taken left something that is not a number."""
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                if not bool(torch.isfinite(parameter).all()):
+                    raise TrainingDiverged(f"{self.title}: a parameter is not finite after step {step + 1}; the last checkpoint is kept")
+        self.checkpoint.save(self.optimizer, self.lives, state)
+
+
+@define
+class Finished:
+    """What a training ended with: steps taken, the smoothed loss, one record per epoch, and seconds of training."""
+
+    steps: int
+    loss: float
+    history: list[dict[str, float]]
+    seconds: float

@@ -1,0 +1,82 @@
+"""Objectives: what a training minimises, as a function of a batch and a perturbation of its word embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.component import Live
+from ticketlab.losses.base import Loss
+from ticketlab.training.batch import Batch
+
+Precision = Literal["fp32", "bf16"]
+
+
+@frozen
+class Output:
+    """One forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,); ``logits`` is (rows, classes)."""
+
+    loss: Tensor
+    losses: Tensor
+    weights: Tensor
+    logits: Tensor
+
+
+class Objective(Protocol):
+    """What an adversary sees of the training."""
+
+    embedding_dim: int
+
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
+        """Run one forward pass with ``delta`` (rows, length, embedding_dim) added to the word embeddings.
+
+        ``weights`` (rows,) multiply the weights that the loss gives to the examples.
+        """
+
+
+class TaskObjective:
+    """A classification loss of a model.
+
+    The perturbation is added to the word embeddings only; the model adds positions and types afterwards.
+    """
+
+    def __init__(self, model: Any, loss: Loss, *, precision: Precision = "fp32", lives: Sequence[Live] = ()) -> None:
+        self.model = model
+        self.loss = loss
+        self.precision = precision
+        self.lives = tuple(lives)
+        self.word_embeddings = model.get_input_embeddings()
+        self.embedding_dim = int(self.word_embeddings.embedding_dim)
+        self._pass = 0
+
+    def begin_step(self) -> None:
+        """Start counting passes from 0."""
+        self._pass = 0
+
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
+        """Run one forward pass. See :class:`Objective`."""
+        for live in self.lives:
+            live.before_pass(self._pass)
+        self._pass += 1
+        logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
+        losses, own_weights = self.loss.per_example(logits, batch.labels)
+        all_weights = own_weights if weights is None else own_weights * weights
+        return Output(self.loss.reduce(losses, all_weights), losses, all_weights, logits)
+
+
+def forward(model: Any, batch: Batch, precision: Precision, word_embeddings: Any = None, delta: Tensor | None = None) -> Tensor:
+    """Return the logits (rows, classes) in float32."""
+    inputs: dict[str, Tensor] = {"attention_mask": batch.attention_mask}
+    if batch.token_type_ids is not None:
+        inputs["token_type_ids"] = batch.token_type_ids
+    if delta is None:
+        inputs["input_ids"] = batch.input_ids
+    else:
+        inputs["inputs_embeds"] = word_embeddings(batch.input_ids) + delta
+    with torch.autocast(batch.input_ids.device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
+        logits: Tensor = model(**inputs).logits
+    return logits.float()

@@ -1,0 +1,29 @@
+"""AdamW with the groups that transformers' training uses: no weight decay on biases and layer norms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ticketlab.component import Live
+
+
+def weight_groups(model: Any, lr: float, weight_decay: float) -> list[dict[str, Any]]:
+    """Return the optimizer groups of a model's trainable parameters; empty when all are frozen."""
+    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    decayed = [parameter for parameter in trainable if parameter.ndim >= 2]
+    others = [parameter for parameter in trainable if parameter.ndim < 2]
+    groups = [
+        {"params": decayed, "lr": lr, "weight_decay": weight_decay},
+        {"params": others, "lr": lr, "weight_decay": 0.0},
+    ]
+    return [group for group in groups if group["params"]]
+
+
+def adamw(model: Any, lives: Sequence[Live], lr: float, weight_decay: float) -> torch.optim.AdamW:
+    """Return AdamW over a model's trainable parameters and those of the live objects."""
+    groups = weight_groups(model, lr, weight_decay)
+    groups += [{"weight_decay": weight_decay, **group} for live in lives for group in live.parameter_groups()]
+    return torch.optim.AdamW(groups, lr=lr, fused=True)
