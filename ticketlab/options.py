@@ -201,6 +201,10 @@ def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
 
 
 def build_component(kind: str, value: Any, where: str) -> Component:
+    """Return the component that a name, a table with a ``name``, or a component stands for; ``where`` is for messages.
+
+    :raises SettingError: no such component, or its settings are wrong.
+    """
     if isinstance(value, Component):
         return value
     table = {"name": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else None

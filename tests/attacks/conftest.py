@@ -11,36 +11,12 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel, B
 
 from ticketlab.attacks.victim import Victim
 
-WORDS = [
-    "the",
-    "a",
-    "was",
-    "is",
-    "it",
-    "film",
-    "movie",
-    "movies",
-    "plot",
-    "story",
-    "good",
-    "great",
-    "fine",
-    "bad",
-    "dull",
-    "awful",
-    "not",
-    "very",
-    "acting",
-    "cast",
-    "and",
-    "but",
-    "music",
-    "song",
-    "tune",
-]
+torch.set_num_threads(1)  # tiny models: more threads only wait for each other
+
+SOME_WORDS = "the a was is it film movie movies plot story good great fine bad dull awful not very acting cast and but music song tune"
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LETTERS = string.ascii_lowercase
-VOCABULARY = list(dict.fromkeys([*SPECIAL, *WORDS, *LETTERS, *(f"##{letter}" for letter in LETTERS), *".,!?'-"]))
+VOCABULARY = list(dict.fromkeys([*SPECIAL, *SOME_WORDS.split(), *LETTERS, *(f"##{letter}" for letter in LETTERS), *".,!?'-"]))
 
 
 def tiny_config(**changes):

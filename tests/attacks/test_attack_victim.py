@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 from torch import nn
@@ -75,7 +77,7 @@ def test_a_model_without_segments_gets_none(tokenizer):
 def test_every_submodule_gets_its_own_mode_back(victim):
     victim.model.train()
     frozen = victim.model.bert.encoder.layer[0].eval()
-    with pytest.raises(RuntimeError, match="halfway"), victim.evaluating():
+    with contextlib.suppress(RuntimeError), victim.evaluating():
         assert not any(module.training for module in victim.model.modules())
         raise RuntimeError("halfway")
     assert victim.model.training

@@ -2,13 +2,14 @@ import copy
 
 import pytest
 import torch
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, BertConfig, BertModel
+
 from ticketlab import registry
 from ticketlab.backbone.adapters import Adapter, Bert, adapter_for, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import attach, expand
 from ticketlab.errors import UsageError
 from ticketlab.hookspecs import hookimpl
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, BertConfig, BertModel
 
 
 @pytest.fixture(scope="module")
@@ -141,5 +142,5 @@ def test_a_plugin_adds_a_family_and_a_wrong_path_is_named(bert):
         assert isinstance(adapter_for(bert), Adapter)
         assert len(Backbone(bert).units()) == 16
         bert.config.model_type = "misnamed-bert"
-        with pytest.raises(UsageError, match="no module `encoder.layer.0.attention.self.kwery`, which the adapter `misnamed`"):
+        with pytest.raises(UsageError, match=r"no module `encoder.layer.0.attention.self.kwery`, which the adapter `misnamed`"):
             Backbone(bert)

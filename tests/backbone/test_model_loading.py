@@ -7,6 +7,8 @@ import sys
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers.utils import logging
+
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, resolve_model, save
@@ -178,7 +180,7 @@ def test_a_tokenizer_that_transformers_5_wrote_loads_everywhere(broken):
         ("./nowhere", "there is no such folder"),
         ("/no/such/model", "there is no such folder"),
         ("models/a/b", "there is no such folder"),
-        ("", "there is no such folder"),
+        ("", "is empty"),
         ("{folder}", "has no config.json"),
         ("{folder}/file", "not a file"),
     ],
@@ -225,15 +227,17 @@ def test_pickled_weights_are_refused(broken):
         load_classifier(str(broken), LABELS, 0)
 
 
-def test_loading_is_silent_and_leaves_the_verbosity(tiny, tmp_path):
-    code = (
-        "import sys; from transformers.utils import logging; logging.set_verbosity_info(); before = logging.get_verbosity()\n"
-        "from ticketlab.backbone.loading import load_classifier, save\n"
-        "save(*load_classifier(sys.argv[1], ('a', 'b'), 0), sys.argv[2]); assert logging.get_verbosity() == before"
-    )
-    arguments = [sys.executable, "-c", code, str(tiny["bert"]), str(tmp_path / "model")]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_loading_and_saving_are_silent_and_leave_the_verbosity(tiny, tmp_path, capfd):
+    before = logging.get_verbosity()
+    logging.set_verbosity_info()
+    logging.enable_progress_bar()
+    try:
+        save(*load_classifier(str(tiny["bert"]), LABELS, 0), tmp_path / "model")
+        assert logging.get_verbosity() == logging.INFO
+        assert logging.is_progress_bar_enabled()
+    finally:
+        logging.set_verbosity(before)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_demo_encoder_is_the_known_one():

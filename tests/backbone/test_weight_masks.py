@@ -2,12 +2,13 @@ import copy
 
 import pytest
 import torch
+from torch import nn
+
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import HeldMask, attach, detach, expand, zero
 from ticketlab.errors import UsageError
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
-from torch import nn
 
 IDS = torch.tensor([[2, 40, 50, 60, 3], [2, 70, 3, 0, 0]])
 ATTENTION = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
@@ -81,6 +82,7 @@ def test_a_deep_copy_keeps_the_effective_weight_and_is_independent(in_graph):
     detach(linear)
     assert torch.equal(twin.weight, linear.weight)
     assert twin.weight is not linear.weight
+    assert type(twin) is type(linear) is nn.Linear
 
 
 def test_three_rounds_of_attach_copy_and_detach_leave_the_weights_alone(bert):
@@ -114,7 +116,7 @@ def test_zeroed_units_are_gated_units(model):
         heads = masks[f"heads/{index}"].float().repeat_interleave(backbone.head_dim)
         handles.append(layer.attention_output.register_forward_pre_hook(Gate(heads)))
         handles.append(layer.ffn_out.register_forward_pre_hook(Gate(masks[f"neurons/{index}"].float())))
-    gated, plain = logits(model), None
+    gated = logits(model)
     for handle in handles:
         handle.remove()
     plain = logits(model)

@@ -49,13 +49,12 @@ def uniform_in_ball(attention_mask: Tensor, dim: int, magnitude: float) -> Tenso
     mask = attention_mask.unsqueeze(-1).float()
     noise = torch.empty(*attention_mask.shape, dim, device=mask.device).uniform_(-1, 1)
     lengths = attention_mask.sum(dim=1).clamp(min=1).float().view(-1, 1, 1)
-    bounded: Tensor = noise * mask * (magnitude / (lengths * dim).sqrt())
-    return bounded
+    return noise * mask * magnitude / torch.sqrt(lengths * dim)
 
 
 def norms(delta: Tensor) -> Tensor:
     """Return the Frobenius norm of each example's perturbation, (rows, 1, 1)."""
-    return delta.flatten(1).norm(dim=1).view(-1, 1, 1)
+    return torch.linalg.vector_norm(delta.flatten(1), dim=1).view(-1, 1, 1)
 
 
 def ascend(delta: Tensor, gradient: Tensor, attention_mask: Tensor, step_size: float, max_norm: float | None) -> Tensor:

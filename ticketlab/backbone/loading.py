@@ -39,6 +39,8 @@ def resolve_model(name: str) -> str:
     """
     if name == "demo":
         return _demo()
+    if not name.strip():
+        raise UsageError(f"the name of the model is empty; {ADVICE}")
     folder = Path(name).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():

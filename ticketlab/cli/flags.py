@@ -39,11 +39,14 @@ LAB = click.option(
 CSV = click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="Also write the numbers to this csv file.")
 OUTPUT = all_of(LAB, JSON, CSV)
 TASK = all_of(
-    click.option("--task", "tasks", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
-                 help="A data set by name (`ticketlab show task`), or a csv, tsv, jsonl or parquet file or a folder of them; may be repeated."),
-    click.option("--text-column", "text_columns", multiple=True, metavar="COLUMN", help="Column of the text; twice for pairs. Inferred if left out."),
-    click.option("--label-column", metavar="COLUMN", help="Column of the label. Inferred if left out."),
-    click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name, once for each, in the order of the classes."),
+    click.option(
+        "--task", "tasks", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
+        help="A data set by name (`ticketlab show task`), or a csv, tsv, jsonl or parquet file or a folder of them; may be repeated. "
+        "Columns and labels are inferred where only one reading is possible.",
+    ),
+    click.option("--text-column", "text_columns", multiple=True, metavar="COLUMN", help="Column of the text; twice for pairs."),
+    click.option("--label-column", metavar="COLUMN", help="Column of the label."),
+    click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name; one for each, in order."),
 )  # fmt: skip
 RESOURCES = all_of(
     click.option("--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is here)."),

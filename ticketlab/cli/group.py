@@ -54,7 +54,9 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:
+    def main(  # type: ignore[override]  # it always exits
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
         """Run a command line and exit: every failure is one line on stderr and an exit code."""
         extra.pop("standalone_mode", None)
         try:

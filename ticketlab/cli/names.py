@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from ticketlab import registry
 
 
-class ComponentName(click.ParamType):
+class ComponentName(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
     """The name of a registered component. Whether there is one of this name is checked where it is used, with a better message."""
 
     def __init__(self, kind: str) -> None:
@@ -32,7 +32,7 @@ class ComponentName(click.ParamType):
         return [CompletionItem(name, help=known.entries[self.kind, name].summary) for name in names]
 
 
-class RecipeName(click.ParamType):
+class RecipeName(click.ParamType):  # type: ignore[type-arg]
     """The name of a registered recipe, or a path."""
 
     name = "recipe"

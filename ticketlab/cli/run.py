@@ -48,8 +48,8 @@ def _stage_options() -> list[flags.Decorator]:
 @flags.ATTACKED
 @flags.RESOURCES
 @click.option("--scale", metavar="NAME", help="Fit the recipe to less time: `small` is for minutes on two cores.")
-@click.option("--seed", type=click.IntRange(min=0), help="Run this seed.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Run the seeds 0 to N-1, and show mean and deviation.", metavar="N")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed.")
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Run the seeds 0 to N-1, and show mean and deviation.")
 @flags.SET
 @click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML and stop.")
 @flags.OUTPUT
@@ -88,7 +88,7 @@ def run(
         **flags.given(**options),
     )
     if dry_run:
-        click.echo(composed.to_toml(), nl=False)
+        click.echo(composed.to_toml().rstrip("\n"))
         return
     done = running.run_in_lab(composed, lab)
     rows = running.rows_of(done)

@@ -56,11 +56,11 @@ def print_rows(rows: Sequence[Row], title: str) -> None:
     print_table(render(rows, title))
 
 
-def title_of(run: Run) -> str:
-    """Return the title of a run's table."""
+def title_of(run: Run, model: str | None = None) -> str:
+    """Return the title of a run's table; ``model`` is what to call the model."""
     from ticketlab.report.table import title
 
-    return title(run.results)
+    return title(run.results, model)
 
 
 def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> None:

@@ -36,9 +36,8 @@ def _describe(field: attrs.Attribute[Any]) -> dict[str, Any]:
 
 
 def _default(field: attrs.Attribute[Any]) -> Any:
-    default = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class, which attrs types as a function
-        default = default.factory()
+    made_by = getattr(field.default, "factory", None)  # of attrs.Factory
+    default = made_by() if made_by else field.default
     if isinstance(default, Component):
         return {"name": default.name, **to_table(default)}
     return list(default) if isinstance(default, tuple) else default

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ticketlab import recipe, registry
+from ticketlab import progress, recipe, registry
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.component import Component
@@ -52,6 +52,9 @@ def _list(kind: str, as_json: bool) -> None:
     if as_json:
         running.print_json(found)
         return
+    if not found:
+        progress.say(f"there is no {kind} yet: plugins bring them")
+        return
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -95,8 +98,8 @@ def _explain(cls: type[Component], source: str, as_json: bool) -> None:
         return
     table = Table("Setting", "Type", "Default", "Bounds", "What it does", box=box.SIMPLE)
     for setting in settings:
-        help = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
-        cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], help)
+        words = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
+        cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], words)
         table.add_row(*map(escape, cells))
     running.print_table(table)
 

@@ -65,8 +65,8 @@ def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Ma
     attacked = [_attacks(stages, model) for stages in seeds]
     names = dict.fromkeys(name for attacks in attacked for name in attacks)
     attacks = tuple(_cells(name, [attacks[name] for attacks in attacked if name in attacks]) for name in names)
-    cleans = [clean for stages in seeds if (clean := _clean(stages, model)) is not None]
-    clean = summarise([clean["accuracy"] for clean in cleans], [clean["n"] for clean in cleans])
+    evaluated = [found for stages in seeds if (found := _clean(stages, model)) is not None]
+    clean = summarise([found["accuracy"] for found in evaluated], [found["n"] for found in evaluated])
     making = [list(_making(stages, model)) for stages in seeds]
     drawn = [[stage["ticket"]["achieved"] for stage in stages if "ticket" in stage] for stages in making]
     return Row(

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 EMPTY = "-"
 
 
-def title(results: Mapping[str, Any]) -> str:
-    """Return what a table of these results is called. A reduced scale is named: its numbers are not the paper's."""
+def title(results: Mapping[str, Any], model: str | None = None) -> str:
+    """Return what a table of these results is called; ``model`` goes before the one that the results name. A reduced scale is named: its numbers are not the paper's."""
     seeds = results["seeds"]
     scale = "" if results["scale"] == "full" else f", scale {results['scale']} (reduced)"
-    return f"{', '.join(results['tasks'])}, model {results['model']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}{scale}"
+    return f"{', '.join(results['tasks'])}, model {model or results['model']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}{scale}"
 
 
 def render(rows: Sequence[Row], title: str) -> Table:
@@ -31,6 +31,7 @@ def render(rows: Sequence[Row], title: str) -> Table:
     names = list(dict.fromkeys(cells.name for row in rows for cells in row.attacks))
     several = len({row.task for row in rows}) > 1
     failed = any(cells.errors for row in rows for cells in row.attacks)
+    made = any(row.seconds for row in rows)
     table = Table(title=escape(title), caption=_caption(rows), box=box.SIMPLE, title_justify="left", caption_justify="left")
     table.add_column("", overflow="fold")
     if several:
@@ -39,14 +40,14 @@ def render(rows: Sequence[Row], title: str) -> Table:
     for name in names:
         for column in ("Aua %", "Suc %", "#Query"):
             table.add_column(f"{escape(name)}\n{column}", justify="right")
-    for column in ["Errors"] * failed + ["Sparsity %", "Seconds"]:
+    for column in ["Errors"] * failed + ["Sparsity %", "Seconds"] * made:
         table.add_column(column, justify="right")
     for row in rows:
         found = {cells.name: cells for cells in row.attacks}
         errors = [str(sum(cells.errors for cells in row.attacks))] * failed
         cells = [part for name in names for part in _attack(found.get(name))]
         labels = [escape(row.label), *[escape(row.task)] * several]
-        table.add_row(*labels, _percent(row.clean), *cells, *errors, _percent(row.sparsity), _number(row.seconds))
+        table.add_row(*labels, _percent(row.clean), *cells, *errors, *[_percent(row.sparsity), _number(row.seconds)] * made)
     return table
 
 
@@ -75,10 +76,11 @@ def _number(measure: Measure | None) -> str:
 
 def _caption(rows: Sequence[Row]) -> str:
     over = "mean ± deviation over seeds; " if any(row.seeds > 1 for row in rows) else ""
-    clean = _sizes(row.clean for row in rows)
+    clean = _sizes(row.clean for row in rows if row.clean not in [cells.clean for cells in row.attacks])
+    seconds = "; seconds are those of making the model" if any(row.seconds for row in rows) else ""
     attacked = _sizes(cells.aua for row in rows for cells in row.attacks)
     sizes = ", ".join(part for part in (clean and f"{clean} examples evaluated", attacked and f"{attacked} attacked") if part)
-    return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}; seconds are those of making the model"
+    return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}{seconds}"
 
 
 def _sizes(measures: Any) -> str:

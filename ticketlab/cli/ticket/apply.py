@@ -9,6 +9,7 @@ import click
 
 from ticketlab import progress
 from ticketlab.cli.command import Command
+from ticketlab.errors import UsageError
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket apply ticket.safetensors bert-base-uncased --out pruned")
@@ -19,19 +20,23 @@ from ticketlab.cli.command import Command
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write.")
 def apply(ticket: Path, model: str, labels: Sequence[str], out: Path) -> None:
-    """Write MODEL (a folder, a hub name or `demo`) with the weights that TICKET leaves out set to zero.
+    """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET leaves out set to zero.
 
     Plain transformers reads the result. Where MODEL has no classifier, one for --labels is put on it, untrained.
     """
     from ticketlab.backbone import loading, saving
+    from ticketlab.cli.finished import in_lab
     from ticketlab.tickets.ticket import Ticket
 
     loaded = Ticket.load(ticket / "ticket.safetensors" if ticket.is_dir() else ticket)
-    place = str(Path(model) / "model") if (Path(model) / "model").is_dir() else model
+    place = in_lab(model)
     if labels:
         classifier, tokenizer = loading.load_classifier(place, tuple(labels), seed=0)
     else:
-        classifier, tokenizer, _ = loading.load_finished(place)
+        try:
+            classifier, tokenizer, _ = loading.load_finished(place)
+        except UsageError as problem:
+            raise UsageError(f"{problem} (if it has no classifier yet, name its labels with --labels)") from None
     loaded.apply(classifier)
     saving.save(classifier, tokenizer, out)
     progress.say(f"{out}: {loaded.kept()} of {loaded.total()} units kept")

@@ -49,10 +49,7 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
         tensors = load_file(file)
     except SafetensorError as problem:
         raise UsageError(f"{file}: not a file of scores, or damaged ({problem})") from None
-    if like is not None:
-        masks = drawing.draw_like(tensors, Ticket.load(like))
-    else:
-        masks = drawing.draw(tensors, ratio, scope=cast("Scope", scope))
+    masks = drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like))
     facts = {"search": found.get("key", ""), "pruner": found.get("pruner", ""), "model": found.get("model", "")}
     ticket = Ticket(
         masks=masks,

@@ -33,7 +33,9 @@ def info(file: Path, as_json: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("", "Kept", "Of", "Sparsity %", box=box.SIMPLE)
+    table = Table("", box=box.SIMPLE)
+    for column in ("Kept", "Of", "Sparsity %"):
+        table.add_column(column, justify="right")
     for group, counts in groups.items():
         table.add_row(group, str(counts["kept"]), str(counts["total"]), f"{100 * counts['sparsity']:.4f}")
     table.add_section()

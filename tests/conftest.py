@@ -1,0 +1,37 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip(f"the real data sets are not at {SHARED}")
+    return SHARED
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tiny models are slower on more."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Tiny checkpoints of the supported families, by name."""
+    from ticketlab.testing.tiny import tiny_model
+
+    root = tmp_path_factory.mktemp("tiny")
+    return {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert")}

@@ -1,0 +1,148 @@
+"""Values of the hard-concrete distribution, and a search of it on a tiny model."""
+
+import math
+
+import pytest
+import torch
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier
+from ticketlab.pruners.base import Plan
+from ticketlab.pruners.hard_concrete import HardConcrete, deterministic_gate, location_of, open_probability, sample_gate
+
+BETA = 2 / 3
+ROWS = [
+    # log alpha, deterministic gate, P(m != 0), P(m = 1)
+    (-2.3979, 0.0, 0.310176, 0.018048),
+    (-1.0, 0.222730, 0.645335, 0.069229),
+    (0.0, 0.5, 0.831822, 0.168178),
+    (1.0, 0.777270, 0.930771, 0.354665),
+    (1.6094, 0.9, 0.961136, 0.502710),
+    (2.3979, 1.0, 0.981952, 0.689824),
+]
+
+
+@pytest.mark.parametrize(("log_alpha", "gate", "opened", "full"), ROWS)
+def test_gate_and_probabilities_have_the_papers_values(log_alpha, gate, opened, full):
+    location = torch.tensor(log_alpha)
+    assert float(deterministic_gate(location)) == pytest.approx(gate, abs=2e-5)
+    assert float(open_probability(location, BETA)) == pytest.approx(opened, abs=2e-6)
+    noise = torch.linspace(0, 1, 200_001)[1:-1].clone()
+    sampled, _ = sample_gate(location.expand_as(noise), noise, BETA)
+    assert float((sampled > 0).float().mean()) == pytest.approx(opened, abs=2e-4)
+    assert float((sampled == 1).float().mean()) == pytest.approx(full, abs=2e-4)
+
+
+@pytest.mark.parametrize(("uniform", "gate"), [(0.1, 0.0), (0.25, 0.093669), (0.5, 0.5), (0.75, 0.906331), (0.9, 1.0)])
+def test_a_sample_at_location_zero(uniform, gate):
+    sampled, _ = sample_gate(torch.zeros(1), torch.tensor([uniform]), BETA)
+    assert float(sampled) == pytest.approx(gate, abs=1e-5)
+
+
+@pytest.mark.parametrize(("log_alpha", "slope"), [(0.0, 0.139894), (math.log(5), 0.037354)])
+def test_the_penalty_has_the_papers_slope(log_alpha, slope):
+    location = torch.tensor(log_alpha, requires_grad=True)
+    open_probability(location, BETA).backward()
+    assert float(location.grad) == pytest.approx(slope, abs=1e-6)
+
+
+def test_gates_start_at_ln_5():
+    assert location_of(0.9) == pytest.approx(math.log(5))
+
+
+def test_the_slope_of_a_sample_is_its_derivative():
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.rand(1000, generator=generator, dtype=torch.float64)
+    location = torch.randn(1000, generator=generator, dtype=torch.float64).requires_grad_()
+    concrete = torch.sigmoid((torch.logit(noise, eps=1e-4) + location) / BETA)
+    gate = (concrete * 1.2 - 0.1).clamp(0, 1)
+    gate.sum().backward()
+    sampled, slope = sample_gate(location.detach(), noise.clone(), BETA)
+    torch.testing.assert_close(sampled, gate.detach())
+    torch.testing.assert_close(slope, location.grad)
+
+
+@pytest.fixture
+def model(tiny):
+    return load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)[0].requires_grad_(False)
+
+
+def inputs():
+    return {"input_ids": torch.tensor([[2, 10, 11, 12, 3], [2, 20, 21, 22, 3]]), "labels": torch.tensor([0, 1])}
+
+
+def test_gradients_reach_the_gates_as_autograd_would_send_them(model):
+    settings = HardConcrete(penalty=0.7)
+    search = settings.attach(Backbone(model), Plan(steps=4, seed=5))
+    search.before_step(0)
+    model(**inputs()).loss.backward()
+    search.after_backward()
+    found = {name: location.grad.clone() for name, location in search.log_alpha.items()}
+    search.close()
+
+    generator = torch.Generator().manual_seed(5)
+    locations, masked = {}, {}
+    backbone = Backbone(model)
+    for name in found:
+        weight = backbone.weight(name)
+        locations[name] = torch.full_like(weight, math.log(5)).requires_grad_()
+        noise = torch.rand(weight.shape, generator=generator)
+        concrete = torch.sigmoid((torch.logit(noise, eps=1e-4) + locations[name]) / BETA)
+        masked[f"{model.base_model_prefix}.{name.removeprefix('weights/')}"] = weight * (concrete * 1.2 - 0.1).clamp(0, 1)
+    loss = torch.func.functional_call(model, masked, kwargs=inputs()).loss
+    penalty = torch.cat([open_probability(location, BETA).flatten() for location in locations.values()]).mean()
+    (loss + 0.7 * penalty).backward()
+    for name, gradient in found.items():
+        torch.testing.assert_close(gradient, locations[name].grad, rtol=1e-4, atol=1e-9)
+
+
+def test_the_mean_of_matrix_means_is_another_penalty(model):
+    slopes = {}
+    for reduction in ("elements", "matrices"):
+        search = HardConcrete(reduction=reduction).attach(Backbone(model), Plan(steps=1, seed=0))
+        search.before_step(0)
+        search.after_backward()
+        slopes[reduction] = [location.grad.flatten()[0] * location.numel() for location in search.log_alpha.values()]
+        search.close()
+    assert len({round(float(slope), 6) for slope in slopes["matrices"]}) == 1
+    assert len({round(float(slope), 6) for slope in slopes["elements"]}) > 1
+
+
+def test_the_penalty_rises_over_the_ramp(model):
+    search = HardConcrete(penalty=1.0, penalty_ramp=0.5).attach(Backbone(model), Plan(steps=8, seed=0))
+    slopes = []
+    for step in range(8):
+        search.before_step(step)
+        search.after_backward()
+        slopes.append(float(next(iter(search.log_alpha.values())).grad.sum()))
+    assert [slope / slopes[-1] for slope in slopes] == pytest.approx([0.25, 0.5, 0.75, 1, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("resample", ["step", "pass"])
+def test_gates_are_drawn_once_a_step_unless_asked(model, resample):
+    search = HardConcrete(resample=resample).attach(Backbone(model), Plan(steps=1, seed=0))
+    gated = next(iter(search._gated.values()))
+    search.before_step(0)
+    search.before_pass(0)
+    first = gated.effective.detach().clone()
+    search.before_pass(1)
+    assert torch.equal(first, gated.effective.detach()) is (resample == "step")
+
+
+def test_closing_gives_the_weights_back_bit_for_bit(model):
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    search = HardConcrete().attach(Backbone(model), Plan(steps=1, seed=0))
+    search.before_step(0)
+    model(**inputs()).loss.backward()
+    search.after_backward()
+    search.close()
+    after = model.state_dict()
+    assert set(before) == set(after)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_the_pooler_is_gated_only_when_asked(model):
+    search = HardConcrete().attach(Backbone(model), Plan(1, 0))
+    without = set(search.scores())
+    search.close()
+    assert set(HardConcrete(pooler=True).attach(Backbone(model), Plan(1, 0)).scores()) - without == {"weights/pooler.dense.weight"}
