@@ -33,6 +33,9 @@ def _line(problem: BaseException) -> tuple[str, int]:
         return f"error: {one_line(str(problem))}", problem.exit_code
     if isinstance(problem, click.ClickException):
         return f"error: {_usage(problem)}", EXIT_USAGE
+    if isinstance(problem, OSError) and problem.strerror:  # a full disk, a folder that may not be written
+        where = f"{problem.filename}: " if problem.filename else ""
+        return f"error: {where}{problem.strerror}", EXIT_FAILED
     advice = f"set {DEBUG}=1 for the traceback; please report it"
     return f"error: internal: {type(problem).__name__}: {one_line(str(problem))} ({advice})", EXIT_FAILED
 

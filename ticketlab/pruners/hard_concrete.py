@@ -76,10 +76,10 @@ def open_probability(log_alpha: Tensor, temperature: float) -> Tensor:
 def sample_gate(log_alpha: Tensor, noise: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     """Return gates for uniform ``noise`` (Eq. 1-3), and their derivatives by log alpha. ``noise`` is overwritten."""
     concrete = noise.logit_(eps=MARGIN).add_(log_alpha).div_(temperature).sigmoid_()
-    stretched = concrete * (HIGH - LOW) + LOW
-    inside = (stretched > 0) & (stretched < 1)
-    slope = concrete.mul_(1 - concrete).mul_((HIGH - LOW) / temperature).mul_(inside)
-    return stretched.clamp_(0, 1), slope
+    stretched = concrete.mul(HIGH - LOW).add_(LOW)
+    gate = stretched.clamp(0, 1)
+    moving = stretched.eq_(gate).mul_((HIGH - LOW) / temperature)  # a clamped gate does not follow its location
+    return gate, torch.addcmul(concrete, concrete, concrete, value=-1).mul_(moving)
 
 
 class HardConcreteSearch(Search):
@@ -88,7 +88,6 @@ class HardConcreteSearch(Search):
     def __init__(self, settings: HardConcrete, backbone: Backbone, plan: Plan) -> None:
         self._settings = settings
         self._plan = plan
-        self._penalty = 0.0
         self._step = 0
         self._units = {name: backbone.weight(name) for name in weight_units(backbone, pooler=settings.pooler)}
         self._gated = {name: masks.attach(backbone.module(name)) for name in self._units}
@@ -123,7 +122,9 @@ class HardConcreteSearch(Search):
 
     def metrics(self) -> dict[str, float]:
         """Return R, the expected share of open gates."""
-        return {"open": self._penalty}
+        opened = [open_probability(log_alpha.detach(), self._settings.temperature) for log_alpha in self.log_alpha.values()]
+        shares = [self._share(log_alpha) for log_alpha in self.log_alpha.values()]
+        return {"open": sum(float(part.sum()) * share for part, share in zip(opened, shares, strict=True))}
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the noise generator's state; the locations are in the optimizer's groups."""
@@ -166,11 +167,14 @@ class HardConcreteSearch(Search):
         settings = self._settings
         ramp = settings.penalty_ramp * self._plan.steps
         weight = settings.penalty * (min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0)
-        total = sum(log_alpha.numel() for log_alpha in self.log_alpha.values())
-        self._penalty = 0.0
         for log_alpha in self.log_alpha.values():
-            share = 1 / total if settings.reduction == "elements" else 1 / (len(self.log_alpha) * log_alpha.numel())
             opened = open_probability(log_alpha, settings.temperature)
-            self._penalty += float(opened.sum()) * share
-            slope = opened.mul_(1 - opened).mul_(weight * share)
-            log_alpha.grad = slope if log_alpha.grad is None else log_alpha.grad.add_(slope)
+            slope = torch.addcmul(opened, opened, opened, value=-1)
+            gradient = torch.zeros_like(log_alpha) if log_alpha.grad is None else log_alpha.grad
+            log_alpha.grad = gradient.add_(slope, alpha=weight * self._share(log_alpha))
+
+    def _share(self, log_alpha: Tensor) -> float:
+        """The weight of one gate of a matrix in R."""
+        if self._settings.reduction == "matrices":
+            return 1 / (len(self.log_alpha) * log_alpha.numel())
+        return 1 / sum(other.numel() for other in self.log_alpha.values())

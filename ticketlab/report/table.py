@@ -16,7 +16,10 @@ EMPTY = "-"
 
 
 def title(results: Mapping[str, Any], model: str | None = None) -> str:
-    """Return what a table of these results is called; ``model`` goes before the one that the results name. A reduced scale is named: its numbers are not the paper's."""
+    """Return what a table of these results is called; ``model`` stands for the one that the results name.
+
+    A reduced scale is named: its numbers are not the paper's.
+    """
     seeds = results["seeds"]
     scale = "" if results["scale"] == "full" else f", scale {results['scale']} (reduced)"
     return f"{', '.join(results['tasks'])}, model {model or results['model']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}{scale}"

@@ -32,7 +32,10 @@ RESULT = "result.json"
 @click.option("--like", type=click.Path(path_type=Path), help="Leave out as many units of each matrix as this ticket does.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
 def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out: Path) -> None:
-    """Draw a ticket from SCORES, the folder of a search stage or its scores.safetensors, which lies beside the search's result.json."""
+    """Draw a ticket from SCORES, the folder of a search stage or its scores.safetensors, which lies beside the search's result.json.
+
+    Which weights it goes with is not known here: it is applied to any without a warning.
+    """
     if (sparsity is None) == (like is None):
         raise UsageError("how much is to be left out? Give --sparsity, or --like with a ticket, and not both")
     file = scores / SCORES if scores.is_dir() else scores

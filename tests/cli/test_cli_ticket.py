@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from ticketlab.backbone import loading
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.tickets.ticket import Ticket
+
+
+@pytest.fixture
+def search(tmp_path: Path, tiny: dict[str, Path]) -> Path:
+    """The folder of a search stage in a tiny model."""
+    folder = tmp_path / "search"
+    folder.mkdir()
+    model, _ = loading.load_classifier(str(tiny["bert"]), ("bad", "good"), 0)
+    backbone = Backbone(model)
+    generator = torch.Generator().manual_seed(0)
+    weights = {name: shape for name, shape in backbone.units().items() if name.startswith("weights/")}
+    save_file({name: torch.rand(shape, generator=generator) for name, shape in weights.items()}, folder / "scores.safetensors")
+    found = {"pruner": "random", "structure": backbone.fingerprint(), "found_on": backbone.weights_hash()}
+    (folder / "result.json").write_text(json.dumps({"search": found}), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def half(invoke: Any, search: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "half.safetensors"
+    result = invoke("ticket", "draw", search, "--sparsity", "1/2", "--out", path)
+    assert result.exit_code == 0, result.stderr
+    return path
+
+
+@pytest.mark.parametrize("scores", ["", "scores.safetensors"])
+def test_draw_takes_the_folder_or_the_file(invoke: Any, search: Path, tmp_path: Path, scores: str) -> None:
+    out = tmp_path / "third.safetensors"
+    result = invoke("ticket", "draw", search / scores, "--sparsity", "1/3", "--scope", "local", "--out", out)
+    assert result.stdout == ""
+    assert "sparsity 0.33" in result.stderr
+    ticket = Ticket.load(out)
+    assert all(total - kept == int(total / 3 + 0.5) for _, kept, total in ticket.survival())
+    assert ticket.provenance["pruner"] == "random"
+
+
+def test_draw_like_another(invoke: Any, search: Path, half: Path, tmp_path: Path) -> None:
+    out = tmp_path / "like.safetensors"
+    assert invoke("ticket", "draw", search, "--like", half, "--out", out).exit_code == 0
+    assert Ticket.load(out).survival() == Ticket.load(half).survival()
+
+
+def test_draw_needs_the_result_beside_the_scores(invoke: Any, search: Path) -> None:
+    (search / "result.json").write_text("{}", encoding="utf-8")
+    result = invoke("ticket", "draw", search, "--sparsity", "0.3", "--out", "x")
+    assert result.exit_code == 2
+    assert "not the result of a search stage" in result.stderr
+
+
+def test_info(invoke: Any, half: Path) -> None:
+    facts = json.loads(invoke("ticket", "info", half, "--json").stdout)
+    ticket = Ticket.load(half)
+    assert facts["sparsity"] == ticket.sparsity()
+    assert facts["structure"] == ticket.structure
+    assert sum(mask["kept"] for mask in facts["masks"]) == ticket.kept()
+    text = invoke("ticket", "info", half).stdout
+    assert "50.0" in text
+    assert f"found_on: {ticket.found_on}" in text
+
+
+def test_apply_writes_a_plain_model(invoke: Any, half: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "pruned"
+    result = invoke("ticket", "apply", half, tiny["bert"], "--labels", "bad", "--labels", "good", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    model, _, names = loading.load_finished(str(out))
+    ticket = Ticket.load(half)
+    backbone = Backbone(model)
+    assert names == ("bad", "good")
+    assert all(torch.all(backbone.weight(name)[~mask] == 0) for name, mask in ticket.masks.items())
+
+
+def test_apply_to_other_weights_is_a_warning(invoke: Any, half: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+    ticket = Ticket.load(half)
+    other = tmp_path / "other.safetensors"
+    Ticket(ticket.masks, ticket.structure, ticket.found_on, rewind_to="0" * 64).save(other)
+    result = invoke("ticket", "apply", other, tiny["bert"], "--labels", "bad", "--labels", "good", "--out", tmp_path / "pruned")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: the ticket goes with other weights")
+
+
+def test_apply_to_another_structure_is_an_error(invoke: Any, half: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+    labels = ["--labels", "bad", "--labels", "good"]
+    result = invoke("ticket", "apply", half, tiny["distilbert"], *labels, "--out", tmp_path / "pruned")
+    assert result.exit_code == 2
+    assert "another structure" in result.stderr
+
+
+def test_apply_without_a_classifier_says_how_to_name_labels(invoke: Any, half: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+    result = invoke("ticket", "apply", half, tiny["bert"], "--out", tmp_path / "pruned")
+    assert result.exit_code == 2
+    assert "--labels" in result.stderr

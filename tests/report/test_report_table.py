@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from ticketlab.report.csv_file import write_csv
+from ticketlab.report.rows import errors, rows
+from ticketlab.report.table import render, title
+
+
+def _attack(aua: float, errors: int = 0) -> dict[str, Any]:
+    found = {"clean": 0.9, "aua": aua, "suc": 1 - aua / 0.9, "queries": 20.0, "n": 100, "skipped": 10, "errors": errors}
+    return found | {"suc_of": {"count": 0, "total": 90, "interval": None}}
+
+
+def _results(*seeds: dict[str, Any], recipe: str = "robust-ticket", scale: str = "full") -> dict[str, Any]:
+    by_seed = {str(seed): stages for seed, stages in enumerate(seeds)}
+    head = {"schema": 1, "recipe": recipe, "scale": scale, "model": "demo", "seeds": list(range(len(seeds)))}
+    return {**head, "tasks": {"sst2": by_seed}}
+
+
+def _ticket(accuracy: float, aua: float, errors: int = 0) -> dict[str, Any]:
+    return {
+        "finetune": {"kind": "train", "cost": {"seconds": 10.0}},
+        "search": {"kind": "search", "cost": {"seconds": 20.0}},
+        "draw": {"kind": "draw", "ticket": {"asked": 0.3, "achieved": 0.3}, "cost": {"seconds": 1.0}},
+        "retrain": {"kind": "train", "cost": {"seconds": 9.0}},
+        "evaluate": {
+            "kind": "evaluate",
+            "of": "retrain",
+            "clean": {"accuracy": accuracy, "f1": accuracy, "n": 400},
+            "cost": {"seconds": 5.0},
+        },
+        "attack": {"kind": "attack", "of": "retrain", "attacks": {"deepwordbug": _attack(aua, errors)}, "cost": {"seconds": 50.0}},
+    }
+
+
+def _text(results: dict[str, Any]) -> str:
+    output = io.StringIO()
+    Console(file=output, width=200).print(render(rows(results), title(results)))
+    return output.getvalue()
+
+
+def test_a_row_has_means_deviations_and_what_making_the_model_took() -> None:
+    (row,) = rows(_results(_ticket(0.8, 0.2), _ticket(0.9, 0.4)))
+    assert (row.label, row.task, row.seeds) == ("robust-ticket", "sst2", 2)
+    assert row.clean is not None
+    assert row.clean.mean == pytest.approx(0.85)
+    assert row.clean.deviation == pytest.approx(0.05 * 2**0.5)
+    assert row.clean.n == 400
+    assert row.attacks[0].aua is not None
+    assert row.attacks[0].aua.mean == pytest.approx(0.3)
+    assert row.attacks[0].suc is not None
+    assert row.attacks[0].suc.n == 90  # of those attacked, not of all
+    assert row.sparsity is not None
+    assert row.sparsity.mean == pytest.approx(0.3)
+    assert row.seconds is not None
+    assert row.seconds.mean == pytest.approx(40.0)
+
+
+def test_several_evaluated_models_are_several_rows_and_the_dense_one_has_no_sparsity() -> None:
+    stages = _ticket(0.8, 0.2)
+    stages["dense"] = {"kind": "evaluate", "of": "finetune", "clean": {"accuracy": 0.9, "n": 400}}
+    found = {row.label: row for row in rows(_results(stages))}
+    assert set(found) == {"robust-ticket retrain", "robust-ticket finetune"}
+    dense = found["robust-ticket finetune"]
+    assert dense.sparsity is None
+    assert dense.seconds is not None
+    assert dense.seconds.mean == pytest.approx(10.0)
+    assert dense.attacks == ()
+
+
+def test_a_model_from_outside_has_only_what_was_measured() -> None:
+    (row,) = rows(_results({"attack": {"kind": "attack", "of": "./mine", "attacks": {"deepwordbug": _attack(0.2)}}}))
+    assert row.clean is not None
+    assert row.clean.mean == pytest.approx(0.9)
+    assert row.seconds is None
+    assert "Seconds" not in _text(_results({"attack": {"kind": "attack", "of": "./mine", "attacks": {"deepwordbug": _attack(0.2)}}}))
+
+
+def test_an_attack_in_which_every_example_failed_has_empty_cells() -> None:
+    nothing = {"clean": None, "aua": None, "suc": None, "queries": None, "n": 0, "skipped": 0, "errors": 4}
+    results = _results({"attack": {"kind": "attack", "of": "./mine", "attacks": {"deepwordbug": nothing}}})
+    assert errors(results) == 4
+    assert "Errors" in _text(results)
+
+
+def test_the_table_says_per_cent_and_names_a_reduced_scale() -> None:
+    text = _text(_results(_ticket(0.8, 0.2), _ticket(0.9, 0.4), scale="small"))
+    assert "scale small (reduced)" in text
+    assert "85.0 ± 7.1" in text
+    assert "2 seeds" in text
+    assert "400 examples evaluated, 100 attacked" in " ".join(text.split())
+
+
+def test_labels_are_not_markup() -> None:
+    assert "[bold]x" in _text(_results(_ticket(0.8, 0.2), recipe="[bold]x"))
+
+
+def test_csv_has_one_line_a_number(tmp_path: Path) -> None:
+    write_csv(rows(_results(_ticket(0.8, 0.2), _ticket(0.9, 0.4))), tmp_path / "results.csv")
+    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    aua = next(line for line in lines if line["measure"] == "aua")
+    assert (aua["label"], aua["attack"], aua["n"]) == ("robust-ticket", "deepwordbug", "100")
+    assert float(aua["mean"]) == pytest.approx(0.3)
+    assert float(aua["low"]) < 0.3 < float(aua["high"])
