@@ -70,9 +70,9 @@ class Recipe:
         return tomlkit.dumps(self.to_table())
 
     def digest(self) -> str:
-        """Return the sha256 of everything in the recipe that results depend on."""
+        """Return the sha256 of everything in the recipe that results depend on; not of its name."""
         stages = {name: {"kind": stage.name, **to_table(stage, identity_only=True)} for name, stage in self.stages.items()}
-        table = self.to_table() | {"name": self.name} | stages
+        table = self.to_table() | stages
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
     def with_seeds(self, seeds: Sequence[int]) -> Recipe:
@@ -90,7 +90,7 @@ def read(name: str | Path) -> tuple[str, Table, str]:
         path = known[str(name)][0]
     else:
         path = Path(name)
-        if path.suffix != ".toml" and len(path.parts) == 1:
+        if not path.suffix and len(path.parts) == 1:
             raise UsageError(
                 f"there is no recipe `{name}`{did_you_mean(str(name), known)} (`ticketlab recipes` lists them; a file ends in .toml)"
             )
@@ -137,15 +137,28 @@ def override(table: Table, assignment: str) -> Table:
     stages = [name for name in table if name not in HEAD + OVERLAYS]
     if keys[0] not in (*HEAD, *stages):
         raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{did_you_mean(keys[0], [*HEAD, *stages])}")
-    nested: Any = value
-    for key in reversed(keys[1:]):
-        nested = {key: nested}
-    below: Any = table
-    for key in keys[:-1]:
-        below = below.get(key, {}) if isinstance(below, Mapping) else below
-        if not isinstance(below, (Mapping, str)):
-            raise UsageError(f"--set {assignment}: `{key}` is not a table")
-    return merge(table, {keys[0]: nested})
+    changed: Table = _put(table, keys, value, f"--set {assignment}")
+    return changed
+
+
+def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:
+    """Return ``below`` with ``value`` at the end of ``keys``; a component in a list is found by its name."""
+    if not keys:
+        same = isinstance(below, Mapping) and below.get("name") == value
+        return below if same else value
+    key, rest = keys[0], keys[1:]
+    if isinstance(below, list):
+        items = [{"name": item} if isinstance(item, str) else item for item in below]
+        names = [item.get("name") for item in items if isinstance(item, Mapping)]
+        if key not in names:
+            raise UsageError(f"{where}: the list has no `{key}`{did_you_mean(key, [str(name) for name in names])}")
+        return [_put(item, rest, value, where) if item.get("name") == key else item for item in items]
+    if isinstance(below, str):
+        below = {"name": below}
+    if not isinstance(below, (Mapping, type(None))):
+        raise UsageError(f"{where}: `{key}` is inside something that is not a table")
+    below = dict(below or {})
+    return {**below, key: _put(below.get(key), rest, value, where)}
 
 
 def resolve(table: Table, *, scale: str | None = None, task: str | None = None) -> Table:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticketlab.report.statistics import Measure, deviation, summarise, wilson
+from ticketlab.interval import wilson
+from ticketlab.report.statistics import Measure, deviation, summarise
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ def uniform_in_ball(attention_mask: Tensor, dim: int, magnitude: float) -> Tenso
 
 def norms(delta: Tensor) -> Tensor:
     """Return the Frobenius norm of each example's perturbation, (rows, 1, 1)."""
-    return torch.linalg.vector_norm(delta.flatten(1), dim=1).view(-1, 1, 1)
+    sizes: Tensor = torch.linalg.vector_norm(delta.flatten(1), dim=1)
+    return sizes.view(-1, 1, 1)
 
 
 def ascend(delta: Tensor, gradient: Tensor, attention_mask: Tensor, step_size: float, max_norm: float | None) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -11,6 +10,7 @@ import attrs
 from attrs import frozen
 
 from ticketlab.attacks.records import Record
+from ticketlab.interval import wilson
 
 
 @frozen
@@ -28,19 +28,7 @@ class Share:
     @property
     def interval(self) -> tuple[float, float] | None:
         """Its 95 % interval (Wilson)."""
-        return wilson(self.count, self.total)
-
-
-def wilson(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float] | None:
-    """Return the Wilson score interval of a fraction, None when ``total`` is 0. ``z`` is the normal quantile, 95 % by default."""
-    if total == 0:
-        return None
-    share, square = count / total, z * z
-    centre = (share + square / (2 * total)) / (1 + square / total)
-    half = z * math.sqrt(share * (1 - share) / total + square / (4 * total * total)) / (1 + square / total)
-    low = 0.0 if count == 0 else max(0.0, centre - half)
-    high = 1.0 if count == total else min(1.0, centre + half)
-    return low, high
+        return None if self.value is None else wilson(self.value, self.total)
 
 
 @frozen(kw_only=True)
