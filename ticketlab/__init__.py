@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "Adapter": "ticketlab.backbone.adapters",
+    "Adversary": "ticketlab.adversaries.base",
+    "Attack": "ticketlab.attacks.base",
     "Backbone": "ticketlab.backbone.backbone",
+    "Batch": "ticketlab.training.batch",
     "Component": "ticketlab.component",
+    "Example": "ticketlab.tasks.base",
     "Lazy": "ticketlab.hookspecs",
     "Live": "ticketlab.component",
+    "Loss": "ticketlab.losses.base",
+    "Objective": "ticketlab.training.objective",
+    "Plan": "ticketlab.pruners.base",
+    "Pruner": "ticketlab.pruners.base",
     "Recipe": "ticketlab.recipe",
     "Run": "ticketlab.lab.run",
+    "Search": "ticketlab.pruners.base",
+    "Task": "ticketlab.tasks.base",
+    "TaskData": "ticketlab.tasks.base",
     "Ticket": "ticketlab.tickets.ticket",
     "TicketlabError": "ticketlab.errors",
     "compose": "ticketlab.cli.compose",
@@ -25,9 +37,13 @@ _PUBLIC = {
     "ratio": "ticketlab.options",
     "run": "ticketlab.lab.run",
     "setting": "ticketlab.options",
+    "weight_units": "ticketlab.pruners.base",
 }
 
 if TYPE_CHECKING:
+    from ticketlab.adversaries.base import Adversary as Adversary
+    from ticketlab.attacks.base import Attack as Attack
+    from ticketlab.backbone.adapters import Adapter as Adapter
     from ticketlab.backbone.backbone import Backbone as Backbone
     from ticketlab.cli.compose import compose as compose
     from ticketlab.component import Component as Component
@@ -37,11 +53,21 @@ if TYPE_CHECKING:
     from ticketlab.hookspecs import hookimpl as hookimpl
     from ticketlab.lab.run import Run as Run
     from ticketlab.lab.run import run as run
+    from ticketlab.losses.base import Loss as Loss
     from ticketlab.options import ratio as ratio
     from ticketlab.options import setting as setting
+    from ticketlab.pruners.base import Plan as Plan
+    from ticketlab.pruners.base import Pruner as Pruner
+    from ticketlab.pruners.base import Search as Search
+    from ticketlab.pruners.base import weight_units as weight_units
     from ticketlab.recipe import Recipe as Recipe
+    from ticketlab.tasks.base import Example as Example
+    from ticketlab.tasks.base import Task as Task
+    from ticketlab.tasks.base import TaskData as TaskData
     from ticketlab.tickets.draw import draw as draw
     from ticketlab.tickets.ticket import Ticket as Ticket
+    from ticketlab.training.batch import Batch as Batch
+    from ticketlab.training.objective import Objective as Objective
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
 

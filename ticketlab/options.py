@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 import cattrs
@@ -85,8 +85,8 @@ def _metadata(help: str) -> dict[str, Any]:
 def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
     if value is None:
         return
-    if isinstance(value, float) and math.isnan(value):
-        raise SettingError(f"{attribute.name}: must be a number, not nan")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingError(f"{attribute.name}: must be a finite number, not {value}")
     choices = attribute.metadata["choices"]
     if choices is not None and value not in choices:
         raise SettingError(f"{attribute.name}: must be one of {', '.join(choices)}, not {value!r}")
@@ -103,35 +103,53 @@ def parse_ratio(value: Any) -> Any:
     top, slash, bottom = value.partition("/")
     try:
         return float(top) / float(bottom) if slash else float(top)
-    except (ValueError, ZeroDivisionError):
+    except (ValueError, ArithmeticError):
         raise SettingError(f"{value!r} is not a fraction; write 0.3 or 1/6") from None
 
 
-def _strict(expected: type, *also: type) -> Callable[[Any, Any], Any]:
+def _strict(words: str, expected: type, *also: type) -> Callable[[Any, Any], Any]:
     def structure(value: Any, _: Any) -> Any:
-        if isinstance(value, bool) and expected is not bool:
-            raise TypeError(f"must be {expected.__name__}, not {value!r}")
-        if isinstance(value, expected):
-            return value
-        if also and isinstance(value, also):
+        if isinstance(value, (expected, *also)) and (expected is bool or not isinstance(value, bool)):
             return expected(value)
-        raise TypeError(f"must be {expected.__name__}, not {value!r}")
+        raise TypeError(f"must be {words}, not {value!r}")
 
     return structure
 
 
 def _make_converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=False)
-    converter.register_structure_hook(int, _strict(int))
-    converter.register_structure_hook(float, _strict(float, int))
-    converter.register_structure_hook(str, _strict(str))
-    converter.register_structure_hook(bool, _strict(bool))
+    converter.register_structure_hook(int, _strict("a whole number", int))
+    converter.register_structure_hook(float, _strict("a number", float, int))
+    converter.register_structure_hook(str, _strict("a text", str))
+    converter.register_structure_hook(bool, _strict("true or false", bool))
     converter.register_structure_hook_func(_is_optional, _structure_optional)
+    converter.register_structure_hook_func(_is_choice, _structure_choice)
+    converter.register_structure_hook_func(_is_tuple, _structure_tuple)
     return converter
 
 
 def _is_optional(kind: Any) -> bool:
     return get_origin(kind) in (Union, types.UnionType)
+
+
+def _is_choice(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _structure_choice(value: Any, kind: Any) -> Any:
+    if value not in get_args(kind):
+        raise TypeError(f"must be one of {', '.join(map(str, get_args(kind)))}, not {value!r}")
+    return value
+
+
+def _is_tuple(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _structure_tuple(value: Any, kind: Any) -> Any:
+    if not isinstance(value, (list, tuple)):  # a text is a sequence of letters too
+        raise TypeError(f"must be a list, not {value!r}")
+    return tuple(_converter.structure(item, get_args(kind)[0]) for item in value)
 
 
 def _structure_optional(value: Any, kind: Any) -> Any:
@@ -190,7 +208,7 @@ def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
         return _converter.structure(converted, cast("type[Any]", field.type))
     except SettingError as problem:
         raise SettingError(f"{where}: {problem}") from None
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise SettingError(f"{where}: {problem}") from None
 
 
@@ -206,10 +224,12 @@ def build_component(kind: str, value: Any, where: str) -> Component:
     :raises SettingError: no such component, or its settings are wrong.
     """
     if isinstance(value, Component):
+        if value.kind != kind:
+            raise SettingError(f"{where}: must be of kind {kind}, and `{value.name}` is of kind {value.kind}")
         return value
     table = {"name": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else None
     if table is None or not isinstance(table.get("name"), str):
-        raise SettingError(f"{where}: must be the name of a {kind}, or a table with a `name`, not {value!r}")
+        raise SettingError(f"{where}: must name something of kind {kind}, or be a table with a `name`, not {value!r}")
     name = table.pop("name")
     try:
         cls = registry.current().get(kind, name)

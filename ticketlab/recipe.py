@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -9,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import evolve, field, frozen
 
@@ -35,6 +36,8 @@ KINDS = {
     "attack": "attack:AttackStage",
 }
 PRECISIONS = ("auto", "fp32", "bf16")
+STAGE_NAME = re.compile(r"[\w-]+")
+"""Names of stages stand in paths of settings and in names of files."""
 
 
 @frozen
@@ -97,12 +100,16 @@ def read(name: str | Path) -> tuple[str, Table, str]:
         if not path.is_file():
             raise UsageError(f"{path}: there is no such file")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        table = tomllib.loads(_text(path))
+    except (ValueError, RecursionError) as problem:  # tomllib lets through what int() says of thousands of digits
         raise UsageError(f"{path}: not TOML: {problem}") from None
     if not any(isinstance(value, dict) and key not in OVERLAYS for key, value in table.items()):
         raise UsageError(f"{path}: an empty recipe; it needs at least one stage, a table with a `kind`")
     return path.stem, table, str(path)
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8-sig")
 
 
 def merge(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
@@ -132,11 +139,13 @@ def override(table: Table, assignment: str) -> Table:
         raise UsageError(f"--set {assignment}: write path=value, such as search.pruner.lr=0.05")
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text.strip()
     stages = [name for name in table if name not in HEAD + OVERLAYS]
     if keys[0] not in (*HEAD, *stages):
         raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{did_you_mean(keys[0], [*HEAD, *stages])}")
+    if keys == ["scale"]:
+        raise UsageError(f"--set {assignment}: a scale changes many settings at once; choose it with --scale")
     changed: Table = _put(table, keys, value, f"--set {assignment}")
     return changed
 
@@ -158,25 +167,34 @@ def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:
     if not isinstance(below, (Mapping, type(None))):
         raise UsageError(f"{where}: `{key}` is inside something that is not a table")
     below = dict(below or {})
+    if key == "name" and not rest and below.get("name") != value:
+        return {"name": value}  # the settings of another component are not its own
     return {**below, key: _put(below.get(key), rest, value, where)}
 
 
 def resolve(table: Table, *, scale: str | None = None, task: str | None = None) -> Table:
     """Apply a recipe's own overlays: the one of its task, then the one of its scale.
 
-    :raises UsageError: the recipe has no such scale.
+    :raises UsageError: the recipe has no such scale, or an overlay that is not a table.
     """
     plain = {key: value for key, value in table.items() if key not in OVERLAYS}
     if task is not None:
-        plain = merge(plain, table.get("per_task", {}).get(task, {}))
+        plain = merge(plain, _overlays(table, "per_task").get(task, {}))
     wanted = scale or plain.get("scale", "full")
     if wanted != "full":
-        scales = table.get("scales", {})
+        scales = _overlays(table, "scales")
         if wanted not in scales and plain.get("scale") != wanted:
             raise UsageError(f"the recipe has no scale `{wanted}`{did_you_mean(wanted, ['full', *scales])}")
         plain = merge(plain, scales.get(wanted, {}))
     plain["scale"] = wanted
     return plain
+
+
+def _overlays(table: Table, kind: str) -> Mapping[str, Table]:
+    found = table.get(kind, {})
+    if not isinstance(found, Mapping) or not all(isinstance(overlay, Mapping) for overlay in found.values()):
+        raise SettingError(f"{kind}: must hold tables of stages, such as [{kind}.NAME.search]")
+    return found
 
 
 def from_table_of_stages(name: str, table: Table, *, source: str = "") -> Recipe:
@@ -187,24 +205,20 @@ def from_table_of_stages(name: str, table: Table, *, source: str = "") -> Recipe
     try:
         return _build(name, table, source)
     except SettingError as problem:
-        where = _line(source, str(problem).partition(":")[0]) if source else ""
+        where = _line(table, source, str(problem).partition(":")[0]) if source else ""
         raise SettingError(f"{problem}{where}") from None
 
 
 def _build(name: str, table: Table, source: str) -> Recipe:
     head: Table = {}
-    checks: dict[str, type | tuple[type, ...]] = {
-        "summary": str,
-        "paper": str,
-        "scale": str,
-        "model": str,
-        "max_length": int,
-        "precision": str,
+    kinds: dict[str, tuple[type, str]] = {
+        **dict.fromkeys(("summary", "paper", "scale", "model", "precision"), (str, "a text")),
+        "max_length": (int, "a whole number"),
     }
-    for key, kind in checks.items():
+    for key, (kind, words) in kinds.items():
         if key in table:
             if not isinstance(table[key], kind) or isinstance(table[key], bool):
-                raise SettingError(f"{key}: must be {getattr(kind, '__name__', kind)}, not {table[key]!r}")
+                raise SettingError(f"{key}: must be {words}, not {table[key]!r}")
             head[key] = table[key]
     if head.get("precision", "auto") not in PRECISIONS:
         raise SettingError(f"precision: must be one of {', '.join(PRECISIONS)}, not {head['precision']!r}")
@@ -215,13 +229,26 @@ def _build(name: str, table: Table, source: str) -> Recipe:
     if head.get("max_length", 128) < 4:
         raise SettingError(f"max_length: must be at least 4, not {head['max_length']}")
     seeds = table.get("seeds", [0])
-    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
-        raise SettingError(f"seeds: must be a list of whole numbers, not {seeds!r}")
-    tasks = [build_component("task", task, f"tasks[{index}]") for index, task in enumerate(table.get("tasks", []))]
+    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
+        raise SettingError(f"seeds: must be a list of whole numbers from 0, not {seeds!r}")
+    if len(set(seeds)) < len(seeds):
+        raise SettingError(f"seeds: a seed is named twice in {seeds}")
+    tasks = _tasks(table.get("tasks", []))
     stages = dict(_stages({key: value for key, value in table.items() if key not in HEAD}))
     if not stages:
         raise SettingError("a recipe needs at least one stage, a table with a `kind`")
-    return Recipe(name=name, stages=stages, tasks=tuple(tasks), seeds=tuple(seeds), source=source, **head)  # type: ignore[arg-type]  # checked above
+    return Recipe(name=name, stages=stages, tasks=tasks, seeds=tuple(seeds), source=source, **head)
+
+
+def _tasks(values: Any) -> tuple[Task, ...]:
+    if not isinstance(values, list):
+        raise SettingError(f"tasks: must be a list, not {values!r}")
+    tasks = cast("tuple[Task, ...]", tuple(build_component("task", value, f"tasks[{index}]") for index, value in enumerate(values)))
+    labels = [task.label for task in tasks]
+    for index, label in enumerate(labels):
+        if label in labels[:index]:
+            raise SettingError(f"tasks[{index}]: there is a task `{label}` already, and results go by this name; rename the file or folder")
+    return tasks
 
 
 def _stages(tables: Mapping[str, Any]) -> Iterator[tuple[str, Stage]]:
@@ -229,6 +256,8 @@ def _stages(tables: Mapping[str, Any]) -> Iterator[tuple[str, Stage]]:
     for name, table in tables.items():
         if not isinstance(table, Mapping):
             raise SettingError(f"{name}: a recipe has no such setting{did_you_mean(name, HEAD)}")
+        if not STAGE_NAME.fullmatch(name):
+            raise SettingError(f"{name!r}: the name of a stage has letters, digits, `-` and `_` only")
         kind = table.get("kind")
         if kind is None:
             raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(KINDS)}")
@@ -270,23 +299,39 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
             raise SettingError(f"{name}.{key}: `{value}` is a {found.name} stage; this needs a {' or '.join(accepts)} stage")
 
 
-def _line(source: str, path: str) -> str:
-    """Say where in a TOML file a key path stands: the last line that fits its end, after the table that fits its beginning."""
+def _line(table: Table, source: str, path: str) -> str:
+    """Say where the TOML file of a resolved recipe has the setting at ``path``, or as much of the path as it has."""
     file = Path(source)
-    if not file.is_file():
+    try:
+        text = _text(file)
+        whole = tomllib.loads(text)
+    except (OSError, ValueError):
         return ""
-    table, found = "", None
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
-        if header:
-            table = header.group(1)
-            if table == path:
-                found = number
-            continue
-        key = re.match(r"\s*([\w.\-\"]+)\s*=", line)
-        if not key:
-            continue
-        whole = f"{table}.{key.group(1)}" if table else key.group(1)
-        if whole == path or (path.startswith(f"{whole}.") and path.rpartition(".")[2] in line):
-            found = number
-    return f" ({file.name} line {found})" if found else f" ({file.name})"
+    keys = re.findall(r"[^.\[\]]+", path)
+    tasks = table.get("tasks")
+    names = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
+    overlaid = [["scales", table.get("scale"), *keys], *(["per_task", name, *keys] for name in names)]
+    keys = next((found for found in overlaid if _depth(whole, found) == len(found)), keys)
+    depth = _depth(whole, keys)
+    last = next((key for key in reversed(keys[:depth]) if not key.isdigit()), None)
+    lines = text.split("\n")
+    start = 1  # of the statement that ends on the line
+    for number in range(1, len(lines) + 1 if last else 0):
+        with contextlib.suppress(ValueError):  # the lines so far end inside a statement
+            if _depth(tomllib.loads("\n".join(lines[:number])), keys) == depth:
+                exact = next((line for line in range(start, number + 1) if str(last) in lines[line - 1]), start)
+                return f" ({file.name} line {exact})"
+            start = number + 1
+    return f" ({file.name})"
+
+
+def _depth(value: Any, keys: Sequence[Any]) -> int:
+    """Return how many of the keys, one inside the other, there are."""
+    for depth, key in enumerate(keys):
+        if isinstance(value, list) and str(key).isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        elif isinstance(value, Mapping) and key in value:
+            value = value[key]
+        else:
+            return depth
+    return len(keys)

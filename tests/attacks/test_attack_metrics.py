@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ticketlab.attacks.metrics import Share, measure, wilson
+from ticketlab.attacks.metrics import Share, measure
 from ticketlab.attacks.records import Record
 
 
@@ -50,16 +50,9 @@ def test_means_over_nothing_are_none(rows, clean, aua, suc, queries, changed):
     json.dumps(found.to_table(), allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("count", "total", "low", "high"),
-    [(0, 10, 0.0, 0.277533), (10, 10, 0.722467, 1.0), (5, 10, 0.236593, 0.763407), (81, 263, 0.255289, 0.366210)],
-)
-def test_wilson_intervals(count, total, low, high):
-    assert wilson(count, total) == pytest.approx((low, high), abs=1e-5)
-
-
-def test_wilson_over_nothing_is_none():
-    assert wilson(0, 0) is None
+def test_a_share_knows_its_interval_and_is_none_over_nothing():
+    assert Share(81, 263).interval == pytest.approx((0.255289, 0.366210), abs=1e-5)
+    assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
 
 
 def test_the_table_carries_numerators_denominators_and_intervals():

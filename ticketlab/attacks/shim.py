@@ -7,6 +7,7 @@ change ``os.environ``, and load flair, which it only needs for taggers that no a
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import logging
@@ -20,7 +21,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from ticketlab.attacks.stop_words import NLTK_DATA
+from ticketlab.attacks import stop_words
 from ticketlab.errors import ResourceError
 
 HOW_TO_GET = 'pip install "ticketlab[attacks]"'
@@ -50,7 +51,7 @@ def import_textattack() -> Any:
             textattack = importlib.import_module("textattack")
     except Exception as problem:
         _forget("textattack")
-        message = (str(problem).splitlines() or [""])[0]
+        message = next((line.strip() for line in str(problem).splitlines() if line.strip(" *")), "")
         raise ResourceError(f"textattack does not import ({type(problem).__name__}: {message}): {HOW_TO_GET}") from problem
     textattack.shared.utils.install.TEXTATTACK_CACHE_DIR = os.environ.get("TA_CACHE_DIR", os.path.expanduser(_ITS_CACHE))  # noqa: PTH111
     textattack.shared.utils.logger.setLevel(logging.ERROR)
@@ -120,12 +121,31 @@ def _cache_elsewhere() -> Iterator[None]:
             os.path.expanduser = expand
 
 
+@functools.cache
+def _stop_word_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder with our stop words where nltk looks for them, kept as long as the process.
+
+    It is private: nltk refuses data that other accounts could write, which an installed package's folder may be.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="ticketlab-nltk-")
+    place = Path(folder.name)
+    for part in ("corpora", "stopwords"):
+        place = place / part
+        place.mkdir(mode=0o700)
+        place.chmod(0o700)
+    file = place / "english"
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    file.write_text(stop_words.ENGLISH.read_text(encoding="utf-8"), encoding="utf-8")
+    return folder
+
+
 @contextlib.contextmanager
 def _nltk_offline() -> Iterator[None]:
     import nltk
 
-    if str(NLTK_DATA) not in nltk.data.path:
-        nltk.data.path.append(str(NLTK_DATA))
+    if _stop_word_folder().name not in nltk.data.path:
+        nltk.data.path.append(_stop_word_folder().name)
     download = nltk.download
     nltk.download = lambda *_, **__: False
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-NLTK_DATA = Path(__file__).parent / "nltk_data"
-"""A folder for ``nltk.data.path``: it holds the short list where nltk looks for it."""
+ENGLISH = Path(__file__).with_suffix(".txt")
+"""The short list, a word a line."""
 
 _ALSO_IN_TEXTFOOLER = """
     across along alongside amid among amongst around aside atop behind beneath beside besides beyond despite except inside like minus near
@@ -25,7 +25,7 @@ _ALSO_IN_TEXTFOOLER = """
 @functools.cache
 def english() -> frozenset[str]:
     """Return pronouns, determiners, auxiliaries, prepositions, conjunctions and contractions."""
-    return frozenset((NLTK_DATA / "corpora" / "stopwords" / "english").read_text(encoding="utf-8").split())
+    return frozenset(ENGLISH.read_text(encoding="utf-8").split())
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 import ticketlab
 from ticketlab import files, progress, registry
+from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device, pick_precision
 from ticketlab.errors import UsageError
@@ -64,11 +65,11 @@ class _Runner:
         self.directory = lab.run_folder(recipe.name, recipe.digest())
         self.log = Log(self.directory / "log.jsonl")
         self.precision: Precision = pick_precision(recipe.precision)
+        self.checked = False
 
     def run(self) -> Run:
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
         files.write_json(self.directory / "environment.json", environment.describe() | {"precision": self.precision})
-        self._check_resources()
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
         tasks: dict[str, Any] = {}
         for task in self.recipe.tasks:
@@ -93,10 +94,15 @@ class _Runner:
         return any(stage.name in ("train", "search", "draw") for stage in self.recipe.stages.values())
 
     def _check_resources(self) -> None:
-        """Find out what an attack lacks before hours of training, not after."""
-        for stage in self.recipe.stages.values():
-            for attack in getattr(stage, "attacks", ()):
-                attack.prepare()
+        """Find out what an attack lacks before hours of training, not after; where all is in the lab already, nothing is asked."""
+        if self.checked:
+            return
+        self.checked = True
+        attacks = [attack for stage in self.recipe.stages.values() for attack in getattr(stage, "attacks", ())]
+        for attack in attacks:
+            attack.prepare()
+        if attacks:
+            import_textattack()
 
     def _say_data(self, label: str, data: TaskData) -> None:
         sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
@@ -162,6 +168,7 @@ class _Runner:
         return _Finished(key, self.lab.stage(key), {"kind": stage.name, "key": key, "seed": seed, **own, **result})
 
     def _compute(self, stage: Stage, context: Context, title: str) -> dict[str, Any]:
+        self._check_resources()
         self.log({"event": "start", "stage": context.name, "task": context.data.name, "seed": context.seed, "key": context.key})
         started = time.perf_counter()
         result = stage.run(context)

@@ -1,0 +1,55 @@
+"""Layer-adaptive magnitude (LAMP, Lee et al., 2021): a pruner in one file, to be loaded with ``--plugin``.
+
+A weight's score is its square, divided by the sum of the squares of all weights of its matrix that are not smaller. Scores of different
+matrices can then be ranked together: no matrix is emptied, because the largest weight of each has the score 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab import Backbone, Plan, Pruner, Search, hookimpl, setting, weight_units
+
+
+@frozen
+class LayerMagnitude(Pruner):
+    """A search of no steps, on the weights that it starts from."""
+
+    name: ClassVar[str] = "layer-magnitude"
+    summary: ClassVar[str] = "score weights by their share of what is left of their matrix"
+    paper: ClassVar[str] = "Lee et al., 2021, https://arxiv.org/abs/2010.07611"
+    searches: ClassVar[bool] = False
+
+    power: float = setting(2.0, above=0, help="exponent of a weight's size; the paper's is 2")
+    pooler: bool = setting(False, help="score the pooler's matrix too")
+
+    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+        """Start (and end) the search."""
+        return _Shares(backbone, self)
+
+
+class _Shares(Search):
+    def __init__(self, backbone: Backbone, settings: LayerMagnitude) -> None:
+        units = weight_units(backbone, pooler=settings.pooler)
+        self._scores = {name: shares(backbone.weight(name).detach().cpu(), settings.power) for name in units}
+
+    def scores(self) -> Mapping[str, Tensor]:
+        return self._scores
+
+
+def shares(weight: Tensor, power: float) -> Tensor:
+    """Return the scores of a matrix; where two weights are equally large, the later one counts as larger."""
+    sizes, order = weight.abs().double().pow(power).flatten().sort(stable=True)
+    not_smaller = sizes.flip(0).cumsum(0).flip(0).clamp(min=torch.finfo(torch.float64).tiny)
+    return torch.empty_like(sizes).scatter_(0, order, sizes / not_smaller).reshape(weight.shape).float()
+
+
+@hookimpl
+def ticketlab_pruners() -> list[type[Pruner]]:
+    """Register the pruner."""
+    return [LayerMagnitude]

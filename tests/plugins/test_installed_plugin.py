@@ -1,0 +1,71 @@
+"""plugins/ticketlab-snip, installed: found through its entry point."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticketlab import Ticket
+
+PACKAGE = Path(__file__).parents[2] / "plugins" / "ticketlab-snip"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the installed plugin, nothing downloaded."""
+    folder = tmp_path_factory.mktemp("site")
+    if all(importlib.util.find_spec(module) for module in ("hatchling", "pip")):
+        source = shutil.copytree(PACKAGE, tmp_path_factory.mktemp("source") / "plugin")
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", folder, source]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    else:
+        _install_by_hand(folder)
+    return folder
+
+
+def _install_by_hand(folder: Path) -> None:
+    """Do what an installer does with a pure Python package."""
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    shutil.copytree(PACKAGE / "src" / "ticketlab_snip", folder / "ticketlab_snip")
+    info = folder / f"ticketlab_snip-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8")
+    points = [f"{name} = {target}\n" for name, target in project["entry-points"]["ticketlab"].items()]
+    (info / "entry_points.txt").write_text("[ticketlab]\n" + "".join(points), encoding="utf-8")
+
+
+def ticketlab(installed: Path, *arguments: str, lab: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(installed), "TICKETLAB_STRICT_PLUGINS": "1", "TICKETLAB_LAB": str(lab)}
+    command = [sys.executable, "-c", "from ticketlab.cli.main import main; main()", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_it_is_listed_with_its_package(installed: Path) -> None:
+    done = ticketlab(installed, "plugins", "--json")
+    assert done.stderr == ""
+    listed = {one["name"]: one["source"] for one in json.loads(done.stdout)["components"]}
+    assert listed["snip"] == "ticketlab-snip 0.1.0"
+
+
+def test_it_is_left_out_on_request(installed: Path) -> None:
+    assert "snip" not in ticketlab(installed, "plugins", "--no-plugins").stdout
+
+
+def test_it_finds_a_ticket_under_an_adversary(installed: Path, quick: list[str], tmp_path: Path) -> None:
+    settings = ["--pruner", "snip", "--adversary", "freelb", "--set", "search.pruner.batches=1", "--set", "search.batch_size=24"]
+    done = ticketlab(installed, "run", *quick, *settings, "--json", lab=tmp_path / "lab")
+    assert done.returncode == 0, done.stderr
+    stages: dict[str, Any] = json.loads(done.stdout)["tasks"]["reviews"]["0"]
+    assert stages["search"]["search"]["steps"] == 1
+    assert stages["draw"]["ticket"]["achieved"] == pytest.approx(0.3, abs=1e-4)
+    (path,) = (tmp_path / "lab" / "runs").glob("ticket-*/tickets/*.safetensors")
+    assert Ticket.load(path).provenance["pruner"] == "snip"

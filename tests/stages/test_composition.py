@@ -1,0 +1,106 @@
+"""Every pruner with every adversary, from every start, on every family: what is trained gets gradients, what is frozen stays bit-equal."""
+
+import pytest
+import torch
+
+from ticketlab import registry
+from ticketlab.adversaries.base import Adversary
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier
+from ticketlab.backbone.masks import HeldMask, expand
+from ticketlab.backbone.saving import save
+from ticketlab.losses.cross_entropy import CrossEntropy
+from ticketlab.options import build_component
+from ticketlab.pruners.base import Plan
+from ticketlab.tasks.demo import Demo
+from ticketlab.tickets.draw import draw
+from ticketlab.tickets.ticket import Ticket
+from ticketlab.training.batch import tokenize
+from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.loop import Loop
+from ticketlab.training.objective import TaskObjective
+from ticketlab.training.optimizer import adamw
+
+PRUNERS = registry.current().names("pruner")
+ADVERSARIES = registry.current().names("adversary")
+FAMILIES = ("bert", "roberta", "electra", "distilbert")
+LABELS = ("negative", "positive")
+
+
+def examples():
+    return Demo(rows=24, dev_rows=4, test_rows=4).load().splits["train"]
+
+
+def train(model, tokenizer, adversary, lives, folder, watch=None) -> Loop:
+    rows = tokenize(examples(), tokenizer, 48)
+    objective = (watch or TaskObjective)(model, CrossEntropy(), lives=lives)
+    torch.manual_seed(0)
+    loop = Loop(
+        objective=objective, adversary=adversary, optimizer=adamw(model, lives, 1e-3, 0.01), lives=lives, rows=rows, batch_size=8,
+        epochs=1, warmup=0, clip=1.0, seed=0, checkpoint=Checkpoint(folder / "c"), checkpoint_seconds=1e9,
+        log=lambda record: None, title="test",
+    )  # fmt: skip
+    loop.run()
+    return loop
+
+
+@pytest.fixture(scope="module")
+def finetuned(tiny, tmp_path_factory):
+    folders = {}
+    for family in FAMILIES:
+        model, tokenizer = load_classifier(str(tiny[family]), LABELS, 0)
+        root = tmp_path_factory.mktemp(f"finetuned-{family}")
+        train(model, tokenizer, build_component("adversary", "none", ""), [], root)
+        folders[family] = save(model, tokenizer, root / "model")
+    return folders
+
+
+class PaddingWatch(TaskObjective):
+    """Fails when an adversary perturbs padding."""
+
+    def __call__(self, batch, delta=None, weights=None):
+        if delta is not None:
+            assert bool((delta[batch.attention_mask == 0] == 0).all())
+        return super().__call__(batch, delta, weights)
+
+
+@pytest.mark.parametrize("start", ["pretrained", "finetuned"])
+@pytest.mark.parametrize("adversary_name", ADVERSARIES)
+@pytest.mark.parametrize("pruner_name", PRUNERS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_search_draw_and_retrain(family, pruner_name, adversary_name, start, tiny, finetuned, tmp_path):
+    adversary = build_component("adversary", adversary_name, "")
+    assert isinstance(adversary, Adversary)
+    pruner = build_component("pruner", pruner_name, "")
+    source = str(tiny[family] if start == "pretrained" else finetuned[family])
+    model, tokenizer = load_classifier(source, LABELS, 0)
+    backbone = Backbone(model)
+    model.requires_grad_(pruner.trains_weights)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+
+    search = pruner.attach(backbone, Plan(steps=3, seed=0))
+    initial = {name: score.clone() for name, score in search.scores().items()}
+    if pruner.searches:
+        train(model, tokenizer, adversary, [search], tmp_path, watch=PaddingWatch)
+        moved = search.scores()
+        assert all(bool((moved[name] != initial[name]).any()) for name in initial), "a gate got no gradient"
+    scores = {name: score.clone() for name, score in search.scores().items()}
+    search.close()
+    if not pruner.trains_weights:
+        after = model.state_dict()
+        assert set(after) == set(before)
+        assert all(torch.equal(after[name], before[name]) for name in before), "the search moved a frozen weight"
+
+    masks = draw(scores, 0.3)
+    fresh, _ = load_classifier(str(tiny[family]), LABELS, 0)
+    target = Backbone(fresh)
+    ticket = Ticket(masks, backbone.fingerprint(), backbone.weights_hash(), target.weights_hash())
+    pretrained = {name: target.parameter(name).detach().clone() for name in expand(target, masks)}
+    held = HeldMask(target, ticket)
+    for name, kept in expand(target, masks).items():
+        assert torch.equal(target.parameter(name), pretrained[name] * kept), "rewound weights are the pre-trained ones under the mask"
+    train(fresh, tokenizer, adversary, [held], tmp_path, watch=PaddingWatch)
+    for name, kept in expand(target, masks).items():
+        parameter = target.parameter(name)
+        assert bool((parameter[~kept] == 0).all()), "a removed weight came back"
+        assert bool((parameter[kept] != pretrained[name][kept]).any()), "a kept matrix was not trained"

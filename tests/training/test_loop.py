@@ -1,0 +1,141 @@
+"""The loop on a tiny model: schedules, resuming, and stopping at what is not a number."""
+
+import math
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from attrs import evolve
+
+from ticketlab.adversaries.freelb import FreeLB
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier
+from ticketlab.component import Live
+from ticketlab.errors import Interrupted, TicketlabError, TrainingDiverged
+from ticketlab.losses.cross_entropy import CrossEntropy
+from ticketlab.pruners.base import Plan
+from ticketlab.pruners.hard_concrete import HardConcrete
+from ticketlab.tasks.demo import Demo
+from ticketlab.training.batch import tokenize
+from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.loop import Loop, Schedule
+from ticketlab.training.objective import TaskObjective
+from ticketlab.training.optimizer import adamw
+
+
+@pytest.mark.parametrize(
+    ("total", "warmup", "factors"),
+    [
+        (4, 0, [1, 0.75, 0.5, 0.25]),
+        (4, 2, [0.5, 1, 1, 0.5]),
+        (1, 0, [1]),
+        (1, 1, [1]),
+        (3, 10, [0.1, 0.2, 0.3]),
+    ],
+    ids=["no warm-up", "half warm-up", "one step", "one step of warm-up", "fewer steps than the warm-up"],
+)
+def test_rates_rise_then_fall(total, warmup, factors):
+    assert [Schedule(total, warmup).factor(step) for step in range(total)] == pytest.approx(factors)
+
+
+def make_loop(tiny, folder: Path, *, search: bool, lr: float = 1e-3, extra: tuple[Live, ...] = (), seconds: float = 1e9) -> Loop:
+    model, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
+    model.requires_grad_(not search)
+    lives = [HardConcrete().attach(Backbone(model), Plan(steps=9, seed=1))] if search else []
+    lives += extra
+    rows = tokenize(Demo(rows=40).load().splits["train"], tokenizer, 64)
+    torch.manual_seed(0)
+    return Loop(
+        objective=TaskObjective(model, CrossEntropy(), lives=lives), adversary=FreeLB(steps=2), optimizer=adamw(model, lives, lr, 0.01),
+        lives=lives, rows=rows, batch_size=8, epochs=1.8, warmup=0.1, clip=1.0, seed=0, checkpoint=Checkpoint(folder / "c.safetensors"),
+        checkpoint_seconds=seconds, log=lambda record: None, title="test",
+    )  # fmt: skip
+
+
+def state_of(loop: Loop) -> list[torch.Tensor]:
+    return [parameter.detach().clone() for group in loop.optimizer.param_groups for parameter in group["params"]]
+
+
+class StopAt(Live):
+    """Presses Ctrl-C in the middle of a step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def before_step(self, step: int) -> None:
+        if step == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("search", [False, True], ids=["training", "search"])
+@pytest.mark.parametrize("step", [0, 3, 5, 7])
+def test_a_resumed_training_ends_with_the_same_bits(tiny, tmp_path, search, step):
+    whole = make_loop(tiny, tmp_path / "whole", search=search)
+    expected = whole.run()
+    assert expected.steps == 9
+    stopped = make_loop(tiny, tmp_path / "parts", search=search, extra=(StopAt(step),))
+    with pytest.raises(Interrupted, match=f"step {step + 1} of 9"):
+        stopped.run()
+    resumed = make_loop(tiny, tmp_path / "parts", search=search, extra=(StopAt(99),))
+    found = resumed.run()
+    assert (found.steps, found.loss, found.history) == (expected.steps, expected.loss, expected.history)
+    assert all(torch.equal(one, other) for one, other in zip(state_of(whole), state_of(resumed), strict=True))
+
+
+def test_checkpoints_at_every_step_change_nothing(tiny, tmp_path):
+    plain = make_loop(tiny, tmp_path / "a", search=True)
+    plain.run()
+    careful = make_loop(tiny, tmp_path / "b", search=True, seconds=0)
+    careful.run()
+    assert all(torch.equal(one, other) for one, other in zip(state_of(plain), state_of(careful), strict=True))
+    assert careful.checkpoint.path.exists()
+
+
+def test_a_training_that_blows_up_stops_with_its_step_and_keeps_the_last_finite_checkpoint(tiny, tmp_path):
+    loop = make_loop(tiny, tmp_path, search=False, lr=1e20, seconds=0)
+    with pytest.raises(TrainingDiverged, match=r"step \d+"):
+        loop.run()
+    if loop.checkpoint.path.exists():
+        fresh = make_loop(tiny, tmp_path, search=False)
+        fresh.checkpoint.load(fresh.optimizer, fresh.lives)
+        assert all(bool(torch.isfinite(value).all()) for value in state_of(fresh))
+
+
+def test_a_loss_that_is_nan_names_the_step(tiny, tmp_path):
+    class Broken(Live):
+        def before_step(self, step: int) -> None:
+            if step == 4:
+                with torch.no_grad():
+                    next(iter(loop.objective.model.parameters())).fill_(math.nan)
+
+    loop = make_loop(tiny, tmp_path, search=False, extra=(Broken(),))
+    with pytest.raises(TrainingDiverged, match="nan.* at step 5"):
+        loop.run()
+
+
+def test_a_live_object_can_end_the_training(tiny, tmp_path):
+    class Enough(Live):
+        def after_step(self, step: int) -> bool:
+            return step == 2
+
+    assert make_loop(tiny, tmp_path, search=False, extra=(Enough(),)).run().steps == 3
+
+
+def test_a_penalty_reaches_the_gradient(tiny, tmp_path):
+    class Pull(Live):
+        def penalty(self) -> torch.Tensor:
+            return 100 * model.classifier.bias.sum()
+
+    loop = make_loop(tiny, tmp_path, search=False)
+    model = loop.objective.model
+    before = model.classifier.bias.detach().clone()
+    evolve(loop, lives=[Pull()]).run()
+    assert bool((model.classifier.bias < before).all())
+
+
+def test_a_damaged_checkpoint_is_one_clear_error(tiny, tmp_path):
+    loop = make_loop(tiny, tmp_path, search=False)
+    loop.checkpoint.path.write_bytes(b"not a checkpoint")
+    with pytest.raises(TicketlabError, match="delete it to start over"):
+        loop.run()
