@@ -6,6 +6,7 @@ Run ``python docs/generate.py`` after a change of these; a test compares the pag
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,19 @@ REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py. -->\n\n"
 WIDTH = 100
 PLURALS = {"adversary": "Adversaries", "loss": "Losses"}
+OF_A_RECIPE = {
+    "summary": "one line, for `ticketlab recipes`",
+    "paper": "where it is from",
+    "scale": "the scale that it was resolved at; `full` where nothing was reduced",
+    "model": "a model of the hub, a folder, or `demo`",
+    "max_length": "longest input in tokens, 128 by default; longer texts are cut, and counted",
+    "precision": "`auto`, `fp32` or `bf16`; `auto` is bf16 on GPUs and CPUs that multiply it faster",
+    "seeds": "a list; every stage that draws random numbers runs once for each",
+    "train_rows": "at most this many training examples of each task, each class in its proportion; `none` for all",
+    "tasks": "a list of tables with a `name`; see [](tasks.md)",
+}
+"""What the keys above the stages mean."""
+MARK = "Marks a function as the implementation of the hook that it is named after; see [](hooks.md)."
 LIFE_CYCLE = ("ticketlab_on_log", "ticketlab_stage_finished")
 
 
@@ -57,7 +71,10 @@ def stages_page() -> str:
         them on the command line. A setting of the type "stage or path" names an earlier stage of the recipe, or something outside it.
         Settings marked ° change how a result is computed and not the result: they are no part of its key.
         """
-    return f"# Stages\n\n{paragraph(intro)}\n\n" + "\n\n".join(section(recipe.stage_class(kind)) for kind in recipe.KINDS)
+    head = table(("Key", "What it is"), [(f"`{key}`", OF_A_RECIPE[key]) for key in recipe.HEAD])
+    stages = "\n\n".join(section(recipe.stage_class(kind)) for kind in recipe.KINDS)
+    above = f"Above the stages, a recipe has these keys, `--set KEY=VALUE`:\n\n{head}"
+    return f"# Stages\n\n{paragraph(intro)}\n\n{above}\n\n{stages}"
 
 
 def components_page(builtin: registry.Registry, kind: str) -> str:
@@ -86,7 +103,13 @@ def setting_row(setting: Mapping[str, Any]) -> tuple[str, ...]:
     default = setting["default_text"]
     if isinstance(setting["default"], (list, tuple)) and not setting["default"]:
         default = "none"
-    return (f"`{setting['name']}`{mark}", setting["type"], f"`{default}`" if default else "", setting["bounds_text"], setting["help"] + unit)
+    return (
+        f"`{setting['name']}`{mark}",
+        setting["type"],
+        f"`{default}`" if default else "",
+        setting["bounds_text"],
+        setting["help"] + unit,
+    )
 
 
 def recipes_page(builtin: registry.Registry) -> str:
@@ -154,7 +177,7 @@ def hooks_page() -> str:
 def hook(name: str) -> str:
     """Return the section of a hook."""
     function = getattr(hookspecs, name)
-    return f"### {name}\n\n```python\n@hookspec\ndef {name}{inspect.signature(function)}\n```\n\n{prose(function.__doc__ or '')}"
+    return f"### {name}\n\n```python\n@hookspec\ndef {name}{bare(function)}: ...\n```\n\n{prose(function.__doc__ or '')}"
 
 
 def python_page() -> str:
@@ -169,7 +192,8 @@ def python_page() -> str:
         thing = getattr(ticketlab, name)
         if not callable(thing):
             continue
-        parts.append(f"## {name}\n\n{signature(name, thing)}{prose(own_docstring(thing))}".rstrip())
+        about = MARK if name == "hookimpl" else signature(name, thing) + prose(own_docstring(thing))
+        parts.append(f"## {name}\n\n{about}".rstrip())
     return "\n\n".join(parts)
 
 
@@ -179,15 +203,41 @@ def own_docstring(thing: Any) -> str:
 
 
 def signature(name: str, thing: Any) -> str:
-    """Return the signature of a function as a code block; classes are described by their methods."""
+    """Return the signature of a function, or of a class, its methods and its properties, as a code block."""
+    if inspect.isfunction(thing):
+        return f"```python\n{name}{bare(thing)}\n```\n\n"
     if not inspect.isclass(thing):
-        return f"```python\n{name}{inspect.signature(thing)}\n```\n\n" if inspect.isfunction(thing) else ""
-    methods = [
-        f"{method}{inspect.signature(function)}"
-        for method, function in vars(thing).items()
-        if inspect.isfunction(function) and not method.startswith("_")
-    ]
-    return "```python\n" + "\n".join(methods) + "\n```\n\n" if methods else ""
+        return ""
+    if call := vars(thing).get("__call__"):
+        return f"```python\n{name}{bare(call)}\n```\n\n"
+    made = bare(thing) if "__init__" in vars(thing) and inspect.signature(thing).parameters else ""
+    lines = [f"{name}{made}"] if made else []
+    for member, value in vars(thing).items():
+        function = getattr(value, "__func__", value)
+        if member.startswith("_"):
+            continue
+        if inspect.isfunction(function):
+            lines.append(f"{name}.{member}{bare(function)}")
+        elif isinstance(value, property):
+            lines.append(f"{name}.{member}: {inspect.get_annotations(value.fget)['return']}")  # type: ignore[arg-type]
+    return "```python\n" + "\n".join(lines) + "\n```\n\n" if lines else ""
+
+
+def bare(function: Any) -> str:
+    """Return a signature, its annotations without quotation marks, without ``self`` and ``-> None``."""
+    found = inspect.signature(function)
+    parameters = [one.replace(annotation=_bare(one.annotation)) for name, one in found.parameters.items() if name not in ("self", "cls")]
+    gives = inspect.Signature.empty if inspect.isclass(function) else _bare(found.return_annotation)
+    return str(found.replace(parameters=parameters, return_annotation=gives))
+
+
+class _Bare(str):
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _bare(annotation: Any) -> Any:
+    return _Bare(annotation) if isinstance(annotation, str) else annotation
 
 
 def commands_page() -> str:
@@ -223,8 +273,6 @@ def paragraph(text: str) -> str:
 
 def prose(docstring: str) -> str:
     """Return a docstring as Markdown: roles and double backquotes become code."""
-    import re
-
     text = textwrap.dedent(inspect.cleandoc(docstring))
     text = re.sub(r":(?:class|meth|func|data|attr):`~?\.?([^`]+)`", lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     text = re.sub(r":raises (\w+):", r"Raises `\1`:", text)

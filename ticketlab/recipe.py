@@ -90,7 +90,7 @@ def read(name: str | Path) -> tuple[str, Table, str]:
     """
     known = registry.current().recipes
     if str(name) in known:
-        path = known[str(name)][0]
+        path = registry.current().recipe(str(name))
     else:
         path = Path(name)
         if not path.suffix and len(path.parts) == 1:
@@ -314,6 +314,8 @@ def _line(table: Table, source: str, path: str) -> str:
     keys = next((found for found in overlaid if _depth(whole, found) == len(found)), keys)
     depth = _depth(whole, keys)
     last = next((key for key in reversed(keys[:depth]) if not key.isdigit()), None)
+    if last is None and keys[0] in HEAD:
+        return ""  # it was laid over the file
     lines = text.split("\n")
     start = 1  # of the statement that ends on the line
     for number in range(1, len(lines) + 1 if last else 0):

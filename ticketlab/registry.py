@@ -39,6 +39,10 @@ HOOK_OF_KIND = {
 }
 
 
+BROKEN = (Exception, SystemExit)
+"""What a plugin may raise without taking the command line with it."""
+
+
 @frozen
 class Source:
     """Where a component comes from. ``version`` goes into the keys of results."""
@@ -67,7 +71,7 @@ class Entry:
         module, _, attribute = self.target.partition(":")
         try:
             cls = getattr(importlib.import_module(module), attribute)
-        except Exception as problem:
+        except BROKEN as problem:
             raise PluginError(f"{self.kind} `{self.name}` of {self.source.label} does not import: {_oneline(problem)}") from problem
         if not (isinstance(cls, type) and issubclass(cls, Component) and cls.kind == self.kind and cls.name == self.name):
             raise PluginError(f"{self.target} of {self.source.label} is not the {self.kind} `{self.name}` it is registered as")
@@ -108,12 +112,10 @@ class Registry:
         :raises SettingError: there is none of this name; the message names the nearest.
         :raises PluginError: two plugins claim the name.
         """
-        for problem in self.problems:
-            if problem.kind == kind and problem.name == name:
-                raise PluginError(problem.message)
+        self._refuse_taken(kind, name)
         found = self.entries.get((kind, name))
         if found is None:
-            broken = "".join(f" (plugin {problem.source} failed: {problem.message})" for problem in self.problems if not problem.name)
+            broken = "".join(f" ({problem.message})" for problem in self.problems if not problem.name)
             raise SettingError(f"there is no {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}")
         return found
 
@@ -121,22 +123,35 @@ class Registry:
         """Return the class of a component, imported now if it was not yet. Raises as :meth:`entry` and :meth:`Entry.load`."""
         return self.entry(kind, name).load()
 
+    def recipe(self, name: str) -> Path:
+        """Return the file of a registered recipe.
+
+        :raises PluginError: two plugins claim the name.
+        """
+        self._refuse_taken("recipe", name)
+        return self.recipes[name][0]
+
     def version(self, component: Component) -> str:
         """Return what identifies the code of a component in the keys of results."""
         found = self.entries.get((component.kind, component.name))
         return f"{found.source.version if found else ''}/{component.version}"
 
     def register(self, plugin: Any, source: Source) -> None:
-        """Add everything a plugin's hooks return. A failure becomes a :class:`Problem` and leaves the rest of the registry as it was."""
+        """Add everything a plugin's hooks return; the same plugin again changes nothing.
+
+        A failure becomes a :class:`Problem` and leaves the rest of the registry as it was.
+        """
+        if self.manager.is_registered(plugin):
+            return
         known = {name for name in vars(hookspecs) if name.startswith("ticketlab_")}
         for name in dir(plugin):
             if name.startswith("ticketlab_") and name not in known:
                 self._problem(Problem(source.label, f"{source.label} has a hook `{name}` that nobody knows{did_you_mean(name, known)}"))
         try:
-            self.manager.register(plugin)
+            self.manager.register(plugin, None if self.manager.has_plugin(source.label) else source.label)
             found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]
-            recipes = self._call(plugin, "ticketlab_recipes") or {}
-        except Exception as problem:
+            recipes = {name: Path(path) for name, path in dict(self._call(plugin, "ticketlab_recipes") or {}).items()}
+        except BROKEN as problem:
             with contextlib.suppress(Exception):
                 self.manager.unregister(plugin)
             self._problem(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
@@ -150,7 +165,7 @@ class Registry:
                 message = f"the recipe `{name}` is registered by both {other} and {source.label}"
                 self._problem(Problem(source.label, message, "recipe", name))
             else:
-                self.recipes[name] = (Path(path), source)
+                self.recipes[name] = (path, source)
 
     def unregister(self, plugin: Any, source: Source) -> None:
         """Take back what :meth:`register` added."""
@@ -158,15 +173,21 @@ class Registry:
         self.sources.remove(source)
         self.entries = {key: entry for key, entry in self.entries.items() if entry.source != source}
         self.recipes = {name: recipe for name, recipe in self.recipes.items() if recipe[1] != source}
+        self.problems = [problem for problem in self.problems if problem.source != source.label]
 
     def notify(self, hook: str, **arguments: Any) -> None:
         """Call a life-cycle hook of every plugin; one that raises becomes a problem once and is not called again."""
         for implementation in list(getattr(self.manager.hook, hook).get_hookimpls()):
             try:
                 implementation.function(**{name: arguments[name] for name in implementation.argnames})
-            except Exception as problem:
+            except BROKEN as problem:
                 self.manager.unregister(implementation.plugin)
                 self._problem(Problem(implementation.plugin_name, f"{hook} of {implementation.plugin_name}: {_oneline(problem)}"))
+
+    def _refuse_taken(self, kind: str, name: str) -> None:
+        for problem in self.problems:
+            if problem.kind == kind and problem.name == name:
+                raise PluginError(f"{problem.message}; leave one of them out")
 
     def _call(self, plugin: Any, hook: str) -> Any:
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
@@ -210,8 +231,8 @@ def load(files: Sequence[str | Path] = (), *, entry_points: bool = True) -> Regi
     if entry_points:
         for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
             _load_entry_point(registry, point)
-    for file in files:
-        _load_file(registry, Path(file))
+    for file in {Path(file).resolve(): Path(file) for file in files}.values():
+        _load_file(registry, file)
     return registry
 
 
@@ -220,7 +241,7 @@ def _load_entry_point(registry: Registry, point: importlib.metadata.EntryPoint) 
     source = Source(f"{package.name} {package.version}", f"{package.name}=={package.version}") if package else Source(point.value, "")
     try:
         plugin = point.load()
-    except Exception as problem:
+    except BROKEN as problem:
         registry._problem(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
         return
     registry.register(plugin, source)
@@ -239,7 +260,7 @@ def _load_file(registry: Registry, file: Path) -> None:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as problem:
+    except BROKEN as problem:
         del sys.modules[name]
         registry._problem(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
         return

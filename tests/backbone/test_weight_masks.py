@@ -166,16 +166,16 @@ def test_removed_weights_stay_exactly_zero_under_momentum_and_weight_decay(model
             assert held.after_step(0) is False
 
     step()  # momentum from before the mask must not bring weights back
-    held = HeldMask(backbone, ticket)
+    held = HeldMask(backbone, ticket.masks)
     for _ in range(5):
         step(held)
         assert all(not backbone.parameter(name)[~mask].any() for name, mask in kept.items())
     assert all((backbone.parameter(name) != start[name])[mask].any() for name, mask in kept.items() if mask.any())
 
 
-def test_a_ticket_of_another_structure_is_not_held(tiny, bert):
+def test_masks_of_other_units_are_not_held(tiny, bert):
     from ticketlab.backbone.loading import load_classifier
 
     other, _ = load_classifier(str(tiny["distilbert"]), ("a", "b"), 0)
-    with pytest.raises(UsageError, match="another structure"):
-        HeldMask(Backbone(other), ticket_of(Backbone(bert), {"heads"}))
+    with pytest.raises(UsageError, match="does not fit the model"):
+        HeldMask(Backbone(other), ticket_of(Backbone(bert), {"weights"}).masks)

@@ -96,7 +96,7 @@ def test_search_draw_and_retrain(family, pruner_name, adversary_name, start, tin
     target = Backbone(fresh)
     ticket = Ticket(masks, backbone.fingerprint(), backbone.weights_hash(), target.weights_hash())
     pretrained = {name: target.parameter(name).detach().clone() for name in expand(target, masks)}
-    held = HeldMask(target, ticket)
+    held = HeldMask(target, ticket.masks)
     for name, kept in expand(target, masks).items():
         assert torch.equal(target.parameter(name), pretrained[name] * kept), "rewound weights are the pre-trained ones under the mask"
     train(fresh, tokenizer, adversary, [held], tmp_path, watch=PaddingWatch)

@@ -9,7 +9,6 @@ from hypothesis.extra import numpy as arrays
 
 from ticketlab.errors import UsageError
 from ticketlab.tickets.draw import draw, draw_like, removed_count
-from ticketlab.tickets.ticket import Ticket
 
 VALUES = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 1e-30, 0.5, 1.0, 2.0, math.inf])
 """Few values, so that ties are the rule."""
@@ -152,9 +151,8 @@ def test_a_draw_like_a_ticket_takes_its_counts_tensor_by_tensor():
     torch.manual_seed(0)
     shapes = {"weights/a": (20, 10), "weights/b": (30,), "heads/0": (4,)}
     first = draw({name: torch.rand(shape) for name, shape in shapes.items()}, {"weights": 0.37, "heads": 1.0}, keep_a_head=False)
-    ticket = Ticket(first, "s", "f", "r")
-    again = draw_like({name: torch.rand(shape) for name, shape in shapes.items()}, ticket)
+    again = draw_like({name: torch.rand(shape) for name, shape in shapes.items()}, first)
     assert {name: int(mask.sum()) for name, mask in again.items()} == {name: int(mask.sum()) for name, mask in first.items()}
     assert not torch.equal(again["weights/a"], first["weights/a"])
     with pytest.raises(UsageError, match="other units or shapes"):
-        draw_like({"weights/a": torch.rand(20, 10)}, ticket)
+        draw_like({"weights/a": torch.rand(20, 10)}, first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,9 +12,6 @@ from torch.nn.utils import parametrize
 from ticketlab.backbone.backbone import Backbone, Layer
 from ticketlab.component import Live
 from ticketlab.errors import UsageError
-
-if TYPE_CHECKING:
-    from ticketlab.tickets.ticket import Ticket
 
 
 class MaskedWeight(nn.Module):
@@ -124,16 +121,14 @@ def _keep(expanded: dict[str, Tensor], name: str, kept: Tensor) -> None:
 
 
 class HeldMask(Live):
-    """Keeps the weights that a ticket removes at exactly zero through a training with any optimizer.
+    """Keeps the weights that a ticket's masks remove at exactly zero through a training with any optimizer.
 
-    The weights are zeroed at once; gradients are masked before clipping, so that norms count the ticket's weights alone.
-
-    :raises UsageError: the ticket is of another structure.
+    The weights are zeroed at once; gradients are masked before clipping, so that norms count the ticket's weights alone. Raises as
+    :func:`expand`.
     """
 
-    def __init__(self, backbone: Backbone, ticket: Ticket) -> None:
-        ticket.check(backbone)
-        expanded = expand(backbone, ticket.masks)
+    def __init__(self, backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
+        expanded = expand(backbone, masks)
         self._removed = [(parameter, (~kept).to(parameter.device)) for parameter, kept in _parameters(backbone, expanded)]
         self.reapply()
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
+from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import expand
-from ticketlab.tickets.ticket import Ticket
 
 DEVIATION = 0.02
 """BERT's initializer range."""
 
 
 @torch.no_grad()
-def reinitialise(backbone: Backbone, ticket: Ticket, *, inside: bool, seed: int) -> None:
-    """Draw from N(0, 0.02) the weights that ``ticket`` keeps (``inside``) or removes; embeddings and layer norms stay."""
+def reinitialise(backbone: Backbone, masks: Mapping[str, Tensor], *, inside: bool, seed: int) -> None:
+    """Draw from N(0, 0.02) the weights that ``masks`` keep (``inside``) or remove; embeddings and layer norms stay."""
     generator = torch.Generator().manual_seed(seed)
     parameters = dict(backbone.base.named_parameters())
-    for name, kept in expand(backbone, ticket.masks).items():
+    for name, kept in expand(backbone, masks).items():
         parameter = parameters[name]
         fresh = torch.empty(parameter.shape).normal_(0, DEVIATION, generator=generator).to(parameter.device)
         chosen = kept.to(parameter.device) == inside

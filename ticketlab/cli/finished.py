@@ -64,14 +64,16 @@ def in_lab(model: str) -> str:
 
 
 def _of_run(folder: Path) -> Path:
-    results = files.read_json(folder / "results.json")
-    models = [
-        (task, seed, stage["of"], stages[stage["of"]]["key"])
-        for task, seeds in results["tasks"].items()
-        for seed, stages in seeds.items()
-        for stage in stages.values()
-        if stage.get("of") in stages
-    ]
+    try:
+        models = [
+            (task, seed, stage["of"], stages[stage["of"]]["key"])
+            for task, seeds in files.read_json(folder / "results.json")["tasks"].items()
+            for seed, stages in seeds.items()
+            for stage in stages.values()
+            if stage.get("of") in stages
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{folder / 'results.json'}: not the results of a run, or damaged") from None
     if not models:
         raise UsageError(f"{folder}: the run evaluated no model of its own")
     task, seed, name, key = models[0]

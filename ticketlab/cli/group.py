@@ -60,6 +60,7 @@ class LazyGroup(click.Group):
         """Run a command line and exit: every failure is one line on stderr and an exit code."""
         extra.pop("standalone_mode", None)
         try:
+            args = [_readable(argument) for argument in (sys.argv[1:] if args is None else args)]
             code = super().main(args, prog_name or "ticketlab", standalone_mode=False, **extra) or 0
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of our output has left; Python would complain once more when it flushes at exit
@@ -68,3 +69,15 @@ class LazyGroup(click.Group):
         except (Exception, KeyboardInterrupt) as problem:
             code = failures.report(problem)
         sys.exit(code)
+
+
+def _readable(argument: str) -> str:
+    """Return an argument.
+
+    :raises UsageError: its bytes are not text, so that no file of ours could hold it.
+    """
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{argument!r}: not UTF-8; rename the file, or retype the name") from None
+    return argument

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
     """Return what the list shows of a recipe; a broken file is described by what is wrong with it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         table = {"summary": f"not readable: {problem}"}
-    facts = {"summary": table.get("summary", ""), "paper": table.get("paper", ""), "scales": ["full", *table.get("scales", {})]}
+    scales = table.get("scales")
+    facts = {"summary": table.get("summary", ""), "paper": table.get("paper", "")}
+    facts["scales"] = ["full", *scales] if isinstance(scales, Mapping) else ["full"]
     return {"name": name, **facts, "source": source, "file": str(path)}

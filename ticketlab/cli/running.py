@@ -64,13 +64,13 @@ def title_of(run: Run, model: str | None = None) -> str:
 
 
 def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> None:
-    """Write the csv file, say where everything is, and exit with 3 when attacked examples ended in errors."""
+    """Say where everything is, write the csv file, and exit with 3 when attacked examples ended in errors."""
+    for run in runs:
+        progress.say(f"results, log and tickets: {run.directory}")
     if csv_file is not None:
         from ticketlab.report.csv_file import write_csv
 
         write_csv(rows, csv_file)
-    for run in runs:
-        progress.say(f"results, log and tickets: {run.directory}")
     failed = sum(reported.errors(run.results) for run in runs)
     if failed:
         progress.say(f"warning: {failed} attacked examples ended in an error; they count in no number, and the records say why")

@@ -40,7 +40,7 @@ class Draw(Stage):
         scores = load_file(search.file("scores.safetensors"))
         found = files.read_json(search.file(RESULT))["search"]
         if "like" in context.inputs:
-            masks = draw_like(scores, Ticket.load(context.inputs["like"].file("ticket.safetensors")))
+            masks = draw_like(scores, Ticket.load(context.inputs["like"].file("ticket.safetensors")).masks)
         else:
             masks = draw(scores, self.sparsity, scope=self.scope)
         pretrained, _ = loading.load_classifier(context.model, context.data.label_names, 0)

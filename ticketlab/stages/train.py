@@ -55,9 +55,9 @@ class Train(Training):
             ticket = Ticket.load(context.inputs["ticket"].file("ticket.safetensors"))
             ticket.check(backbone)
             if self.reinit != "none":
-                reinitialise(backbone, ticket, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
+                reinitialise(backbone, ticket.masks, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
             if self.hold_mask:
-                lives.append(HeldMask(backbone, ticket))
+                lives.append(HeldMask(backbone, ticket.masks))
         rows = self.encode(context, tokenizer, "train")
         development = self.encode(context, tokenizer, "dev")
         best = context.directory / "best.safetensors"

@@ -10,7 +10,7 @@ from ticketlab.errors import UsageError, did_you_mean
 def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[int]:
     """Return, for each of the task's labels, the index of the model's output for it.
 
-    ``pairs`` are ``"model name=task name"``. Without them names must agree, upper and lower case aside.
+    ``pairs`` are ``"model name=task name"``. Without them names must agree, upper and lower case aside where that leaves them distinct.
 
     :raises UsageError: names do not agree one to one; the message lists both sides.
     """
@@ -23,17 +23,20 @@ def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence
             raise UsageError(f"--label-map {pair}: the model has no label `{left}`{did_you_mean(left, model_names)}")
         if right not in task_names:
             raise UsageError(f"--label-map {pair}: the task has no label `{right}`{did_you_mean(right, task_names)}")
+        if renamed[left] not in (left, right):
+            raise UsageError(f"--label-map {pair}: `{left}` is mapped to `{renamed[left]}` already")
         renamed[left] = right
+    fold = str.casefold if len({name.casefold() for name in task_names}) == len(task_names) else str
     places: dict[str, int] = {}
     for index, name in enumerate(model_names):
-        folded = renamed[name].casefold()
+        folded = fold(renamed[name])
         if folded in places:
             raise UsageError(f"two labels of the model mean `{renamed[name]}`")
         places[folded] = index
-    missing = [name for name in task_names if name.casefold() not in places]
+    missing = [name for name in task_names if fold(name) not in places]
     if missing or len(model_names) != len(task_names):
         raise UsageError(
             f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}; "
             f"say which is which with --label-map {model_names[0]}={task_names[0]}, once for each"
         )
-    return [places[name.casefold()] for name in task_names]
+    return [places[fold(name)] for name in task_names]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ticketlab.errors import UsageError
-
-if TYPE_CHECKING:
-    from ticketlab.tickets.ticket import Ticket
 
 Scope = Literal["global", "local"]
 
@@ -44,19 +41,18 @@ def draw(
     return {name: masks[name].reshape(tensor.shape) for name, tensor in scores.items()}
 
 
-def draw_like(scores: Mapping[str, Tensor], ticket: Ticket) -> dict[str, Tensor]:
-    """Return masks drawn from ``scores`` that remove as many units of every single tensor as ``ticket`` does.
+def draw_like(scores: Mapping[str, Tensor], masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return masks drawn from ``scores`` that remove as many units of every single tensor as those of another ticket do.
 
-    :raises UsageError: the scores are of other units than the ticket's masks, or one is NaN.
+    :raises UsageError: the scores are of other units than the masks, or one is NaN.
     """
-    shapes = {name: tuple(mask.shape) for name, mask in ticket.masks.items()}
-    if shapes != {name: tuple(tensor.shape) for name, tensor in scores.items()}:
+    if {name: mask.shape for name, mask in masks.items()} != {name: tensor.shape for name, tensor in scores.items()}:
         raise UsageError("the ticket to draw like has masks of other units or shapes than the scores")
-    masks = {}
+    drawn = {}
     for name, tensor in scores.items():
-        removed = int((~ticket.masks[name]).sum())
-        masks[name] = _remove_lowest({name: _values(name, tensor)}, removed, guarded=False)[name].reshape(tensor.shape)
-    return masks
+        removed = int((~masks[name]).sum())
+        drawn[name] = _remove_lowest({name: _values(name, tensor)}, removed, guarded=False)[name].reshape(tensor.shape)
+    return drawn
 
 
 def group_of(name: str) -> str:

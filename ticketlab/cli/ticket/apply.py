@@ -30,6 +30,8 @@ def apply(ticket: Path, model: str, labels: Sequence[str], out: Path) -> None:
 
     loaded = Ticket.load(ticket / "ticket.safetensors" if ticket.is_dir() else ticket)
     place = in_lab(model)
+    if out.resolve() == Path(place).resolve():
+        raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
     if labels:
         classifier, tokenizer = loading.load_classifier(place, tuple(labels), seed=0)
     else:

@@ -9,7 +9,7 @@ import click
 
 from ticketlab import files, progress
 from ticketlab.cli.command import Command
-from ticketlab.errors import UsageError
+from ticketlab.errors import SettingError, UsageError
 from ticketlab.options import parse_ratio
 
 if TYPE_CHECKING:
@@ -39,7 +39,10 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
     if (sparsity is None) == (like is None):
         raise UsageError("how much is to be left out? Give --sparsity, or --like with a ticket, and not both")
     file = scores / SCORES if scores.is_dir() else scores
-    ratio = parse_ratio(sparsity)
+    try:
+        ratio = parse_ratio(sparsity)
+    except SettingError as problem:
+        raise SettingError(f"--sparsity: {problem}") from None
     found = _search(file)
 
     from safetensors import SafetensorError
@@ -52,7 +55,7 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
         tensors = load_file(file)
     except SafetensorError as problem:
         raise UsageError(f"{file}: not a file of scores, or damaged ({problem})") from None
-    masks = drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like))
+    masks = drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like).masks)
     facts = {"search": found.get("key", ""), "pruner": found.get("pruner", ""), "model": found.get("model", "")}
     ticket = Ticket(
         masks=masks,
@@ -73,6 +76,6 @@ def _search(file: Path) -> dict[str, Any]:
             raise UsageError(f"{needed}: there is no such file; a finished search stage has {SCORES} and {RESULT} in its folder")
     try:
         found = files.read_json(result)["search"]
+        return {"structure": found["structure"], "found_on": found["found_on"], **found}
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"{result}: not the result of a search stage") from None
-    return dict(found)

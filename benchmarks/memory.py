@@ -1,0 +1,59 @@
+"""Peak memory of a search under FreeLB against that of fine-tuning, each in a process of its own.
+
+    python benchmarks/memory.py [--task PATH] [--steps 8]
+
+Prints the peak resident size of both, their ratio, and the ratio less what a process holds before training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+
+from train_steps import make
+
+from ticketlab.adversaries.freelb import FreeLB
+from ticketlab.adversaries.none import Clean
+from ticketlab.tasks.choose import choose
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(kind: str, task: str, steps: int) -> None:
+    """Train for some steps in this process and print its peaks, in MiB."""
+    data = choose(task).load()
+    before = peak()
+    loop = make(Clean() if kind == "fine-tuning" else FreeLB(steps=3), data, "fp32", masks=kind == "search")
+    for step, batch in enumerate(loop.rows.epoch(32, 0, 0)[:steps]):
+        loop._step(step, batch)
+    print(json.dumps({"before": before, "peak": peak()}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", default="demo")
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--kind", choices=["fine-tuning", "search"])
+    options = parser.parse_args()
+    if options.kind:
+        measure(options.kind, options.task, options.steps)
+        return
+    found = {}
+    for kind in ("fine-tuning", "search"):
+        command = [sys.executable, __file__, "--kind", kind, "--task", options.task, "--steps", str(options.steps)]
+        found[kind] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    gained = {kind: sizes["peak"] - sizes["before"] for kind, sizes in found.items()}
+    ratios = {
+        "peak": found["search"]["peak"] / found["fine-tuning"]["peak"],
+        "gained": gained["search"] / gained["fine-tuning"],
+    }
+    print(json.dumps({"MiB": found, "search / fine-tuning": ratios}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from blocks import Reader
+
+from ticketlab import registry
+
+ROOT = Path(__file__).parents[2]
+SENTENCES = [
+    (f"{opening} {judgement} {thing}", label)
+    for opening in ("what a", "this is a", "a truly")
+    for judgement, label in (("wonderful", "positive"), ("terrible", "negative"), ("charming", "positive"), ("boring", "negative"))
+    for thing in ("film", "book", "song", "play", "story")
+]
+
+
+def write_csv(path: Path, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+def write_folder(folder: Path, column: str) -> None:
+    """Write train.jsonl and validation.jsonl."""
+    folder.mkdir(parents=True)
+    for name, rows in (("train", SENTENCES[:48]), ("validation", SENTENCES[48:])):
+        lines = [json.dumps({column: text, "label": label}) + "\n" for text, label in rows]
+        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the data that pages speak of, its own lab, and only the built-in components."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_current", None)
+    for name in ("TICKETLAB_LAB", "TICKETLAB_STRICT_PLUGINS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    write_folder(tmp_path / "reviews", "text")
+    write_folder(tmp_path / "data" / "sst2", "sentence")
+    write_csv(tmp_path / "reviews.csv", ("text", "label"), SENTENCES)
+    write_csv(tmp_path / "stars.csv", ("id", "review", "stars"), [(str(n), text, label[:3]) for n, (text, label) in enumerate(SENTENCES)])
+    pairs = [(text, text.replace("a ", "the "), "yes" if label == "positive" else "no") for text, label in SENTENCES]
+    write_csv(tmp_path / "pairs.csv", ("left", "right", "answer"), pairs)
+    words = sorted({word for text, _ in SENTENCES for word in text.split()})
+    vectors = [f"{word} {number % 3} {number % 5} 1\n" for number, word in enumerate(words)]
+    (tmp_path / "vectors.txt").write_text("".join(vectors), encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+@pytest.fixture
+def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
+    """Somebody who reads pages in ``folder``."""
+    models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
+    return Reader(folder, models, {"sst2": "./data/sst2"})

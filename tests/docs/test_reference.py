@@ -1,0 +1,96 @@
+"""The reference says what the code says."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from blocks import ROOT, Reader
+
+from ticketlab import hookspecs
+from ticketlab.attacks.metrics import AttackMetrics
+from ticketlab.attacks.records import Record
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+@pytest.fixture(scope="module")
+def generate() -> Any:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_up_to_date(generate: Any) -> None:
+    stale = [name for name, text in generate.pages().items() if _text(name) != text]
+    assert stale == [], "run `python docs/generate.py`"
+
+
+def test_every_hook_is_documented_with_its_signature() -> None:
+    page = _text("hooks.md")
+    hooks = {name: function for name, function in vars(hookspecs).items() if name.startswith("ticketlab_")}
+    assert set(re.findall(r"^### (\w+)$", page, re.MULTILINE)) == set(hooks)
+    for name, function in hooks.items():
+        signature = str(inspect.signature(function)).replace("'", "")
+        assert f"@hookspec\ndef {name}{signature}: ...\n" in page
+
+
+def test_every_field_of_a_record_is_documented() -> None:
+    assert _named("records.md") >= {field.name for field in attrs.fields(Record)}
+
+
+def test_every_metric_is_documented() -> None:
+    assert _named("metrics.md") >= {field.name for field in attrs.fields(AttackMetrics)}
+
+
+def test_every_key_of_results_is_documented(reader: Reader, folder: Path) -> None:
+    attack = [] if importlib.util.find_spec("textattack") else ["--attack", "none"]
+    reader.ticketlab(["run", "robust-ticket", "--task", "reviews", "--model", "demo", *attack])
+    (path,) = (folder / "lab" / "runs").glob("*/results.json")
+    results = json.loads(path.read_text(encoding="utf-8"))
+    stages = [stage for seeds in results.pop("tasks").values() for seed in seeds.values() for stage in seed.values()]
+    assert sorted(_keys([results, *stages]) - _named("results.md") - {"deepwordbug"}) == []
+
+
+def test_the_documentation_names_no_setting_that_is_not_there() -> None:
+    """Every ``--flag`` that a page names is an option of some command."""
+    known = set(re.findall(r"--[a-z][a-z-]+", _text("commands.md")))
+    others = {"--no-deps", "--extra-index-url", "--editable"}
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8"))) - known - others
+        assert unknown == set(), page
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="sphinx is not installed")
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _text(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def _named(page: str) -> set[str]:
+    """Return the words in code type of a page, taken apart at dots."""
+    return {part for words in re.findall(r"`([\w.<>]+)`", _text(page)) for part in words.split(".")}
+
+
+def _keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {key for inner in value.values() for key in _keys(inner)}
+    if isinstance(value, list):
+        return {key for inner in value for key in _keys(inner)}
+    return set()
