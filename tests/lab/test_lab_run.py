@@ -8,6 +8,7 @@ import time
 import pytest
 import torch
 from safetensors.torch import load_file
+from small_recipe import needs_textattack, without_cost
 
 from ticketlab import files, registry
 from ticketlab.attacks.records import RecordFile
@@ -22,8 +23,6 @@ from ticketlab.stages.search import SearchStage
 from ticketlab.stages.train import Train
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
-
-from conftest import needs_textattack, without_cost
 
 
 def stage_folder(lab, results, name, task="demo", seed="0"):

@@ -110,7 +110,7 @@ def test_a_loss_that_is_nan_names_the_step(tiny, tmp_path):
                     next(iter(loop.objective.model.parameters())).fill_(math.nan)
 
     loop = make_loop(tiny, tmp_path, search=False, extra=(Broken(),))
-    with pytest.raises(TrainingDiverged, match="nan.* at step 5"):
+    with pytest.raises(TrainingDiverged, match=r"nan.* at step 5"):
         loop.run()
 
 

@@ -50,7 +50,9 @@ def _stage_options() -> list[flags.Decorator]:
 @flags.RESOURCES
 @click.option("--scale", metavar="NAME", help="Fit the recipe to less time: `small` is for minutes on two cores.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed.")
-@click.option("--seeds", type=click.IntRange(min=1, max=MOST_SEEDS), metavar="N", help="Run the seeds 0 to N-1, and show mean and deviation.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1, max=MOST_SEEDS), metavar="N", help="Run the seeds 0 to N-1, and show mean and deviation."
+)
 @flags.SET
 @click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML and stop.")
 @flags.OUTPUT

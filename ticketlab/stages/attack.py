@@ -35,6 +35,9 @@ class AttackStage(Stage):
     examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, each label in its proportion; none for all")
     sample_seed: int = setting(0, help="picks the sample, and seeds the attack of each example")
     split: Literal["test", "dev", "train"] = setting("test", choices=("test", "dev", "train"), help="the examples to sample from")
+    timeout: float | None = setting(
+        None, above=0, unit="seconds", help="give up on an example after this long; its record then depends on the machine"
+    )
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
     batch_size: int = setting(64, at_least=1, unit="examples", help="texts per forward pass of the victim")
 
@@ -62,6 +65,7 @@ class AttackStage(Stage):
                 label_names=context.data.label_names,
                 records=records,
                 seed=self.sample_seed,
+                timeout=self.timeout,
                 resources=prepared[attack.name],
             )
             results[attack.name] = {**measure(found).to_table(), "resources": prepared[attack.name].found(attack.needs)}

@@ -55,7 +55,9 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
         tensors = load_file(file)
     except SafetensorError as problem:
         raise UsageError(f"{file}: not a file of scores, or damaged ({problem})") from None
-    masks = drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like).masks)
+    masks = (
+        drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like).masks)
+    )
     facts = {"search": found.get("key", ""), "pruner": found.get("pruner", ""), "model": found.get("model", "")}
     ticket = Ticket(
         masks=masks,
