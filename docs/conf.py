@@ -1,4 +1,4 @@
-"""Settings of Sphinx. Build with ``python -m sphinx docs docs/_build``; the pages are plain Markdown, nothing is imported but the version."""
+"""Settings of Sphinx. ``python -m sphinx docs build/docs`` builds the pages; they are plain Markdown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ author = "the ticketlab authors"
 version = release = ticketlab.__version__
 extensions = ["myst_parser"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "generate.py"]
+exclude_patterns = ["generate.py"]
 html_theme = "furo"
 html_title = f"ticketlab {version}"

@@ -257,7 +257,7 @@ def _stages(tables: Mapping[str, Any]) -> Iterator[tuple[str, Stage]]:
         if not isinstance(table, Mapping):
             raise SettingError(f"{name}: a recipe has no such setting{did_you_mean(name, HEAD)}")
         if not STAGE_NAME.fullmatch(name):
-            raise SettingError(f"{name!r}: the name of a stage has letters, digits, `-` and `_` only")
+            raise SettingError(f"{name}: the name of a stage has letters, digits, `-` and `_` only")
         kind = table.get("kind")
         if kind is None:
             raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(KINDS)}")

@@ -144,9 +144,11 @@ class Registry:
         if self.manager.is_registered(plugin):
             return
         known = {name for name in vars(hookspecs) if name.startswith("ticketlab_")}
-        for name in dir(plugin):
-            if name.startswith("ticketlab_") and name not in known:
+        for name in (name for name in dir(plugin) if name.startswith("ticketlab_")):
+            if name not in known:
                 self._problem(Problem(source.label, f"{source.label} has a hook `{name}` that nobody knows{did_you_mean(name, known)}"))
+            elif self.manager.parse_hookimpl_opts(plugin, name) is None:
+                self._problem(Problem(source.label, f"`{name}` of {source.label} is not called: mark it with @ticketlab.hookimpl"))
         try:
             self.manager.register(plugin, None if self.manager.has_plugin(source.label) else source.label)
             found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]
@@ -202,7 +204,7 @@ class Registry:
             elif isinstance(item, type) and issubclass(item, Component) and item.kind == kind:
                 yield Entry(kind, item.name, item.summary, source, item)
             else:
-                raise TypeError(f"{hook} returned {item!r}, which is neither a {kind} class nor a Lazy reference")
+                raise TypeError(f"{hook} returned {item!r}, which is neither a class of kind {kind} nor a Lazy reference")
 
     def _add(self, entry: Entry) -> None:
         key = (entry.kind, entry.name)

@@ -7,6 +7,7 @@ import glob
 import os
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED = "<!-- Written by docs/generate.py. -->"
 SHELL = ("bash", "console", "sh")
 FENCE = re.compile(r"^```(?P<language>[\w{}-]*)[^\n]*\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"\A# (?P<name>[\w/]+\.(?:py|toml|csv))\n")
+FILE = re.compile(r"\A# (?P<name>[\w/-]+\.(?:py|toml|csv))\n")
 """A block that begins with the comment ``# NAME.py`` is a file of that name."""
 
 
@@ -92,16 +93,14 @@ class Reader:
     tasks: Mapping[str, str]
     plugins: Sequence[str] = ()
 
-    def do(self, page: Path) -> int:
-        """Run the blocks of a page in their order; return how many there were."""
-        done = 0
+    def do(self, page: Path) -> None:
+        """Run the blocks of a page in their order."""
         for block in blocks(page):
             with _place(page, block):
-                done += self.do_block(block)
-        return done
+                self.do_block(block)
 
-    def do_block(self, block: Block) -> bool:
-        """Write a file, run commands or execute Python; say whether it was any of these."""
+    def do_block(self, block: Block) -> None:
+        """Write a file, run commands or execute Python; a block of another kind is only to be read."""
         if named := FILE.match(block.body):
             path = self.folder / named["name"]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,9 +111,6 @@ class Reader:
         elif block.language == "python":
             registry.use(registry.load(self.plugins, entry_points=False))
             exec(compile(self._quoted(block.body), "<page>", "exec"), {"__name__": "page"})
-        else:
-            return False
-        return True
 
     def run(self, words: list[str]) -> None:
         """Run a command, or check it where it changes the machine. A command that no rule covers fails."""
@@ -126,6 +122,9 @@ class Reader:
             case ["export", assignment]:
                 name, _, value = assignment.partition("=")
                 os.environ[name] = value
+            case ["cp", source, target]:
+                (found,) = _expanded(source)
+                shutil.copyfile(found, self.folder / target)
             case ["ticketlab", *arguments]:
                 self.ticketlab(arguments)
             case _:
@@ -137,7 +136,7 @@ class Reader:
         if ">" in arguments:
             place = arguments.index(">")
             target, arguments = self.folder / arguments[place + 1], arguments[:place]
-        arguments = [name for word in arguments for name in (sorted(glob.glob(word)) if "*" in word else [word])]  # noqa: PTH207  # as a shell does
+        arguments = [name for word in arguments for name in (_expanded(word) if "*" in word else [word])]
         arguments = self._small(arguments)
         if self._attacks(arguments) and not shim.installed():
             pytest.skip("textattack is not installed")
@@ -152,7 +151,9 @@ class Reader:
     @staticmethod
     def _attacks(arguments: Sequence[str]) -> bool:
         command = next((word for word in arguments if not word.startswith("-")), "")
-        return command in ("run", "demo", "attack") and "--dry-run" not in arguments and "none" not in arguments and "--help" not in arguments
+        return (
+            command in ("run", "demo", "attack") and "--dry-run" not in arguments and "none" not in arguments and "--help" not in arguments
+        )
 
     def _small(self, arguments: list[str]) -> list[str]:
         """Put stand-ins in the place of models and data, and ask for little of everything."""
@@ -165,11 +166,9 @@ class Reader:
         if "demo" in found[:1]:
             small = [f"model={self.models['demo']}", "train_rows=48", "attack.examples=4", *QUICK]
             found += [part for assignment in small for part in ("--set", assignment)]
-        if found[:1] in (["run"], ["attack"]):
-            found += [] if "--n" in found or "none" in found else ["--n", "4"]
-            if "textfooler" in found:
-                found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]
-                found += [] if "--encoder" in found else ["--encoder", self.models["demo"]]
+        if "textfooler" in found:
+            found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]
+            found += [] if "--encoder" in found else ["--encoder", self.models["demo"]]
         return found
 
     def _stand_in(self, known: Mapping[str, str], name: str) -> str:
@@ -182,6 +181,11 @@ class Reader:
         for name, stand_in in {**self.models, **self.tasks}.items():
             code = code.replace(f'"{name}"', repr(stand_in))
         return code
+
+
+def _expanded(pattern: str) -> list[str]:
+    """Return the paths of a pattern, as a shell does."""
+    return sorted(glob.glob(pattern))  # noqa: PTH207
 
 
 @contextlib.contextmanager

@@ -8,19 +8,21 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from blocks import ROOT, Block, Reader, blocks, commands, pages
+from blocks import ROOT, SHELL, Block, Reader, blocks, commands, pages
 
 PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
 INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", [name for name, page in PAGES.items() if blocks(page)])
+@pytest.mark.parametrize(
+    "page", [name for name, page in PAGES.items() if any(block.language in (*SHELL, "python") for block in blocks(page))]
+)
 def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     source = ROOT / Path(page).parent / "src"
     if source.is_dir():  # the page of a plugin: its package is on the path and loaded
         monkeypatch.syspath_prepend(source)
         reader = evolve(reader, plugins=[str(next(source.glob("*/__init__.py")))])
-    assert reader.do(PAGES[page])
+    reader.do(PAGES[page])
 
 
 def test_a_command_without_a_rule_fails(reader: Reader) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import torch
@@ -10,6 +11,13 @@ import torch
 def pick_device() -> torch.device:
     """Return the GPU where there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def be_deterministic() -> None:
+    """Ask for algorithms that give the same bits every time; an operation that has none on this GPU warns. The CPU's always do."""
+    if torch.cuda.is_available():
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def pick_precision(wanted: str) -> Literal["fp32", "bf16"]:

@@ -76,7 +76,7 @@ def compose(
     name, raw, source = recipes.read(recipe or DEFAULT)
     if chosen:
         raw = raw | {"tasks": [{"name": task.name, **to_table(task)} for task in chosen]}
-    table = recipes.resolve(raw, scale=scale, task=_own_settings_of(raw.get("tasks")))
+    table = recipes.resolve(raw, scale=scale, task=_own_settings(name, raw))
     table = recipes.from_table_of_stages(name, table, source=source).to_table()  # errors of the file have its lines
     if not table["tasks"]:
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
@@ -89,11 +89,18 @@ def compose(
     return evolve(recipes.from_table_of_stages(name, table), source=source)
 
 
-def _own_settings_of(tasks: Any) -> str | None:
-    """Return the name under which a recipe may have settings for its first task; local files have none."""
-    first = tasks[0] if isinstance(tasks, list) and tasks else None
-    name = first.get("name") if isinstance(first, Mapping) else first
-    return name if isinstance(name, str) and name != "local" else None
+def _own_settings(name: str, raw: Table) -> str | None:
+    """Return the task whose settings in the recipe count; local files have none.
+
+    :raises UsageError: the recipe has settings for one of several tasks, which would then not be those of the others.
+    """
+    tasks = raw.get("tasks") or []
+    names = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
+    own = raw.get("per_task", {})
+    if any(own.get(task, {}) != own.get(names[0], {}) for task in names):
+        differing = ", ".join(f"`{task}`" for task in names if task in own)
+        raise UsageError(f"the recipe `{name}` has settings of its own for {differing}: run the tasks one at a time")
+    return names[0] if names and names[0] in own else None
 
 
 def _lay(table: Table, name: str, overrides: Overrides) -> Table:

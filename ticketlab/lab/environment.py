@@ -18,6 +18,7 @@ def describe() -> dict[str, Any]:
         "platform": platform.platform(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "deterministic": not torch.cuda.is_available() or torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),
     }
 
