@@ -179,10 +179,10 @@ def resolve(table: Table, *, scale: str | None = None, task: str | None = None) 
     """
     plain = {key: value for key, value in table.items() if key not in OVERLAYS}
     if task is not None:
-        plain = merge(plain, _overlays(table, "per_task").get(task, {}))
+        plain = merge(plain, overlays(table, "per_task").get(task, {}))
     wanted = scale or plain.get("scale", "full")
     if wanted != "full":
-        scales = _overlays(table, "scales")
+        scales = overlays(table, "scales")
         if wanted not in scales and plain.get("scale") != wanted:
             raise UsageError(f"the recipe has no scale `{wanted}`{did_you_mean(wanted, ['full', *scales])}")
         plain = merge(plain, scales.get(wanted, {}))
@@ -190,7 +190,11 @@ def resolve(table: Table, *, scale: str | None = None, task: str | None = None) 
     return plain
 
 
-def _overlays(table: Table, kind: str) -> Mapping[str, Table]:
+def overlays(table: Table, kind: str) -> Mapping[str, Table]:
+    """Return the overlays of a kind in :data:`OVERLAYS` by name: of a scale, or of a task.
+
+    :raises SettingError: one is not a table.
+    """
     found = table.get(kind, {})
     if not isinstance(found, Mapping) or not all(isinstance(overlay, Mapping) for overlay in found.values()):
         raise SettingError(f"{kind}: must hold tables of stages, such as [{kind}.NAME.search]")
@@ -314,7 +318,7 @@ def _line(table: Table, source: str, path: str) -> str:
     keys = next((found for found in overlaid if _depth(whole, found) == len(found)), keys)
     depth = _depth(whole, keys)
     last = next((key for key in reversed(keys[:depth]) if not key.isdigit()), None)
-    if last is None and keys[0] in HEAD:
+    if last is None and keys and keys[0] in HEAD:
         return ""  # it was laid over the file
     lines = text.split("\n")
     start = 1  # of the statement that ends on the line

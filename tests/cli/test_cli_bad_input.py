@@ -215,6 +215,27 @@ def test_a_bad_flag_is_refused(flags: list[str], expected: str) -> None:
     refused(call("run", recipe, "--task", "ok.csv", *model, *lab, *flags), expected)
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("per_task = 3", "per_task: must hold tables of stages"),
+        ("scales.small = 3", "scales: must hold tables of stages"),
+        ("tasks = 3", "tasks: must be a list, not 3"),
+        ("tasks = [[1]]", "tasks[0]: must name something of kind task"),
+        ("seeds = [-1]", "seeds: must be a list of whole numbers from 0"),
+        ('[""]\nkind = "train"', "the name of a stage has letters"),
+        ('["../../x"]\nkind = "train"', "../../x: the name of a stage has letters"),
+        ('[a]\nkind = "train"\nstart = "b"\n[b]\nkind = "train"\nstart = "a"', "(bad.toml line 3)"),
+        ('[a]\nkind = "train"\n[a]\nkind = "train"', "bad.toml: not TOML"),
+    ],
+)
+def test_a_bad_recipe_is_refused(tmp_path: Path, content: str, expected: str) -> None:
+    recipe = tmp_path / "bad.toml"
+    recipe.write_text(f"{content}\n{RECIPE.partition('[finetune]')[1]}\nkind = 'train'\n", encoding="utf-8")
+    task = [] if "tasks" in content else ["--task", "demo"]
+    refused(call("run", recipe, *task, "--scale", "small" if "scales" in content else "full"), expected)
+
+
 def test_labels_from_one_are_names_like_others() -> None:
     result = call("run", "mini.toml", "--task", "numbers.csv", "--model", "encoder", "--lab", "lab")
     assert result.exit_code == 0, result.stderr

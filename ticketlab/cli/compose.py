@@ -95,8 +95,9 @@ def _own_settings(name: str, raw: Table) -> str | None:
     :raises UsageError: the recipe has settings for one of several tasks, which would then not be those of the others.
     """
     tasks = raw.get("tasks") or []
-    names = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
-    own = raw.get("per_task", {})
+    named = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
+    names = [task for task in named if isinstance(task, str)]  # others are refused when the recipe is built
+    own = recipes.overlays(raw, "per_task")
     if any(own.get(task, {}) != own.get(names[0], {}) for task in names):
         differing = ", ".join(f"`{task}`" for task in names if task in own)
         raise UsageError(f"the recipe `{name}` has settings of its own for {differing}: run the tasks one at a time")

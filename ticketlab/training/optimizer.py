@@ -26,4 +26,4 @@ def adamw(model: Any, lives: Sequence[Live], lr: float, weight_decay: float) -> 
     """Return AdamW over a model's trainable parameters and those of the live objects."""
     groups = weight_groups(model, lr, weight_decay)
     groups += [{"weight_decay": weight_decay, **group} for live in lives for group in live.parameter_groups()]
-    return torch.optim.AdamW(groups, lr=lr, fused=True)
+    return torch.optim.AdamW(groups or [{"params": []}], lr=lr, fused=True)  # a search may train nothing and only watch gradients

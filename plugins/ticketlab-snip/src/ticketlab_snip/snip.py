@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from attrs import frozen
@@ -42,10 +42,6 @@ class SnipSearch(Search):
         self._settings = settings
         self._weights = {name: backbone.weight(name) for name in weight_units(backbone, pooler=settings.pooler)}
         self._sums = {name: torch.zeros_like(weight) for name, weight in self._weights.items()}
-
-    def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return one group of nothing: an optimizer needs a group, and nothing is trained here."""
-        return [{"params": []}]
 
     def before_step(self, step: int) -> None:
         """Ask for the gradients of the weights."""
