@@ -1,6 +1,6 @@
 """How long the command line takes to answer: seconds, and as a multiple of starting Python itself, in one run.
 
-    python benchmarks/startup.py [--repeats 9]
+python benchmarks/startup.py [--repeats 9]
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _PUBLIC = {
     "TaskData": "ticketlab.tasks.base",
     "Ticket": "ticketlab.tickets.ticket",
     "TicketlabError": "ticketlab.errors",
-    "compose": "ticketlab.cli.compose",
+    "compose": "ticketlab.compose",
     "draw": "ticketlab.tickets.draw",
     "hookimpl": "ticketlab.hookspecs",
     "ratio": "ticketlab.options",
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from ticketlab.attacks.base import Attack as Attack
     from ticketlab.backbone.adapters import Adapter as Adapter
     from ticketlab.backbone.backbone import Backbone as Backbone
-    from ticketlab.cli.compose import compose as compose
     from ticketlab.component import Component as Component
     from ticketlab.component import Live as Live
+    from ticketlab.compose import compose as compose
     from ticketlab.errors import TicketlabError as TicketlabError
     from ticketlab.hookspecs import Lazy as Lazy
     from ticketlab.hookspecs import hookimpl as hookimpl

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 
-def replace(path: Path, write: Callable[[Path], None]) -> None:
+def replace(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write`` with a temporary path beside ``path``, then put the result in its place."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
         write(temporary)
-        temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -27,11 +23,7 @@ def replace(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
-    replace(path, lambda temporary: _write(temporary, text))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    replace(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -42,3 +34,11 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def expand(path: str | Path) -> Path:
+    """Return a path with ``~`` replaced by a home folder, where there is such a user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

@@ -61,15 +61,15 @@ def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
     return setting(default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, converter=parse_ratio)
 
 
-def component(kind: str, default: str | None, *, help: str, many: bool = False) -> Any:
-    """Declare a setting that is itself a component of ``kind`` (a tuple of them when ``many``).
+def component(kind: str, default: str, *, help: str, many: bool = False) -> Any:
+    """Declare a setting that is itself a component of ``kind`` (when ``many``, a tuple of at least one, each of another name).
 
     A name, a table with a ``name``, and a component are all accepted.
     """
     metadata = _metadata(help) | {"component": kind, "many": many}
     build = (lambda value: _components(kind, value, kind)) if many else (lambda value: build_component(kind, value, kind))
-    field_default: Any = () if many else attrs.Factory(lambda: build_component(kind, default, kind))
-    return attrs.field(default=field_default, kw_only=True, converter=build, metadata=metadata)
+    made = attrs.Factory(lambda: build([default] if many else default))
+    return attrs.field(default=made, kw_only=True, converter=build, metadata=metadata)
 
 
 def reference(default: str | None, *, help: str, accepts: Sequence[str]) -> Any:
@@ -83,6 +83,11 @@ def _metadata(help: str) -> dict[str, Any]:
 
 
 def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    kind = next(field.type for field in settings_of(type(instance)) if field.name == attribute.name)
+    try:
+        _converter.structure(value, cast("type[Any]", kind))
+    except (TypeError, ValueError) as problem:
+        raise SettingError(f"{attribute.name}: {problem}") from None
     if value is None:
         return
     if isinstance(value, float) and not math.isfinite(value):
@@ -215,7 +220,13 @@ def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
 def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
     if not isinstance(value, (list, tuple)):
         raise SettingError(f"{where}: must be a list, not {value!r}")
-    return tuple(build_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
+    built = tuple(build_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
+    names = [item.name for item in built]
+    if not names:
+        raise SettingError(f"{where}: name at least one {kind}")
+    if len(set(names)) < len(names):
+        raise SettingError(f"{where}: {', '.join(names)} names one {kind} twice")
+    return built
 
 
 def build_component(kind: str, value: Any, where: str) -> Component:
@@ -247,7 +258,10 @@ def to_table(instance: Component, *, identity_only: bool = False) -> dict[str, A
     for field in settings_of(type(instance)):
         if identity_only and not field.metadata.get("identity", True):
             continue
-        table[field.name] = _plain(getattr(instance, field.name), identity_only)
+        value = getattr(instance, field.name)
+        if "component" not in field.metadata:
+            value = _converter.structure(value, cast("type[Any]", field.type))  # 1 given for a float is 1.0, with the same hash
+        table[field.name] = _plain(value, identity_only)
     return table
 
 

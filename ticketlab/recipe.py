@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from ticketlab import registry
 from ticketlab.errors import SettingError, UsageError, did_you_mean
@@ -59,7 +59,7 @@ class Recipe:
     source: str = field(default="", eq=False)
 
     def to_table(self) -> Table:
-        """Return the recipe as plain values, every setting written out; :func:`from_tables` takes it back."""
+        """Return the recipe as plain values, every setting written out; :func:`from_table_of_stages` takes it back."""
         head: Table = {"summary": self.summary, "paper": self.paper, "scale": self.scale, "model": self.model}
         head |= {"max_length": self.max_length, "precision": self.precision, "seeds": list(self.seeds)}
         head["train_rows"] = "none" if self.train_rows is None else self.train_rows
@@ -73,14 +73,10 @@ class Recipe:
         return tomlkit.dumps(self.to_table())
 
     def digest(self) -> str:
-        """Return the sha256 of everything in the recipe that results depend on; not of its name."""
+        """Return the sha256 of everything in the recipe but words about it and settings that change no result; it names run directories."""
         stages = {name: {"kind": stage.name, **to_table(stage, identity_only=True)} for name, stage in self.stages.items()}
-        table = self.to_table() | stages
+        table = {key: value for key, value in self.to_table().items() if key not in ("summary", "paper")} | stages
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
-
-    def with_seeds(self, seeds: Sequence[int]) -> Recipe:
-        """Return the recipe for other seeds."""
-        return evolve(self, seeds=tuple(seeds))
 
 
 def read(name: str | Path) -> tuple[str, Table, str]:

@@ -40,7 +40,7 @@ class Everything(Component):
     share: float = ratio(0.25, help="a share")
     workers: int = setting(1, at_least=1, identity=False, help="changes how, not what")
     adversary: Any = component("adversary", "none", help="a component")
-    attacks: Any = component("attack", None, many=True, help="components")
+    attacks: Any = component("attack", "deepwordbug", many=True, help="components")
 
 
 def _registered() -> list[Any]:
@@ -160,7 +160,7 @@ tables = st.fixed_dictionaries(
         "share": st.floats(0, 1),
         "workers": st.integers(1, 64),
         "adversary": st.sampled_from(["none", {"name": "freelb", "steps": 2}]),
-        "attacks": st.lists(st.sampled_from(["deepwordbug", {"name": "deepwordbug", "max_edit_distance": 3}])),
+        "attacks": st.sampled_from([["deepwordbug"], [{"name": "deepwordbug", "max_edit_distance": 3}], ["textfooler", "deepwordbug"]]),
     },
 )
 
@@ -214,3 +214,22 @@ def test_every_component_says_what_it_is_on_one_line(cls: type[Component]) -> No
 def test_what_is_listed_is_what_the_class_says(entry: registry.Entry) -> None:
     cls = entry.load()
     assert (cls.kind, cls.name, cls.summary) == (entry.kind, entry.name, entry.summary)
+
+
+def test_python_callers_are_checked_as_strictly_as_tables() -> None:
+    from ticketlab.adversaries.freelb import FreeLB
+
+    for wrong in ({"steps": 2.5}, {"steps": "3"}, {"clean_pass": "yes"}, {"step_size": None}):
+        with pytest.raises(SettingError, match=next(iter(wrong))):
+            FreeLB(**wrong)
+    assert to_table(FreeLB(step_size=1)) == to_table(FreeLB(step_size=1.0))
+    assert str(to_table(FreeLB(step_size=1))["step_size"]) == "1.0"
+
+
+def test_a_list_of_components_has_at_least_one_and_none_twice() -> None:
+    from ticketlab.stages.attack import AttackStage
+
+    with pytest.raises(SettingError, match="at least one"):
+        AttackStage(attacks=())
+    with pytest.raises(SettingError, match="twice"):
+        AttackStage(attacks=("deepwordbug", "deepwordbug"))

@@ -32,9 +32,13 @@ class Attack(Component):
 
         :raises ResourceError: textattack or a resource is missing; the message says how to get it.
         """
-        resources = Resources(**{name: getattr(self, name) for name in self.needs})
+        resources = self.resources()
         resources.check(self.needs)
         return resources
+
+    def resources(self) -> Resources:
+        """Return what the attack needs, found or not."""
+        return Resources(**{name: getattr(self, name) for name in self.needs})
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the ``textattack.Attack`` on ``victim``. Cheap: it is called once for each example.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from ticketlab import files
 from ticketlab.attacks import shim
 from ticketlab.errors import ResourceError
 
@@ -77,6 +78,8 @@ class Resources:
             raise ResourceError(f"textattack is not installed: {shim.HOW_TO_GET}")
         if missing:
             raise ResourceError("; ".join(f"{self._described(name)} not found: {_HOW_TO_GET[name]}" for name in missing))
+        if "word_vectors" in names and Path(str(self.where("word_vectors"))).is_dir():
+            raise ResourceError(f"{self._described('word_vectors')}: a folder; name the file in it")
 
     def _described(self, name: str) -> str:
         asked = getattr(self, name, None)
@@ -109,7 +112,7 @@ def _find(asked: str | None, packages: dict[str, tuple[str, str]]) -> str | None
         return next((place for place in places if place is not None), None)
     if asked in packages:
         return _package_folder(*packages[asked])
-    return str(Path(asked).expanduser()) if Path(asked).expanduser().exists() else None
+    return str(files.expand(asked)) if files.expand(asked).exists() else None
 
 
 def _package_folder(package: str, inside: str) -> str | None:

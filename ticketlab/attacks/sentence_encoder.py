@@ -32,8 +32,8 @@ class Encoder:
 
         try:
             with preserved():
-                model = AutoModel.from_pretrained(name, local_files_only=True)
-                tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True)
+                model = AutoModel.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+                tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
         except (OSError, ValueError, KeyError) as problem:
             reason = " ".join(str(problem).split())[:200]
             raise ResourceError(f"sentence encoder `{name}` does not load: {reason}") from problem

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError
 
+from ticketlab import files
 from ticketlab.backbone.adapters import adapter_of
 from ticketlab.backbone.quiet import quiet
 from ticketlab.backbone.saving import save as save
-from ticketlab.errors import ResourceError, UsageError
+from ticketlab.errors import ResourceError, TicketlabError, UsageError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -41,7 +41,7 @@ def resolve_model(name: str) -> str:
         return _demo()
     if not name.strip():
         raise UsageError(f"the name of the model is empty; {ADVICE}")
-    folder = Path(name).expanduser()
+    folder = files.expand(name)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {ADVICE}")
@@ -74,7 +74,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     :raises UsageError: there is none, or its vocabulary does not go with the model's embeddings.
     """
     source = resolve_model(name)
-    config = _config(name, source)
+    config = load_config(name, source)
     if Path(source).is_dir() and not any((Path(source) / file).is_file() for file in TOKENIZER_FILES):
         raise UsageError(f"{name}: the folder has no tokenizer ({', '.join(TOKENIZER_FILES[:3])}); save the tokenizer beside the model")
     with _loading(name):
@@ -91,7 +91,7 @@ def _tokenizer(source: str) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     try:
-        return AutoTokenizer.from_pretrained(source)
+        return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     except ValueError as problem:
         if "TokenizersBackend" not in str(problem):
             raise
@@ -107,7 +107,7 @@ def load_classifier(name: str, label_names: Sequence[str], seed: int) -> tuple[P
     :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or is a classifier for other labels.
     """
     source = resolve_model(name)
-    config = _config(name, source)
+    config = load_config(name, source)
     _check_labels(name, config, label_names)
     labels = {"id2label": dict(enumerate(label_names)), "label2id": {label: index for index, label in enumerate(label_names)}}
     with torch.random.fork_rng(devices=[]):
@@ -128,15 +128,22 @@ def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase
     source = resolve_model(folder)
     model, missing = _load(folder, source)
     _check_found(folder, missing)
+    broken = next((key for key, value in model.state_dict().items() if not bool(torch.isfinite(value).all())), None)
+    if broken:
+        raise TicketlabError(f"{folder}: the weights in `{broken}` are not all finite numbers; its training must have failed")
     names = model.config.id2label
     return model, load_tokenizer(folder), tuple(str(names[index]) for index in range(model.config.num_labels))
 
 
-def _config(name: str, source: str) -> PretrainedConfig:
+def load_config(name: str, source: str) -> PretrainedConfig:
+    """Load the config of a model that :func:`resolve_model` resolved to ``source``.
+
+    :raises UsageError: it cannot be loaded, or is of a family that no adapter knows.
+    """
     from transformers import AutoConfig
 
     with _loading(name):
-        config = AutoConfig.from_pretrained(source)
+        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
     adapter_of(config.model_type)
     return config
 
@@ -145,10 +152,10 @@ def _load(name: str, source: str, **settings: Any) -> tuple[PreTrainedModel, lis
     """Load a classifier; return it and the names of the weights that the checkpoint lacks."""
     from transformers import AutoModelForSequenceClassification
 
-    config = _config(name, source)
+    config = load_config(name, source)
     with _loading(name):
         model, found = AutoModelForSequenceClassification.from_pretrained(
-            source, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **settings
+            source, dtype=torch.float32, use_safetensors=True, output_loading_info=True, trust_remote_code=False, **settings
         )
     layers = f"{adapter_of(config.model_type).layers}."
     dropped = sorted(key for key in found["unexpected_keys"] if layers in key)
@@ -175,7 +182,8 @@ def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str
         return
     theirs = [str(config.id2label[index]) for index in range(config.num_labels)]
     generic = theirs == [f"LABEL_{index}" for index in range(config.num_labels)]
-    if len(theirs) != len(label_names) or not (generic or [label.lower() for label in theirs] == [label.lower() for label in label_names]):
+    same = [label.casefold() for label in theirs] == [label.casefold() for label in label_names]
+    if len(theirs) != len(label_names) or not (generic or same):
         raise UsageError(
             f"{name}: a classifier for {', '.join(theirs)}, not for {', '.join(label_names)} in this order; start from its encoder instead"
         )
@@ -187,7 +195,9 @@ def _loading(name: str) -> Iterator[None]:
     try:
         with quiet():
             yield
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError, SafetensorError) as problem:
+    except UsageError:
+        raise
+    except Exception as problem:  # tokenizers raises nothing more specific
         raise UsageError(f"{name}: cannot be loaded: {_first_sentence(problem)}; {ADVICE}") from problem
 
 

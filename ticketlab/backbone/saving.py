@@ -28,7 +28,7 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
     covered = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
     if covered:
         raise ValueError(f"`{covered[0]}` and {len(covered) - 1} more carry parametrizations; detach them before saving")
-    folder = Path(folder)
+    folder = Path(folder).absolute()
     mark = uuid.uuid4().hex[:8]
     partial, former = folder.with_name(f".{folder.name}.{mark}"), folder.with_name(f".{folder.name}.{mark}.old")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -63,8 +64,8 @@ def attack(
     Records are written as they come: after an interruption the same command goes on with the examples that are left. Several attacks
     or tasks go to several files beside --out, with their names in the file's.
     """
-    from ticketlab.cli.compose import attack_tables
     from ticketlab.cli.finished import one_stage
+    from ticketlab.compose import attack_tables
 
     tables = attack_tables([{"name": name} for name in attacks], flags.given(word_vectors=word_vectors, encoder=encoder))
     settings = {"attacks": tables, "sample_seed": seed} | flags.given(examples=examples, split=split, label_map=list(label_map) or None)
@@ -73,16 +74,12 @@ def attack(
     rows = running.rows_of(done, label=model)
     if out is not None:
         for source, target in _records(done, lab, out):
-            files.replace(target, lambda path, source=source: _copy(source, path))  # type: ignore[misc]
+            files.replace(target, functools.partial(shutil.copyfile, source))
     if as_json:
         running.print_json(done.results)
     else:
         running.print_rows(rows, running.title_of(done, model))
     running.finish([done], rows, csv_file)
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
 
 
 def _records(run: Run, lab: Path, out: Path) -> Iterator[tuple[Path, Path]]:

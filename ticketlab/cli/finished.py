@@ -55,7 +55,7 @@ def in_lab(model: str) -> str:
 
     :raises UsageError: the run reported no model, or it has been removed.
     """
-    folder = Path(model).expanduser()
+    folder = files.expand(model)
     if (folder / "results.json").is_file():
         folder = _of_run(folder)
     if (folder / "model" / "config.json").is_file():

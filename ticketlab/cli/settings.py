@@ -38,14 +38,18 @@ def _describe(field: attrs.Attribute[Any]) -> dict[str, Any]:
 def _default(field: attrs.Attribute[Any]) -> Any:
     made_by = getattr(field.default, "factory", None)  # of attrs.Factory
     default = made_by() if made_by else field.default
-    if isinstance(default, Component):
-        return {"name": default.name, **to_table(default)}
-    return list(default) if isinstance(default, tuple) else default
+    return [_plain(item) for item in default] if isinstance(default, tuple) else _plain(default)
+
+
+def _plain(value: Any) -> Any:
+    return {"name": value.name, **to_table(value)} if isinstance(value, Component) else value
 
 
 def _text(default: Any) -> str:
     if isinstance(default, Mapping):
         return str(default["name"])
+    if isinstance(default, list):
+        return ", ".join(_text(item) for item in default) or "none"
     if isinstance(default, bool) or default is None:
         return str(default).lower()
     if isinstance(default, float):

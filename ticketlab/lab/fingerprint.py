@@ -6,6 +6,8 @@ import functools
 import hashlib
 from pathlib import Path
 
+from ticketlab.backbone import loading
+
 WEIGHTS_AND_WORDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 
@@ -28,7 +30,5 @@ def of_model(name: str) -> str:
     """Return the fingerprint of a resolved model: of its folder's content, or the hub's commit."""
     if Path(name).exists():
         return of_path(name)
-    from transformers import AutoConfig
-
-    commit = getattr(AutoConfig.from_pretrained(name), "_commit_hash", None)
+    commit = getattr(loading.load_config(name, name), "_commit_hash", None)
     return f"hub:{name}@{commit}"

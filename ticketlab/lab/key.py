@@ -19,12 +19,22 @@ FORMAT = 1
 
 
 def stage_key(
-    stage: Stage, *, inputs: Mapping[str, str], data: str, model: str, max_length: int, precision: str, seed: int, threads: int
+    stage: Stage,
+    *,
+    inputs: Mapping[str, str],
+    outside: Mapping[str, str],
+    data: str,
+    model: str,
+    max_length: int,
+    precision: str,
+    seed: int,
+    threads: int,
 ) -> str:
     """Return the key of a stage: 64 hex digits.
 
-    ``inputs`` has the keys (or fingerprints) of what the references came to; ``data`` and ``model`` are fingerprints. References count
-    by what they are, not by name, and the run's seed only where the stage uses it.
+    ``inputs`` has the keys (or fingerprints) of what the references came to, ``outside`` the fingerprints of :meth:`Stage.outside`;
+    ``data`` and ``model`` are fingerprints. References count by what they are, not by name, and the run's seed only where the stage
+    uses it.
     """
     settings = to_table(stage, identity_only=True)
     for field in stage.references():
@@ -35,6 +45,7 @@ def stage_key(
         "version": stage.version,
         "settings": settings,
         "components": {f"{part.kind}/{part.name}": registry.current().version(part) for part in components_in(stage)},
+        "outside": dict(outside),
         "data": data,
         "model": model,
         "max_length": max_length,

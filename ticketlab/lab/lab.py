@@ -11,6 +11,7 @@ from attrs import frozen
 from filelock import FileLock, Timeout
 
 from ticketlab import files, progress
+from ticketlab.errors import TicketlabError
 from ticketlab.stages.base import RESULT
 
 
@@ -25,9 +26,20 @@ class Lab:
         return self.root / "stages" / key[:2] / key
 
     def result(self, key: str) -> dict[str, Any] | None:
-        """Return the result of a finished stage, else None. The result is the last thing that a stage writes."""
+        """Return the result of a finished stage, else None. The result is the last thing that a stage writes.
+
+        :raises TicketlabError: somebody damaged it.
+        """
         path = self.stage(key) / RESULT
-        return files.read_json(path) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            result = files.read_json(path)
+        except ValueError:
+            result = None
+        if not isinstance(result, dict) or "cost" not in result:
+            raise TicketlabError(f"{path}: damaged; delete its folder, and the stage is computed again")
+        return result
 
     @contextlib.contextmanager
     def lock(self, key: str, title: str) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import time
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from ticketlab.lab.key import stage_key
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.log import Log
 from ticketlab.recipe import Recipe
-from ticketlab.stages.base import RESULT, Context, Input, Stage
+from ticketlab.stages.base import RESULT, TICKET, Context, Input, Stage
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 
@@ -63,20 +64,20 @@ class _Runner:
     def __init__(self, recipe: Recipe, lab: Lab) -> None:
         self.recipe = recipe
         self.lab = lab
-        self.directory = lab.run_folder(recipe.name, recipe.digest())
-        self.log = Log(self.directory / "log.jsonl")
         self.precision: Precision = pick_precision(recipe.precision)
         self.checked = False
 
     def run(self) -> Run:
+        data = [(evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load() for task in self.recipe.tasks]
+        model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
+        self.directory = self.lab.run_folder(self.recipe.name, self.recipe.digest())
+        self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
         files.write_json(self.directory / "environment.json", environment.describe() | {"precision": self.precision})
-        model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
         tasks: dict[str, Any] = {}
-        for task in self.recipe.tasks:
-            data = (evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load()
-            self._say_data(task.label, data)
-            tasks[task.label] = {str(seed): self._seed(data, model, seed) for seed in self.recipe.seeds}
+        for task, read in zip(self.recipe.tasks, data, strict=True):
+            self._say_data(task.label, read)
+            tasks[task.label] = {str(seed): self._seed(read, model, seed) for seed in self.recipe.seeds}
         results = {
             "schema": SCHEMA,
             "ticketlab": ticketlab.__version__,
@@ -117,8 +118,8 @@ class _Runner:
             finished[name] = self._stage(name, stage, data, model, seed, finished)
             if stage.name == "draw":
                 target = self.directory / "tickets" / f"{data.name}-{name}-seed{seed}.safetensors"
-                source = finished[name].folder / "ticket.safetensors"
-                files.replace(target, lambda path, source=source: shutil.copyfile(source, path) and None)  # type: ignore[misc]
+                source = finished[name].folder / TICKET
+                files.replace(target, functools.partial(shutil.copyfile, source))
         return {name: dict(done.result) for name, done in finished.items()}
 
     def _stage(self, name: str, stage: Stage, data: TaskData, model: str, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
@@ -133,6 +134,7 @@ class _Runner:
         key = stage_key(
             stage,
             inputs=keys,
+            outside={name: fingerprint.of_path(place) for name, place in stage.outside().items() if Path(place).exists()},
             data=data.fingerprint,
             model=fingerprint.of_model(model) if model else "",
             max_length=self.recipe.max_length,

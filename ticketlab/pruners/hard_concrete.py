@@ -121,10 +121,15 @@ class HardConcreteSearch(Search):
         self._add_penalty()
 
     def metrics(self) -> dict[str, float]:
-        """Return R, the expected share of open gates."""
+        """Return R, and the shares of gates that are 0 and 1 without noise (the curves of the paper's Fig. 1)."""
         opened = [open_probability(log_alpha.detach(), self._settings.temperature) for log_alpha in self.log_alpha.values()]
         shares = [self._share(log_alpha) for log_alpha in self.log_alpha.values()]
-        return {"open": sum(float(part.sum()) * share for part, share in zip(opened, shares, strict=True))}
+        gates = torch.cat([deterministic_gate(log_alpha.detach()).flatten() for log_alpha in self.log_alpha.values()])
+        return {
+            "open": sum(float(part.sum()) * share for part, share in zip(opened, shares, strict=True)),
+            "zeros": float((gates == 0).float().mean()),
+            "ones": float((gates == 1).float().mean()),
+        }
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the noise generator's state; the locations are in the optimizer's groups."""

@@ -13,7 +13,7 @@ from ticketlab.attacks.records import RecordFile
 from ticketlab.attacks.victim import Victim
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
-from ticketlab.errors import DataError, UsageError
+from ticketlab.errors import DataError
 from ticketlab.options import component, reference, setting
 from ticketlab.stages.base import Context, Stage
 from ticketlab.tasks import label_map
@@ -31,7 +31,7 @@ class AttackStage(Stage):
     seeded: ClassVar[bool] = False
 
     model: str = reference("train", accepts=("train",), help="a train stage, a model folder or a hub name")
-    attacks: tuple[Attack, ...] = component("attack", None, help="the attacks to run, one after the other", many=True)
+    attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
     examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, each label in its proportion; none for all")
     sample_seed: int = setting(0, help="picks the sample, and seeds the attack of each example")
     split: Literal["test", "dev", "train"] = setting("test", choices=("test", "dev", "train"), help="the examples to sample from")
@@ -41,11 +41,12 @@ class AttackStage(Stage):
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
     batch_size: int = setting(64, at_least=1, unit="examples", help="texts per forward pass of the victim")
 
+    def outside(self) -> dict[str, str]:
+        """Return where the attacks' resources are: other word vectors make another attack."""
+        return {f"{attack.name}.{name}": place for attack in self.attacks for name, place in attack.resources().found(attack.needs).items()}
+
     def run(self, context: Context) -> dict[str, Any]:
         """Attack; see :meth:`Stage.run`."""
-        names = [attack.name for attack in self.attacks]
-        if len(set(names)) < len(names):
-            raise UsageError(f"{context.name}.attacks: an attack is named twice: {', '.join(names)}")
         prepared = {attack.name: attack.prepare() for attack in self.attacks}
         chosen = sample(context.data.splits[self.split], self.examples, self.sample_seed)
         if not chosen:

@@ -16,6 +16,9 @@ from ticketlab.training.objective import Precision
 PRETRAINED = "pretrained"
 """The reference that means: the model of the recipe, as it was published."""
 RESULT = "result.json"
+SCORES = "scores.safetensors"
+TICKET = "ticket.safetensors"
+"""What stages leave in their folders."""
 
 
 @frozen
@@ -63,6 +66,10 @@ class Stage(Component):
         """Return the references that are set and are not :data:`PRETRAINED`, by field name."""
         found = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if "reference" in field.metadata}
         return {name: value for name, value in found.items() if value not in (None, PRETRAINED)}
+
+    def outside(self) -> dict[str, str]:
+        """Return the files and folders besides its references whose content the result depends on, by what they are."""
+        return {}
 
     def run(self, context: Context) -> dict[str, Any]:
         """Do the work; leave files in ``context.directory`` and return the result, JSON values only."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from attrs import frozen
-from safetensors.torch import load_file
 
 from ticketlab import files
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import expand
 from ticketlab.options import ratio, reference, setting
-from ticketlab.stages.base import RESULT, Context, Stage
+from ticketlab.stages.base import RESULT, SCORES, TICKET, Context, Stage
 from ticketlab.tickets.draw import draw, draw_like
+from ticketlab.tickets.scores import load_scores
 from ticketlab.tickets.ticket import Ticket
 
 
@@ -37,10 +37,10 @@ class Draw(Stage):
     def run(self, context: Context) -> dict[str, Any]:
         """Draw; see :meth:`Stage.run`."""
         search = context.inputs["search"]
-        scores = load_file(search.file("scores.safetensors"))
+        scores = load_scores(search.file(SCORES))
         found = files.read_json(search.file(RESULT))["search"]
         if "like" in context.inputs:
-            masks = draw_like(scores, Ticket.load(context.inputs["like"].file("ticket.safetensors")).masks)
+            masks = draw_like(scores, Ticket.load(context.inputs["like"].file(TICKET)).masks)
         else:
             masks = draw(scores, self.sparsity, scope=self.scope)
         pretrained, _ = loading.load_classifier(context.model, context.data.label_names, 0)
@@ -53,7 +53,7 @@ class Draw(Stage):
             rewind_to=backbone.weights_hash(),
             provenance={**provenance, "task": context.data.name, "task_fingerprint": context.data.fingerprint, "key": context.key},
         )
-        path = context.directory / "ticket.safetensors"
+        path = context.directory / TICKET
         ticket.save(path)
         removed = sum(int((~kept).sum()) for kept in expand(backbone, masks).values())
         return {

@@ -6,17 +6,16 @@ from typing import Any, ClassVar
 
 import torch
 from attrs import frozen
-from safetensors.torch import save_file
 
-from ticketlab import files
 from ticketlab.backbone import loading, trial
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device
 from ticketlab.options import component, ratio, reference, setting
-from ticketlab.pruners.base import Plan, Pruner, Search
-from ticketlab.stages.base import PRETRAINED, Context
+from ticketlab.pruners.base import Plan, Pruner
+from ticketlab.stages.base import PRETRAINED, SCORES, Context
 from ticketlab.stages.training import Training
 from ticketlab.tickets.draw import draw
+from ticketlab.tickets.scores import save_scores
 from ticketlab.training.evaluation import predict, scores
 from ticketlab.training.random_state import derive
 
@@ -62,11 +61,6 @@ class SearchStage(Training):
             finished = self.fit(context, model, rows, lives=[search], lr=self.lr, evaluate=evaluate)
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
             result["seconds"] = finished.seconds
-        _save(search, context)
+        save_scores(search.scores(), context.directory / SCORES)
         search.close()
         return result
-
-
-def _save(search: Search, context: Context) -> None:
-    tensors = {name: score.contiguous() for name, score in search.scores().items()}
-    files.replace(context.directory / "scores.safetensors", lambda path: save_file(tensors, path))

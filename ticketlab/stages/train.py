@@ -16,7 +16,7 @@ from ticketlab.backbone.masks import HeldMask
 from ticketlab.backbone.reinit import reinitialise
 from ticketlab.component import Live
 from ticketlab.options import reference, setting
-from ticketlab.stages.base import PRETRAINED, Context
+from ticketlab.stages.base import PRETRAINED, TICKET, Context
 from ticketlab.stages.training import Training
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.evaluation import predict, scores
@@ -52,7 +52,7 @@ class Train(Training):
         lives: list[Live] = []
         if "ticket" in context.inputs:
             backbone = Backbone(model)
-            ticket = Ticket.load(context.inputs["ticket"].file("ticket.safetensors"))
+            ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
             ticket.check(backbone)
             if self.reinit != "none":
                 reinitialise(backbone, ticket.masks, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from ticketlab.errors import DataError
+from ticketlab.files import expand
 from ticketlab.options import setting
 from ticketlab.tasks import columns, files, tables
 from ticketlab.tasks.assemble import assemble
@@ -45,7 +46,7 @@ class Local(Task):
 
     @property
     def _path(self) -> Path:
-        return Path(self.path).expanduser()
+        return expand(self.path)
 
     def load(self) -> TaskData:
         """Read the files.

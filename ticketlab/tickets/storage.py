@@ -48,13 +48,9 @@ def write(path: Path, content: bytes) -> None:
     :raises UsageError: it cannot be written.
     """
     try:
-        files.replace(path, lambda temporary: _fill(temporary, content))
+        files.replace(path, lambda temporary: temporary.write_bytes(content))
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
-
-
-def _fill(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -15,9 +15,6 @@ from ticketlab.options import parse_ratio
 if TYPE_CHECKING:
     from ticketlab.tickets.draw import Scope
 
-SCORES = "scores.safetensors"
-RESULT = "result.json"
-
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket draw lab/stages/1a/1a2b.../ --sparsity 0.5 --out half.safetensors")
 @click.argument("scores", type=click.Path(path_type=Path))
@@ -38,6 +35,8 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
     """
     if (sparsity is None) == (like is None):
         raise UsageError("how much is to be left out? Give --sparsity, or --like with a ticket, and not both")
+    from ticketlab.stages.base import SCORES
+
     file = scores / SCORES if scores.is_dir() else scores
     try:
         ratio = parse_ratio(sparsity)
@@ -45,16 +44,11 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
         raise SettingError(f"--sparsity: {problem}") from None
     found = _search(file)
 
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     from ticketlab.tickets import draw as drawing
+    from ticketlab.tickets.scores import load_scores
     from ticketlab.tickets.ticket import Ticket
 
-    try:
-        tensors = load_file(file)
-    except SafetensorError as problem:
-        raise UsageError(f"{file}: not a file of scores, or damaged ({problem})") from None
+    tensors = load_scores(file)
     masks = (
         drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like).masks)
     )
@@ -72,6 +66,8 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
 
 def _search(file: Path) -> dict[str, Any]:
     """Return what the search found out about its model."""
+    from ticketlab.stages.base import RESULT, SCORES
+
     result = file.parent / RESULT
     for needed in (file, result):
         if not needed.is_file():

@@ -1,0 +1,30 @@
+"""The scores of a search on disk: what ``draw`` ranks, one float tensor per group of units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ticketlab import files
+from ticketlab.errors import UsageError
+
+
+def save_scores(scores: Mapping[str, Tensor], path: Path) -> None:
+    """Write scores atomically."""
+    tensors = {name: score.contiguous() for name, score in scores.items()}
+    files.replace(path, lambda temporary: save_file(tensors, temporary))
+
+
+def load_scores(path: Path) -> dict[str, Tensor]:
+    """Read scores.
+
+    :raises UsageError: the file is missing or damaged.
+    """
+    try:
+        return dict(load_file(path))
+    except (OSError, SafetensorError) as problem:
+        raise UsageError(f"{path}: not a file of scores, or damaged ({problem})") from None
