@@ -31,7 +31,7 @@ _PUBLIC = {
     "TaskData": "ticketlab.tasks.base",
     "Ticket": "ticketlab.tickets.ticket",
     "TicketlabError": "ticketlab.errors",
-    "compose": "ticketlab.compose",
+    "compose": "ticketlab.composition",
     "draw": "ticketlab.tickets.draw",
     "hookimpl": "ticketlab.hookspecs",
     "ratio": "ticketlab.options",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ticketlab.backbone.backbone import Backbone as Backbone
     from ticketlab.component import Component as Component
     from ticketlab.component import Live as Live
-    from ticketlab.compose import compose as compose
+    from ticketlab.composition import compose as compose
     from ticketlab.errors import TicketlabError as TicketlabError
     from ticketlab.hookspecs import Lazy as Lazy
     from ticketlab.hookspecs import hookimpl as hookimpl

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ticketlab.compose import compose
+from ticketlab.composition import compose
 from ticketlab.errors import UsageError
 from ticketlab.options import to_table
 from ticketlab.recipe import Recipe

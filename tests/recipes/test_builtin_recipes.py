@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ticketlab import builtins
-from ticketlab.compose import compose
+from ticketlab.composition import compose
 from ticketlab.recipe import Recipe, from_table_of_stages, resolve
 
 RECIPES = {name: tomllib.loads(Path(path).read_text(encoding="utf-8")) for name, path in builtins.ticketlab_recipes().items()}

@@ -65,7 +65,7 @@ def attack(
     or tasks go to several files beside --out, with their names in the file's.
     """
     from ticketlab.cli.finished import one_stage
-    from ticketlab.compose import attack_tables
+    from ticketlab.composition import attack_tables
 
     tables = attack_tables([{"name": name} for name in attacks], flags.given(word_vectors=word_vectors, encoder=encoder))
     settings = {"attacks": tables, "sample_seed": seed} | flags.given(examples=examples, split=split, label_map=list(label_map) or None)

@@ -31,7 +31,7 @@ def demo(seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Pat
     It runs the recipes fine-tune, random-ticket and robust-ticket at the scale `demo`, on embedded text, with the encoder of the extra
     `ticketlab[demo]`. --set applies to those of the three that have the stage.
     """
-    from ticketlab.compose import compose
+    from ticketlab.composition import compose
 
     plain = {name: compose(name, tasks=["demo"], scale="demo", seeds=[seed], model="demo", attacks=["deepwordbug"]) for name in MODELS}
     keys = {name: {*composed.stages, *recipe.HEAD} for name, composed in plain.items()}

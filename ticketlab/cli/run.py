@@ -76,7 +76,7 @@ def run(
 
     Stages whose results are in the lab are not computed again. After Ctrl-C or a crash the same command goes on where it was.
     """
-    from ticketlab.compose import compose
+    from ticketlab.composition import compose
 
     if seed is not None and seeds is not None:
         raise UsageError("--seed is one seed and --seeds N the seeds 0 to N-1: give one of the two")
