@@ -190,7 +190,8 @@ def test_stages_take_models_and_tickets_from_outside_the_recipe(make_recipe, tmp
 
 def test_a_reference_to_nowhere_is_an_error_before_anything_is_computed(make_recipe, tmp_path):
     with pytest.raises(UsageError, match=r"no/such\.safetensors"):
-        run(make_recipe("retrain.ticket=no/such.safetensors", without=("finetune", "search", "draw", "attack")), tmp_path)
+        run(make_recipe("retrain.ticket=no/such.safetensors", without=("draw", "attack")), tmp_path)
+    assert not list(tmp_path.rglob("*"))
 
 
 def test_drawing_like_a_ticket_gives_a_random_one_its_layerwise_sparsity(make_recipe, tmp_path):

@@ -70,6 +70,7 @@ class _Runner:
     def run(self) -> Run:
         data = [(evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load() for task in self.recipe.tasks]
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
+        self._check_references()
         self.directory = self.lab.run_folder(self.recipe.name, self.recipe.digest())
         self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
@@ -94,6 +95,13 @@ class _Runner:
 
     def _needs_model(self) -> bool:
         return any(stage.name in ("train", "search", "draw") for stage in self.recipe.stages.values())
+
+    def _check_references(self) -> None:
+        """Find out that a file or model outside the recipe is missing before anything is computed."""
+        for stage in self.recipe.stages.values():
+            for field, value in stage.references().items():
+                if value not in self.recipe.stages:
+                    _outside(field, value)
 
     def _check_resources(self) -> None:
         """Find out what an attack lacks before hours of training, not after; where all is in the lab already, nothing is asked."""
