@@ -20,6 +20,7 @@ _PUBLIC = {
     "Example": "ticketlab.tasks.base",
     "Lazy": "ticketlab.hookspecs",
     "Live": "ticketlab.component",
+    "Local": "ticketlab.tasks.local",
     "Loss": "ticketlab.losses.base",
     "Objective": "ticketlab.training.objective",
     "Plan": "ticketlab.pruners.base",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from ticketlab.tasks.base import Example as Example
     from ticketlab.tasks.base import Task as Task
     from ticketlab.tasks.base import TaskData as TaskData
+    from ticketlab.tasks.local import Local as Local
     from ticketlab.tickets.draw import draw as draw
     from ticketlab.tickets.ticket import Ticket as Ticket
     from ticketlab.training.batch import Batch as Batch

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from ticketlab import recipe as recipes
 from ticketlab import registry
-from ticketlab.errors import UsageError
+from ticketlab.errors import UsageError, did_you_mean
 from ticketlab.options import settings_of, to_table
 from ticketlab.recipe import Recipe, Table
 from ticketlab.tasks import choose
@@ -34,7 +34,7 @@ class Overrides(TypedDict, total=False):
     """Of every search stage, as ``adversary`` and ``loss``."""
     adversary: str
     loss: str
-    attacks: Sequence[str]
+    attacks: str | Sequence[str]
     """Instead of those of every attack stage; ``["none"]`` leaves the attack stages out."""
     examples: int
     """To attack, in every attack stage."""
@@ -54,25 +54,32 @@ FLAGS = {
     "examples": ("--n", "attack", "examples"),
 }
 """The flag, the kind of stage and its setting, by the name of the override."""
+ARGUMENTS = ("tasks", "scale", "seeds", "sets")
 
 
 def compose(
     recipe: str | Path | None = None,
     *,
-    tasks: Sequence[Task | str] = (),
+    tasks: Task | str | Sequence[Task | str] = (),
     scale: str | None = None,
-    seeds: Sequence[int] | None = None,
-    sets: Iterable[str] = (),
+    seeds: int | Sequence[int] | None = None,
+    sets: str | Iterable[str] = (),
     **overrides: Unpack[Overrides],
 ) -> Recipe:
     """Return the recipe of this name or file with everything else that is asked for laid over it.
 
     The recipe's own settings for the task and the scale come first, then ``overrides``, then ``sets`` (``"search.pruner.lr=0.05"``).
-    Without a recipe it is ``ticket``: fine-tune, search, draw, retrain, evaluate, attack.
+    Without a recipe it is ``ticket``: fine-tune, search, draw, retrain, evaluate, attack. A task is a name, a path, or a
+    :class:`~ticketlab.tasks.base.Task` (``ticketlab.Local(path=..., text_column=("review",), label_column="stars")``); ``seeds=3`` is
+    0, 1 and 2.
 
-    :raises UsageError: no such recipe, scale or stage; an unknown setting, or a value outside its bounds; no task.
+    :raises UsageError: no such recipe, scale, override or stage; an unknown setting, or a value outside its bounds; no task.
     """
-    chosen = [choose.choose(task) if isinstance(task, str) else task for task in tasks]
+    for key in overrides:
+        if key not in Overrides.__annotations__:
+            raise UsageError(f"compose has no argument `{key}`{did_you_mean(key, [*Overrides.__annotations__, *ARGUMENTS])}")
+    chosen = [choose.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
+    sets = _listed(sets)
     name, raw, source = recipes.read(recipe or DEFAULT)
     if chosen:
         raw = raw | {"tasks": [{"name": task.name, **to_table(task)} for task in chosen]}
@@ -82,11 +89,16 @@ def compose(
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
     table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
     if seeds is not None:
-        table["seeds"] = list(seeds)
+        table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     table = _lay(table, name, overrides)
     for assignment in sets:
         table = recipes.override(table, assignment)
     return evolve(recipes.from_table_of_stages(name, table), source=source)
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a list of what is one thing or several."""
+    return [value] if isinstance(value, (str, Task)) else list(value)
 
 
 def _own_settings(name: str, raw: Table) -> str | None:
@@ -106,7 +118,7 @@ def _own_settings(name: str, raw: Table) -> str | None:
 
 def _lay(table: Table, name: str, overrides: Overrides) -> Table:
     if "attacks" in overrides:
-        table = _replace_attacks(table, name, overrides["attacks"])
+        table = _replace_attacks(table, name, _listed(overrides["attacks"]))
     for key, (flag, kind, setting) in FLAGS.items():
         if key in overrides:
             for stage in _stages(table, name, kind, flag):

@@ -131,10 +131,14 @@ class Registry:
         self._refuse_taken("recipe", name)
         return self.recipes[name][0]
 
+    def source(self, component: Component) -> Source:
+        """Return where a component comes from."""
+        found = self.entries.get((component.kind, component.name))
+        return found.source if found else Source(type(component).__module__, "")
+
     def version(self, component: Component) -> str:
         """Return what identifies the code of a component in the keys of results."""
-        found = self.entries.get((component.kind, component.name))
-        return f"{found.source.version if found else ''}/{component.version}"
+        return f"{self.source(component).version}/{component.version}"
 
     def register(self, plugin: Any, source: Source) -> None:
         """Add everything a plugin's hooks return; the same plugin again changes nothing.

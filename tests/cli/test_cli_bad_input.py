@@ -238,7 +238,7 @@ def test_a_bad_recipe_is_refused(tmp_path: Path, content: str, expected: str) ->
 def test_labels_from_one_are_names_like_others() -> None:
     result = call("run", "mini.toml", "--task", "numbers.csv", "--model", "encoder", "--lab", "lab")
     assert result.exit_code == 0, result.stderr
-    assert "labels 0 1, 1 2, 2 3" in result.stderr
+    assert "labels 0=1, 1=2, 2=3" in result.stderr
 
 
 def _cut(folder: Path) -> None:
@@ -398,7 +398,7 @@ def test_names_in_any_script_work_everywhere(tmp_path: Path) -> None:
     flags = ["--text-column", "текст", "--label-column", "метка", "--model", "encoder", "--lab", place / "lab"]
     result = call("run", recipe, "--task", data, *flags)
     assert result.exit_code == 0, result.stderr
-    assert "0 плохо, 1 хорошо" in result.stderr
+    assert "0=плохо, 1=хорошо" in result.stderr
     (ticket,) = (place / "lab").glob("runs/*/tickets/*")
     assert ticket.name == "фильмы-draw-seed0.safetensors"
     assert call("ticket", "info", ticket).exit_code == 0

@@ -136,3 +136,13 @@ def test_what_a_dry_run_prints_is_the_same_recipe(invoke: Any, tmp_path: Path, s
     )
     assert compose(saved).digest() == expected.digest()
     assert invoke("run", saved, "--dry-run").stdout == result.stdout
+
+
+def test_what_compose_does_not_know_is_refused() -> None:
+    with pytest.raises(UsageError, match="no argument `attack`; did you mean `attacks`"):
+        compose("robust-ticket", tasks="demo", attack="deepwordbug")  # type: ignore[call-arg]
+
+
+def test_one_thing_may_stand_for_a_list() -> None:
+    made = compose("robust-ticket", tasks="demo", attacks="textfooler", seeds=2, sets="draw.sparsity=0.5")
+    assert made == compose("robust-ticket", tasks=["demo"], attacks=["textfooler"], seeds=[0, 1], sets=["draw.sparsity=0.5"])

@@ -7,6 +7,7 @@ import time
 
 import pytest
 import torch
+from attrs import evolve, frozen
 from safetensors.torch import load_file
 from small_recipe import needs_textattack, without_cost
 
@@ -15,12 +16,15 @@ from ticketlab.attacks.records import RecordFile
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.masks import expand
-from ticketlab.errors import UsageError
+from ticketlab.errors import DataError, PluginError, UsageError
+from ticketlab.lab.key import components_in, stage_key
 from ticketlab.lab.run import run
+from ticketlab.pruners.base import Pruner, Search
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.evaluate import Evaluate
 from ticketlab.stages.search import SearchStage
 from ticketlab.stages.train import Train
+from ticketlab.tasks.local import Local
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
 
@@ -252,3 +256,95 @@ def test_a_tracker_sees_the_log_and_every_finished_stage(make_recipe, tmp_path):
     finally:
         registry.current().unregister(Tracker, source)
     assert seen == ["start", "epoch", "epoch", "finished", "finetune"]
+
+
+def test_runs_on_other_data_have_directories_of_their_own(make_recipe, tmp_path):
+    first, second = ((tmp_path / name) for name in ("first.csv", "second.csv"))
+    for path, word in ((first, "good"), (second, "great")):
+        lines = [f"a {word if index % 2 else 'bad'} film number {index},{'pos' if index % 2 else 'neg'}" for index in range(40)]
+        path.write_text("\n".join(["text,label", *lines]))
+    directories = []
+    for path in (first, second):
+        shutil.copy(path, tmp_path / "data.csv")
+        recipe = evolve(
+            make_recipe(without=("search", "draw", "retrain", "attack", "evaluate")), tasks=(Local(path=str(tmp_path / "data.csv")),)
+        )
+        directories.append(run(recipe, tmp_path / "lab").directory)
+    assert directories[0] != directories[1]
+
+
+def test_a_pruner_that_does_not_search_has_one_key_whatever_the_adversary(make_recipe, tmp_path, capsys):
+    keys = []
+    for adversary in ("pgd", "none"):
+        recipe = make_recipe("search.pruner=magnitude", f"search.adversary={adversary}", without=("retrain", "evaluate", "attack"))
+        keys.append(run(recipe, tmp_path).results["tasks"]["demo"]["0"]["search"]["key"])
+    assert keys[0] == keys[1]
+    assert "scores without training" in capsys.readouterr().err
+
+
+def test_attacks_are_part_of_the_key_of_their_stage(make_recipe):
+    (one, other) = (make_recipe(f"attack.attacks={names}", without=()).stages["attack"] for names in ('["deepwordbug"]', '["textfooler"]'))
+    keys = [
+        stage_key(stage, inputs={"model": "m"}, outside={}, data="d", model="", max_length=8, precision="fp32", seed=0, threads=1)
+        for stage in (one, other)
+    ]
+    assert keys[0] != keys[1]
+    assert [part.name for part in components_in(one, one.identity())] == ["deepwordbug"]
+
+
+class _Broken(Search):
+    def __init__(self, scores):
+        self._scores = scores
+
+    def scores(self):
+        return self._scores() if callable(self._scores) else self._scores
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (None, "not a Search"),
+        (_Broken(None), "not a score for each unit"),
+        (_Broken({"weights/nowhere": torch.zeros(2)}), "no unit of this shape"),
+        (_Broken({"neurons/0": torch.zeros(64)}), "1 are missing, `neurons/1`"),
+        (_Broken(lambda: 1 / 0), "ZeroDivisionError.*the pruner `broken` of theirs"),
+    ],
+)
+def test_a_pruner_that_breaks_the_contract_is_named(make_recipe, tmp_path, result, expected):
+    @frozen
+    class Pruned(Pruner):
+        name = "broken"
+        summary = "breaks"
+        searches = False
+
+        def attach(self, backbone, plan):
+            return result
+
+    class Plugin:
+        @staticmethod
+        @registry.hookspecs.hookimpl
+        def ticketlab_pruners():
+            return [Pruned]
+
+    source = registry.Source("theirs", "1")
+    registry.current().register(Plugin, source)
+    try:
+        recipe = make_recipe("search.pruner=broken", "search.start=pretrained", without=("finetune", "retrain", "evaluate", "attack"))
+        with pytest.raises(PluginError, match=expected):
+            run(recipe, tmp_path)
+    finally:
+        registry.current().unregister(Plugin, source)
+
+
+def test_a_data_set_for_testing_only_is_evaluated_whole_and_trains_nothing(make_recipe, tmp_path):
+    done = run(make_recipe(), tmp_path / "lab")
+    folder = tmp_path / "challenge"
+    folder.mkdir()
+    rows = [json.dumps({"text": f"film {index}", "label": ["negative", "positive"][index % 2]}) for index in range(30)]
+    (folder / "validation.jsonl").write_text("\n".join(rows))
+    model = stage_folder(tmp_path / "lab", done.results, "retrain") / "model"
+    parts = ("finetune", "search", "draw", "retrain", "attack")
+    judged = run(evolve(make_recipe(f"evaluate.model={model}", without=parts), tasks=(Local(path=str(folder)),)), tmp_path / "lab")
+    assert judged.results["tasks"]["challenge"]["0"]["evaluate"]["clean"]["n"] == 30
+    with pytest.raises(DataError, match="no train examples"):
+        run(evolve(make_recipe(), tasks=(Local(path=str(folder)),)), tmp_path / "lab")

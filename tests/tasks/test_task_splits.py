@@ -63,7 +63,9 @@ TRAIN, VALIDATION, TEST = items([0, 1] * 50), items([0, 1] * 5, "validation"), i
         pytest.param({"train": TRAIN, "validation": VALIDATION, "test": TEST}, (100, 10, 6), TEST, id="all three as they are"),
         pytest.param({"train": TRAIN, "validation": VALIDATION}, (90, 10, 10), VALIDATION, id="validation is the test"),
         pytest.param({"train": TRAIN, "test": TEST}, (90, 10, 6), TEST, id="dev comes out of train"),
-        pytest.param({"validation": TRAIN}, (80, 10, 10), None, id="one split is divided"),
+        pytest.param({"train": TRAIN}, (80, 10, 10), None, id="train alone is divided"),
+        pytest.param({"validation": VALIDATION}, (0, 0, 10), VALIDATION, id="another alone is the test"),
+        pytest.param({"test": TEST}, (0, 0, 6), TEST, id="so is test"),
     ],
 )
 def test_splits_are_arranged_as_in_the_papers(splits, sizes, test):

@@ -75,3 +75,10 @@ def test_families_without_segments_have_none(tiny):
 def test_moving_a_batch_keeps_its_contents():
     batch = rows_of([2, 3]).collate([0, 1])
     assert torch.equal(batch.to(torch.device("cpu")).input_ids, batch.input_ids)
+
+
+def test_no_row_is_longer_than_the_model_takes(tiny):
+    tokenizer = load_tokenizer(str(tiny["bert"]))
+    rows = tokenize([Example("b", ("good film " * 2500,), 1)], tokenizer, 5000)
+    assert len(rows.input_ids[0]) == tokenizer.model_max_length
+    assert rows.truncated == 1

@@ -153,6 +153,11 @@ def _load(name: str, source: str, **settings: Any) -> tuple[PreTrainedModel, lis
     from transformers import AutoModelForSequenceClassification
 
     config = load_config(name, source)
+    if (Path(source) / "pytorch_model.bin").is_file() and not list(Path(source).glob("*.safetensors")):
+        raise UsageError(
+            f"{name}: its weights are pickled (pytorch_model.bin), which could run code and is not read; "
+            "load it with transformers where you trust it, and `save_pretrained` writes model.safetensors"
+        )
     with _loading(name):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             source, dtype=torch.float32, use_safetensors=True, output_loading_info=True, trust_remote_code=False, **settings

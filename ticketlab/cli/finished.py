@@ -30,6 +30,7 @@ def one_stage(
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
     place = locate(model)
     table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
+    max_length = max_length or _max_length_of(model)
     if max_length is not None:
         table["max_length"] = max_length
     table[kind] = {"kind": kind, "model": place, **settings}
@@ -61,6 +62,16 @@ def in_lab(model: str) -> str:
     if (folder / "model" / "config.json").is_file():
         folder = folder / "model"
     return str(folder) if folder.exists() else model
+
+
+def _max_length_of(model: str) -> int | None:
+    """Return the longest input of the run whose directory MODEL is; None for any other model."""
+    written = files.expand(model) / "recipe.toml"
+    if not written.is_file():
+        return None
+    _, table, _ = recipe.read(written)
+    found = table.get("max_length")
+    return found if isinstance(found, int) else None
 
 
 def _of_run(folder: Path) -> Path:

@@ -58,7 +58,7 @@ PRECISION = click.option("--precision", type=click.Choice(["auto", "fp32", "bf16
 LABEL_MAP = click.option(
     "--label-map", multiple=True, metavar="MODEL=TASK", help="Which label of the task a label of the model is, if named otherwise."
 )
-SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train"]), help="Which examples.  [default: test]")
+SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train", "all"]), help="Which examples.  [default: test]")
 
 
 def tasks_of(values: Sequence[str], text_columns: Sequence[str], label_column: str | None, labels: Sequence[str]) -> list[Task]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from ticketlab import registry
+
 PACKAGES = ("ticketlab", "torch", "transformers", "datasets", "tokenizers", "numpy", "safetensors", "textattack", "pluggy", "attrs")
 
 
@@ -17,6 +19,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "plugins": {source.label: source.version for source in registry.current().sources},
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "deterministic": not torch.cuda.is_available() or torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from ticketlab import registry
 from ticketlab.component import Component
-from ticketlab.options import to_table
 from ticketlab.stages.base import Stage
 
 FORMAT = 1
@@ -36,7 +35,7 @@ def stage_key(
     ``data`` and ``model`` are fingerprints. References count by what they are, not by name, and the run's seed only where the stage
     uses it.
     """
-    settings = to_table(stage, identity_only=True)
+    settings = stage.identity()
     for field in stage.references():
         settings[field] = inputs[field]
     parts: dict[str, Any] = {
@@ -44,7 +43,7 @@ def stage_key(
         "kind": stage.name,
         "version": stage.version,
         "settings": settings,
-        "components": {f"{part.kind}/{part.name}": registry.current().version(part) for part in components_in(stage)},
+        "components": {f"{part.kind}/{part.name}": registry.current().version(part) for part in components_in(stage, settings)},
         "outside": dict(outside),
         "data": data,
         "model": model,
@@ -56,11 +55,11 @@ def stage_key(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def components_in(component: Component) -> Iterator[Component]:
-    """Yield the components among the settings of a component, and theirs."""
+def components_in(component: Component, among: Container[str] | None = None) -> Iterator[Component]:
+    """Yield the components among the settings of a component (those called ``among``), and theirs."""
     for field in attrs.fields(type(component)):
         value = getattr(component, field.name)
         for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Component):
+            if isinstance(part, Component) and (among is None or field.name in among):
                 yield part
                 yield from components_in(part)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,9 @@ from ticketlab import files, progress, registry
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision
-from ticketlab.errors import UsageError
+from ticketlab.errors import PluginError, TicketlabError, UsageError
 from ticketlab.lab import environment, fingerprint
-from ticketlab.lab.key import stage_key
+from ticketlab.lab.key import components_in, stage_key
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.log import Log
 from ticketlab.recipe import Recipe
@@ -71,7 +73,7 @@ class _Runner:
         data = [(evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load() for task in self.recipe.tasks]
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
         self._check_references()
-        self.directory = self.lab.run_folder(self.recipe.name, self.recipe.digest())
+        self.directory = self.lab.run_folder(self.recipe.name, self._digest(data))
         self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
         files.write_json(self.directory / "environment.json", environment.describe() | {"precision": self.precision})
@@ -92,6 +94,13 @@ class _Runner:
         }
         files.write_json(self.directory / "results.json", results)
         return Run(self.directory, results)
+
+    def _digest(self, data: Sequence[TaskData]) -> str:
+        """Return what tells this run from others of its recipe's name: the recipe, the data and the code of plugins."""
+        parts = [part for stage in self.recipe.stages.values() for part in components_in(stage)]
+        versions = sorted(f"{part.kind}/{part.name} {registry.current().version(part)}" for part in parts)
+        whole = [self.recipe.digest(), *(read.fingerprint for read in data), *versions]
+        return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
     def _needs_model(self) -> bool:
         return any(stage.name in ("train", "search", "draw") for stage in self.recipe.stages.values())
@@ -116,9 +125,9 @@ class _Runner:
 
     def _say_data(self, label: str, data: TaskData) -> None:
         sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
-        names = ", ".join(f"{index} {name}" for index, name in enumerate(data.label_names))
+        names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names))
         dropped = "".join(f"; {count} rows dropped ({reason})" for reason, count in data.dropped.items() if count)
-        progress.say(f"{label}: {sizes}; columns {', '.join(data.columns)}; labels {names}{dropped}")
+        progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}")
 
     def _seed(self, data: TaskData, model: str, seed: int) -> dict[str, Any]:
         finished: dict[str, _Finished] = {}
@@ -168,11 +177,12 @@ class _Runner:
                             seed=seed,
                             precision=self.precision,
                             inputs=inputs,
-                            log=self.log,
+                            log=lambda record: self.log({**record, "task": data.name, "seed": seed}),
                         ),
                         title,
                     )
         else:
+            self.log({"event": "found", "stage": name, "task": data.name, "seed": seed, "key": key})
             progress.say(f"{title}: found in the lab")
         registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
         own = {"of": stage.references()["model"]} if "model" in stage.references() else {}
@@ -182,15 +192,35 @@ class _Runner:
         self._check_resources()
         self.log({"event": "start", "stage": context.name, "task": context.data.name, "seed": context.seed, "key": context.key})
         started = time.perf_counter()
-        result = stage.run(context)
+        result = _guarded(stage, context)
         seconds = time.perf_counter() - started
-        cost = {"seconds": seconds, **({"training_seconds": result.pop("seconds")} if "seconds" in result else {})}
+        cost = {"seconds": seconds + result.pop("earlier_seconds", 0.0)}  # of the tries before an interruption
+        if "training_seconds" in result:
+            cost["training_seconds"] = result.pop("training_seconds")
         result["cost"] = cost
         files.write_json(context.directory / RESULT, result)
         (context.directory / "checkpoint.safetensors").unlink(missing_ok=True)
         self.log({"event": "finished", "stage": context.name, "task": context.data.name, "seed": context.seed, **result})
         progress.say(f"{title}: {seconds:.1f} s")
         return result
+
+
+def _guarded(stage: Stage, context: Context) -> dict[str, Any]:
+    """Run a stage; an unforeseen error of one that has components of plugins is theirs until shown otherwise.
+
+    :raises PluginError: such an error.
+    """
+    plugins = {part: source for part in components_in(stage) if (source := registry.current().source(part)).version != "built-in"}
+    try:
+        return stage.run(context)
+    except TicketlabError:
+        raise
+    except Exception as problem:
+        if not plugins or os.environ.get("TICKETLAB_DEBUG") == "1":
+            raise
+        names = ", ".join(f"the {part.kind} `{part.name}` of {source.label}" for part, source in plugins.items())
+        message = " ".join(f"{type(problem).__name__}: {problem}".split())
+        raise PluginError(f"{context.name}: {message}; look at {names} first (TICKETLAB_DEBUG=1 shows the traceback)") from problem
 
 
 def _outside(field: str, value: str) -> tuple[Input, str]:

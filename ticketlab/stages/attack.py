@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from attrs import frozen
 
@@ -13,9 +13,8 @@ from ticketlab.attacks.records import RecordFile
 from ticketlab.attacks.victim import Victim
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
-from ticketlab.errors import DataError
 from ticketlab.options import component, reference, setting
-from ticketlab.stages.base import Context, Stage
+from ticketlab.stages.base import Context, Split, Stage, split_setting
 from ticketlab.tasks import label_map
 
 
@@ -34,7 +33,7 @@ class AttackStage(Stage):
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
     examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, each label in its proportion; none for all")
     sample_seed: int = setting(0, help="picks the sample, and seeds the attack of each example")
-    split: Literal["test", "dev", "train"] = setting("test", choices=("test", "dev", "train"), help="the examples to sample from")
+    split: Split = split_setting("the examples to sample from; `all` is every split together")
     timeout: float | None = setting(
         None, above=0, unit="seconds", help="give up on an example after this long; its record then depends on the machine"
     )
@@ -48,9 +47,7 @@ class AttackStage(Stage):
     def run(self, context: Context) -> dict[str, Any]:
         """Attack; see :meth:`Stage.run`."""
         prepared = {attack.name: attack.prepare() for attack in self.attacks}
-        chosen = sample(context.data.splits[self.split], self.examples, self.sample_seed)
-        if not chosen:
-            raise DataError(f"{context.data.name} has no labelled {self.split} examples")
+        chosen = sample(context.data.examples(self.split), self.examples, self.sample_seed)
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model)
         order = label_map.match(model_names, context.data.label_names, self.label_map)
         output_names = [context.data.label_names[order.index(output)] for output in range(len(order))]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import attrs
 from attrs import frozen
 
 from ticketlab.component import Component
+from ticketlab.options import setting, to_table
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 
+Split = Literal["test", "dev", "train", "all"]
 PRETRAINED = "pretrained"
 """The reference that means: the model of the recipe, as it was published."""
 RESULT = "result.json"
@@ -54,6 +56,11 @@ class Context:
     log: Callable[[dict[str, Any]], None]
 
 
+def split_setting(help: str) -> Any:
+    """Declare a setting that names a split."""
+    return setting("test", choices=get_args(Split), help=help)
+
+
 @frozen
 class Stage(Component):
     """Settings of one step of a recipe. Its references name the stages that it needs."""
@@ -66,6 +73,10 @@ class Stage(Component):
         """Return the references that are set and are not :data:`PRETRAINED`, by field name."""
         found = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if "reference" in field.metadata}
         return {name: value for name, value in found.items() if value not in (None, PRETRAINED)}
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings that the result depends on."""
+        return to_table(self, identity_only=True)
 
     def outside(self) -> dict[str, str]:
         """Return the files and folders besides its references whose content the result depends on, by what they are."""

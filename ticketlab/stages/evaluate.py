@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import torch
 from attrs import frozen
 
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
-from ticketlab.errors import DataError
 from ticketlab.options import reference, setting
-from ticketlab.stages.base import Context, Stage
+from ticketlab.stages.base import Context, Split, Stage, split_setting
 from ticketlab.tasks import label_map
 from ticketlab.training.batch import tokenize
 from ticketlab.training.evaluation import predict, scores
@@ -27,7 +26,7 @@ class Evaluate(Stage):
     seeded: ClassVar[bool] = False
 
     model: str = reference("train", accepts=("train",), help="a train stage, a model folder or a hub name")
-    split: Literal["test", "dev", "train"] = setting("test", choices=("test", "dev", "train"), help="the examples to evaluate on")
+    split: Split = split_setting("the examples to evaluate on; `all` is every split together")
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
     batch_size: int = setting(64, at_least=1, unit="examples", identity=False, help="examples per forward pass")
 
@@ -35,9 +34,7 @@ class Evaluate(Stage):
         """Evaluate; see :meth:`Stage.run`."""
         model, tokenizer, names = loading.load_finished(context.inputs["model"].model)
         order = label_map.match(names, context.data.label_names, self.label_map)
-        examples = context.data.splits[self.split]
-        if not examples:
-            raise DataError(f"{context.data.name} has no labelled {self.split} examples")
+        examples = context.data.examples(self.split)
         model.to(pick_device())
         rows = tokenize(examples, tokenizer, context.max_length)
         predicted = predict(model, rows, batch_size=self.batch_size)[:, order].argmax(dim=1)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
 from attrs import frozen
+from torch import Tensor
 
+from ticketlab import progress
 from ticketlab.backbone import loading, trial
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device
+from ticketlab.errors import PluginError
 from ticketlab.options import component, ratio, reference, setting
-from ticketlab.pruners.base import Plan, Pruner
+from ticketlab.pruners.base import Plan, Pruner, Search
 from ticketlab.stages.base import PRETRAINED, SCORES, Context
 from ticketlab.stages.training import Training
-from ticketlab.tickets.draw import draw
+from ticketlab.tickets.draw import draw, group_of
 from ticketlab.tickets.scores import save_scores
 from ticketlab.training.evaluation import predict, scores
 from ticketlab.training.random_state import derive
@@ -37,6 +41,11 @@ class SearchStage(Training):
     weight_decay: float = setting(1e-6, at_least=0, help="AdamW's weight decay on what is trained")
     monitor_sparsity: float = ratio(0.3, identity=False, help="sparsity of the tickets that are evaluated during the search")
 
+    def identity(self) -> dict[str, Any]:
+        """Return the settings that count: of a search without steps only where it starts and its pruner."""
+        settings = super().identity()
+        return settings if self.pruner.searches else {name: settings[name] for name in ("start", "pruner")}
+
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
@@ -47,7 +56,10 @@ class SearchStage(Training):
         rows = self.encode(context, tokenizer, "train")
         steps = max(1, round(-(-len(rows) // self.batch_size) * self.epochs))
         model.requires_grad_(self.pruner.trains_weights)
+        if not self.pruner.searches and self.adversary.name != "none":
+            progress.say(f"{context.name}: `{self.pruner.name}` scores without training; adversary, loss and epochs have no effect")
         search = self.pruner.attach(backbone, Plan(steps=steps, seed=derive(context.seed, "gates")))
+        _check_scores(self.pruner, search, backbone)
         result: dict[str, Any] = {"search": {"steps": 0, "pruner": self.pruner.name, "structure": structure, "found_on": found_on}}
         if self.pruner.searches:
             development = self.encode(context, tokenizer, "dev")
@@ -60,7 +72,27 @@ class SearchStage(Training):
 
             finished = self.fit(context, model, rows, lives=[search], lr=self.lr, evaluate=evaluate)
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
-            result["seconds"] = finished.seconds
-        save_scores(search.scores(), context.directory / SCORES)
+            result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
+        save_scores(_check_scores(self.pruner, search, backbone), context.directory / SCORES)
         search.close()
         return result
+
+
+def _check_scores(pruner: Pruner, search: Search, backbone: Backbone) -> Mapping[str, Tensor]:
+    """Return the scores of a search, after making sure that they cover whole groups of units.
+
+    :raises PluginError: they do not; a ticket of fewer units would look like any other.
+    """
+    if not isinstance(search, Search):
+        raise PluginError(f"{type(pruner).__name__}.attach returned {type(search).__name__}, not a Search")
+    scores = search.scores()
+    if not isinstance(scores, Mapping) or not scores:
+        raise PluginError(f"{type(search).__name__}.scores returned {type(scores).__name__}, not a score for each unit")
+    known = backbone.units(pooler=True)
+    needed = {name for name in backbone.units() if group_of(name) in {group_of(scored) for scored in scores}}
+    wrong = [name for name, score in scores.items() if known.get(name) != tuple(score.shape)]
+    missing = sorted(needed - set(scores))
+    if wrong or missing:
+        which = f"`{wrong[0]}` is no unit of this shape" if wrong else f"{len(missing)} are missing, `{missing[0]}` the first"
+        raise PluginError(f"the scores of the pruner `{pruner.name}` do not fit the backbone: {which}")
+    return scores

@@ -88,5 +88,6 @@ class Train(Training):
                 "rows": len(rows),
                 "truncated": rows.truncated,
             },
-            "seconds": finished.seconds,
+            "training_seconds": finished.seconds,
+            "earlier_seconds": finished.earlier_seconds,
         }

@@ -35,7 +35,7 @@ class Training(Stage):
 
     def encode(self, context: Context, tokenizer: Any, split: str) -> Rows:
         """Tokenise a split."""
-        return tokenize(context.data.splits[split], tokenizer, context.max_length)
+        return tokenize(context.data.examples(split), tokenizer, context.max_length)
 
     def fit(
         self,

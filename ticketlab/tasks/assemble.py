@@ -31,12 +31,14 @@ def assemble(
     """
     source = source or name
     arranged = arrange(splits)
+    test_only = "train" not in splits
     for split, rows in arranged.items():
-        if not rows:
+        if not rows and (split == "test" or not test_only):
             left_out = "".join(f", {count} {reason}" for reason, count in (dropped or {}).items())
             raise DataError(f"{source}: no usable row is left for the {split} split{left_out}")
-    names = labels.settle(source, (row.label for row in arranged["train"]), declared)
-    trained = {row.label for row in arranged["train"]}
+    known = arranged["test" if test_only else "train"]
+    names = labels.settle(source, (row.label for row in known), declared)
+    trained = {row.label for row in known}
     examples = {
         split: tuple(Example(row.id, row.texts, labels.index(source, split, row.label, trained, names)) for row in rows)
         for split, rows in arranged.items()

@@ -8,6 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from ticketlab.component import Component
+from ticketlab.errors import DataError
 from ticketlab.options import setting
 
 
@@ -31,6 +32,17 @@ class TaskData:
     fingerprint: str
     dropped: Mapping[str, int] = field(factory=dict)
     """Rows left out, by reason (``unlabelled``, ``empty``)."""
+
+    def examples(self, split: str) -> tuple[Example, ...]:
+        """Return the examples of a split, or of all splits together for ``all``.
+
+        :raises DataError: there are none.
+        """
+        found = sum(self.splits.values(), ()) if split == "all" else self.splits[split]
+        if not found:
+            sizes = ", ".join(f"{len(examples)} {name}" for name, examples in self.splits.items())
+            raise DataError(f"{self.name}: there are no {split} examples ({sizes}); a file called train, or of no such name, is divided")
+        return found
 
 
 @frozen

@@ -72,10 +72,12 @@ def arrange(splits: Mapping[str, Sequence[E]]) -> dict[str, list[E]]:
     """Return ``train``, ``dev`` and ``test`` from the ``train``, ``validation`` and ``test`` that a data set has.
 
     All three: as they are. Where validation or test is missing, a tenth of train is dev and the other split is the test.
-    A single split is divided 80/10/10.
+    A training split alone is divided 80/10/10; another alone is the test, and there is nothing to train on.
     """
     if len(splits) == 1:
-        (everything,) = splits.values()
+        ((name, everything),) = splits.items()
+        if name != "train":
+            return {"train": [], "dev": [], "test": list(everything)}
         rest, test = hold_out(everything)
         train, dev = hold_out(rest, Fraction(1, 9))
         return {"train": train, "dev": dev, "test": test}

@@ -81,7 +81,8 @@ class Rows:
 
 
 def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Rows:
-    """Tokenise examples, cutting rows off at ``max_length`` tokens (the longer text of a pair first)."""
+    """Tokenise examples, cutting rows off at ``max_length`` tokens, or at what the model takes (the longer text of a pair first)."""
+    max_length = min(max_length, tokenizer.model_max_length)
     columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
     labels = [example.label for example in examples]
     if not examples:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from attrs import define, frozen
+from attrs import frozen
 
 from ticketlab import progress
 from ticketlab.adversaries.base import Adversary
@@ -75,6 +75,8 @@ class Loop:
         schedule = Schedule(self.steps, round(self.warmup * self.steps))
         rates = [group["lr"] for group in self.optimizer.param_groups]
         state = self.checkpoint.load(self.optimizer, self.lives) or {"step": 0, "loss": 0.0, "seconds": 0.0, "history": []}
+        if state["step"]:
+            progress.say(f"{self.title}: going on after step {state['step']} of {self.steps}")
         history: list[dict[str, float]] = list(state["history"])
         recent: float = state["loss"]
         started = time.perf_counter() - state["seconds"]
@@ -104,7 +106,8 @@ class Loop:
                     saved = time.monotonic()
                 if interrupted():
                     raise Interrupted(f"stopped after step {step + 1} of {self.steps} of {self.title}")
-        return Finished(step + 1 if self.steps > state["step"] else state["step"], recent, history, time.perf_counter() - started)
+        steps = step + 1 if self.steps > state["step"] else state["step"]
+        return Finished(steps, recent, history, time.perf_counter() - started, state["seconds"])
 
     def _step(self, step: int, indices: list[int]) -> float:
         batch = self.rows.collate(indices).to(next(self.objective.model.parameters()).device)
@@ -148,11 +151,12 @@ class Loop:
         self.checkpoint.save(self.optimizer, self.lives, state)
 
 
-@define
+@frozen
 class Finished:
-    """What a training ended with: steps taken, the smoothed loss, one record per epoch, and seconds of training."""
+    """What a training ended with: steps taken, the smoothed loss, one record an epoch, and seconds of training, earlier tries included."""
 
     steps: int
     loss: float
     history: list[dict[str, float]]
     seconds: float
+    earlier_seconds: float
