@@ -35,6 +35,8 @@ _PUBLIC = {
     "compose": "ticketlab.composition",
     "draw": "ticketlab.tickets.draw",
     "hookimpl": "ticketlab.hookspecs",
+    "judge": "ticketlab.composition",
+    "load_plugins": "ticketlab.registry",
     "ratio": "ticketlab.options",
     "run": "ticketlab.lab.run",
     "setting": "ticketlab.options",
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from ticketlab.component import Component as Component
     from ticketlab.component import Live as Live
     from ticketlab.composition import compose as compose
+    from ticketlab.composition import judge as judge
     from ticketlab.errors import TicketlabError as TicketlabError
     from ticketlab.hookspecs import Lazy as Lazy
     from ticketlab.hookspecs import hookimpl as hookimpl
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from ticketlab.pruners.base import Search as Search
     from ticketlab.pruners.base import weight_units as weight_units
     from ticketlab.recipe import Recipe as Recipe
+    from ticketlab.registry import load_plugins as load_plugins
     from ticketlab.tasks.base import Example as Example
     from ticketlab.tasks.base import Task as Task
     from ticketlab.tasks.base import TaskData as TaskData

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from attrs import evolve
 
 from ticketlab import recipe as recipes
 from ticketlab import registry
 from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.lab import finished
 from ticketlab.options import settings_of, to_table
 from ticketlab.recipe import Recipe, Table
 from ticketlab.tasks import choose
@@ -70,7 +71,7 @@ def compose(
 
     The recipe's own settings for the task and the scale come first, then ``overrides``, then ``sets`` (``"search.pruner.lr=0.05"``).
     Without a recipe it is ``ticket``: fine-tune, search, draw, retrain, evaluate, attack. A task is a name, a path, or a
-    :class:`~ticketlab.tasks.base.Task` (``ticketlab.Local(path=..., text_column=("review",), label_column="stars")``); ``seeds=3`` is
+    :class:`~ticketlab.tasks.base.Task` (``ticketlab.Local(path=..., text_columns=("review",), label_column="stars")``); ``seeds=3`` is
     0, 1 and 2.
 
     :raises UsageError: no such recipe, scale, override or stage; an unknown setting, or a value outside its bounds; no task.
@@ -94,6 +95,26 @@ def compose(
     for assignment in sets:
         table = recipes.override(table, assignment)
     return evolve(recipes.from_table_of_stages(name, table), source=source)
+
+
+def judge(
+    kind: Literal["evaluate", "attack"],
+    model: str,
+    *,
+    tasks: Task | str | Sequence[Task | str],
+    sets: str | Iterable[str] = (),
+    max_length: int | None = None,
+    **settings: Any,
+) -> Recipe:
+    """Return the recipe that evaluates or attacks a finished classifier, as ``ticketlab evaluate`` and ``ticketlab attack`` do.
+
+    ``model`` is a folder, a hub name, or the directory of a run or stage; ``settings`` are those of the stage
+    (``attacks=["deepwordbug"], examples=200``).
+
+    :raises UsageError: no task, no such model, or an unknown setting.
+    """
+    chosen = [choose.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
+    return finished.one_stage(kind, model, chosen, settings, _listed(sets), max_length=max_length)
 
 
 def _listed(value: Any) -> list[Any]:

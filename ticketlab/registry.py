@@ -242,6 +242,13 @@ def load(files: Sequence[str | Path] = (), *, entry_points: bool = True) -> Regi
     return registry
 
 
+def load_plugins(*files: str | Path) -> Registry:
+    """Use plugin files from here on, beside the built-ins and the installed plugins: ``--plugin`` from Python. Raises as :func:`load`."""
+    registry = load(files)
+    use(registry)
+    return registry
+
+
 def _load_entry_point(registry: Registry, point: importlib.metadata.EntryPoint) -> None:
     package = point.dist
     source = Source(f"{package.name} {package.version}", f"{package.name}=={package.version}") if package else Source(point.value, "")

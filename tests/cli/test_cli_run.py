@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ticketlab.cli import running
-from ticketlab.cli.finished import locate
+from ticketlab.lab.finished import locate
 from ticketlab.errors import UsageError
 from ticketlab.recipe import Recipe
 

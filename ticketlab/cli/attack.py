@@ -64,8 +64,8 @@ def attack(
     Records are written as they come: after an interruption the same command goes on with the examples that are left. Several attacks
     or tasks go to several files beside --out, with their names in the file's.
     """
-    from ticketlab.cli.finished import one_stage
     from ticketlab.composition import attack_tables
+    from ticketlab.lab.finished import one_stage
 
     tables = attack_tables([{"name": name} for name in attacks], flags.given(word_vectors=word_vectors, encoder=encoder))
     settings = {"attacks": tables, "sample_seed": seed} | flags.given(examples=examples, split=split, label_map=list(label_map) or None)

@@ -36,7 +36,7 @@ def evaluate(
     csv_file: Path | None,
 ) -> None:
     """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab."""
-    from ticketlab.cli.finished import one_stage
+    from ticketlab.lab.finished import one_stage
 
     chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
     recipe = one_stage("evaluate", model, chosen, flags.given(split=split, label_map=list(label_map) or None), sets, max_length=max_length)

@@ -25,7 +25,7 @@ def apply(ticket: Path, model: str, labels: Sequence[str], out: Path) -> None:
     Plain transformers reads the result. Where MODEL has no classifier, one for --labels is put on it, untrained.
     """
     from ticketlab.backbone import loading, saving
-    from ticketlab.cli.finished import in_lab
+    from ticketlab.lab.finished import in_lab
     from ticketlab.tickets.ticket import Ticket
 
     loaded = Ticket.load(ticket / "ticket.safetensors" if ticket.is_dir() else ticket)
