@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ticketlab.cli import running
-from ticketlab.lab.finished import locate
 from ticketlab.errors import UsageError
+from ticketlab.lab.finished import locate
 from ticketlab.recipe import Recipe
 
 
