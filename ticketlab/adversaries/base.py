@@ -37,7 +37,7 @@ class Adversary(Component):
 def plain(objective: Objective, batch: Batch) -> Tensor:
     """Accumulate the gradients of the clean loss; return it, detached."""
     loss = objective(batch).loss
-    loss.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+    torch.autograd.backward(loss)
     return loss.detach()
 
 

@@ -35,10 +35,10 @@ class FGM(Adversary):
         delta = torch.zeros(*batch.input_ids.shape, objective.embedding_dim, device=batch.input_ids.device, requires_grad=True)
         dropout.renew()
         clean = objective(batch, delta).loss / (1 + self.weight)
-        clean.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+        torch.autograd.backward(clean)
         assert delta.grad is not None
         moved = ascend(delta, delta.grad, batch.attention_mask, self.step_size, None)
         dropout.renew()
         perturbed = objective(batch, moved).loss * self.weight / (1 + self.weight)
-        perturbed.backward()  # type: ignore[no-untyped-call]  # as above
+        torch.autograd.backward(perturbed)
         return (clean + perturbed).detach()

@@ -45,13 +45,13 @@ class FreeLB(Adversary):
         if self.clean_pass:
             dropout.renew()
             loss = objective(batch).loss / passes
-            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+            torch.autograd.backward(loss)
             total += loss.detach()
         for k in range(self.steps):
             delta.requires_grad_(k < self.steps - 1)  # the last gradient would move a perturbation that nobody uses
             dropout.renew()
             loss = objective(batch, delta).loss / passes
-            loss.backward()  # type: ignore[no-untyped-call]  # as above
+            torch.autograd.backward(loss)
             total += loss.detach()
             if delta.grad is not None:
                 delta = ascend(delta, delta.grad, batch.attention_mask, self.step_size, self.max_norm)

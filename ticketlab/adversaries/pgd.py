@@ -41,11 +41,11 @@ class PGD(Adversary):
             delta = ascend(delta, gradient, batch.attention_mask, self.step_size, self.max_norm)
         dropout.renew()
         loss = objective(batch, delta).loss * share
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+        torch.autograd.backward(loss)
         total = loss.detach()
         if self.clean_pass:
             dropout.renew()
             clean = objective(batch).loss * share
-            clean.backward()  # type: ignore[no-untyped-call]  # as above
+            torch.autograd.backward(clean)
             total = total + clean.detach()
         return total

@@ -32,7 +32,7 @@ class Encoder:
 
         try:
             with preserved():
-                model = AutoModel.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+                model = AutoModel.from_pretrained(name, local_files_only=True, use_safetensors=True, trust_remote_code=False)
                 tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
         except (OSError, ValueError, KeyError) as problem:
             reason = " ".join(str(problem).split())[:200]

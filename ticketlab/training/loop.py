@@ -118,7 +118,7 @@ class Loop:
         for live in self.lives:
             penalty = live.penalty()
             if penalty is not None:
-                penalty.backward()  # type: ignore[no-untyped-call]  # torch leaves Tensor.backward untyped
+                torch.autograd.backward(penalty)
             live.after_backward()
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.clip)
