@@ -9,26 +9,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
-import time
-from pathlib import Path
 
 import torch
+from timing import interleaved, loop, steps
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
-from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.pruners.base import Plan
 from ticketlab.pruners.hard_concrete import HardConcrete
 from ticketlab.tasks.choose import choose
 from ticketlab.training.batch import tokenize
-from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
-from ticketlab.training.objective import TaskObjective
-from ticketlab.training.optimizer import adamw
 
 
 def make(adversary, data, precision: str, *, masks: bool) -> Loop:
@@ -36,14 +30,7 @@ def make(adversary, data, precision: str, *, masks: bool) -> Loop:
     model, tokenizer = loading.load_classifier("demo", data.label_names, 0)
     model.to(pick_device()).requires_grad_(not masks)
     lives = [HardConcrete().attach(Backbone(model), Plan(steps=100, seed=0))] if masks else []
-    objective = TaskObjective(model, CrossEntropy(), precision=precision, lives=lives)
-    rows = tokenize(data.splits["train"], tokenizer, 128)
-    optimizer = adamw(model, lives, 2e-5, 0.01)
-    model.train()
-    return Loop(
-        objective=objective, adversary=adversary, optimizer=optimizer, lives=lives, rows=rows, batch_size=32, epochs=1, warmup=0.1,
-        clip=1.0, seed=0, checkpoint=Checkpoint(Path("unused")), checkpoint_seconds=1e9, log=print, title="benchmark",
-    )  # fmt: skip
+    return loop(model, tokenize(data.splits["train"], tokenizer, 128), adversary, precision, lives)
 
 
 def main() -> None:
@@ -61,17 +48,8 @@ def main() -> None:
         "search freelb K=3": make(FreeLB(steps=3), data, precision, masks=True),
         "search freelb K=1": make(FreeLB(steps=1), data, precision, masks=True),
     }
-    seconds: dict[str, list[float]] = {kind: [] for kind in kinds}
-    batches = kinds["plain"].rows.epoch(32, 0, 0)
-    for step in range(options.steps + 2):
-        for kind, loop in kinds.items():
-            started = time.perf_counter()
-            loop._step(step, batches[step])
-            if pick_device().type == "cuda":
-                torch.cuda.synchronize()
-            if step >= 2:
-                seconds[kind].append(time.perf_counter() - started)
-    medians = {kind: statistics.median(times) for kind, times in seconds.items()}
+    batches = kinds["plain"].rows.epoch(32, 0, 0)[: options.steps + 2]
+    medians = interleaved({kind: steps(training, batches) for kind, training in kinds.items()}, options.steps)
     ratios = {
         "freelb K=3 / plain": medians["freelb K=3"] / medians["plain"],
         "search K=3 / freelb K=3": medians["search freelb K=3"] / medians["freelb K=3"],

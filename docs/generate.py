@@ -55,7 +55,7 @@ def pages() -> dict[str, str]:
         }
         for kind in HOOK_OF_KIND:
             if builtin.names(kind):
-                found[f"{plural(kind).lower()}.md"] = components_page(builtin, kind)
+                found[f"{plural(kind).lower().replace(' ', '-')}.md"] = components_page(builtin, kind)
     return {name: NOTE + text.rstrip() + "\n" for name, text in found.items()}
 
 
@@ -79,7 +79,7 @@ def stages_page() -> str:
 
 def components_page(builtin: registry.Registry, kind: str) -> str:
     """Return the page of a kind of component."""
-    intro = f"`ticketlab show {kind} NAME` prints the same for components of plugins."
+    intro = f"`ticketlab show {kind.replace(' ', '-')} NAME` prints the same for components of plugins."
     sections = "\n\n".join(section(builtin.get(kind, name)) for name in builtin.names(kind))
     return f"# {plural(kind)}\n\n{intro}\n\n{sections}"
 
@@ -117,7 +117,8 @@ def recipes_page(builtin: registry.Registry) -> str:
     intro = """
         `ticketlab recipes show NAME` prints the TOML file of a recipe, and `ticketlab run NAME --dry-run` every setting of it. What a
         table leaves out is the default of the [stage](stages.md). Overlays come last: those of a task are for the data set of that name,
-        those of a scale are asked for with `--scale`; `small` fits two cores.
+        those of a scale are asked for with `--scale`; `small` fits two cores. A recipe with `extends = "NAME"` is that recipe with its own
+        tables laid over it; NAME is a recipe of this list, or a TOML file beside it.
         """
     parts = [recipe_section(name, path) for name, (path, _) in sorted(builtin.recipes.items())]
     return f"# Recipes\n\n{paragraph(intro)}\n\n" + "\n\n".join(parts)
@@ -129,9 +130,12 @@ def recipe_section(name: str, path: Path) -> str:
     parts = [f"## {name}", f"{raw['summary'][0].upper()}{raw['summary'][1:]}."]
     if raw.get("paper"):
         parts.append(f"Paper: {linked(raw['paper'])}.")
-    stages = {key: value for key, value in raw.items() if isinstance(value, dict) and key not in recipe.OVERLAYS}
-    rows = [(f"`{key}`", stage["kind"], settings_cell(stage)) for key, stage in stages.items()]
-    parts.append(table(("Stage", "Kind", "Settings"), rows))
+    if "extends" in raw:
+        parts.append(f"The recipe [{raw['extends']}](#{raw['extends']}) with these settings instead of its own:")
+    kinds = {key: value["kind"] for key, value in recipe.read(path)[1].items() if isinstance(value, dict) and "kind" in value}
+    rows = [(f"`{key}`", kind, settings_cell(raw[key])) for key, kind in kinds.items() if key in raw]
+    if rows:
+        parts.append(table(("Stage", "Kind", "Settings"), rows))
     overlays = [(f"{label} `{key}`", settings_cell(over)) for label, key, over in overlays_of(raw)]
     if overlays:
         parts.append(table(("For", "Settings"), overlays))
@@ -167,7 +171,8 @@ def hooks_page() -> str:
     intro = """
         A plugin is a module (or an object) with functions of these names, marked with `@ticketlab.hookimpl`. A function may leave out
         parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: classes, or references that are imported when
-        they are first used, `ticketlab.Lazy(name, summary, "package.module:Class")`. See [](../howto/pruner.md).
+        they are first used, `ticketlab.Lazy(name, summary, "package.module:Class")`. See [](../howto/pruner.md),
+        [](../howto/stop_rule.md) and [](../howto/objective.md).
         """
     components = "\n\n".join(hook(name) for name in HOOK_OF_KIND.values())
     others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *LIFE_CYCLE))
@@ -276,6 +281,7 @@ def prose(docstring: str) -> str:
     text = textwrap.dedent(inspect.cleandoc(docstring))
     text = re.sub(r":(?:class|meth|func|data|attr):`~?\.?([^`]+)`", lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     text = re.sub(r":raises (\w+):", r"Raises `\1`:", text)
+    text = re.sub(r":param (\w+):", r"`\1`:", text).replace(":returns:", "Returns:")
     return text.replace("``", "`")
 
 

@@ -34,4 +34,4 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from ticketlab.testing.tiny import tiny_model
 
     root = tmp_path_factory.mktemp("tiny")
-    return {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert")}
+    return {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}

@@ -13,8 +13,9 @@ def ticketlab_pruners() -> Components:
     """Pruners of the papers."""
     return [
         Lazy("hard-concrete", "learn a stochastic gate per weight, the weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"),
+        Lazy("importance", "learn a coefficient per head and neuron, with the weights", "ticketlab.pruners.importance:Importance"),
         Lazy("magnitude", "score weights by their size, without training", "ticketlab.pruners.magnitude:Magnitude"),
-        Lazy("random", "score weights at random, without training", "ticketlab.pruners.random:Random"),
+        Lazy("random", "score units at random, without training", "ticketlab.pruners.random:Random"),
     ]
 
 
@@ -63,6 +64,26 @@ def ticketlab_tasks() -> Components:
 
 
 @hookimpl
+def ticketlab_stop_rules() -> Components:
+    """When a search has seen enough."""
+    return [
+        Lazy("none", "take all the epochs", "ticketlab.stop_rules.none:Never"),
+        Lazy("fixed", "stop at a fixed time", "ticketlab.stop_rules.fixed:Fixed"),
+        Lazy("mask-distance", "stop when the masks that would be drawn stop moving", "ticketlab.stop_rules.mask_distance:MaskDistance"),
+        Lazy("patience", "stop when the development accuracy stops rising", "ticketlab.stop_rules.patience:Patience"),
+    ]
+
+
+@hookimpl
+def ticketlab_objectives() -> Components:
+    """What a training minimises."""
+    return [
+        Lazy("task", "the labels of the task, with a loss", "ticketlab.objectives.task:OnTask"),
+        Lazy("mlm", "masked language modelling on plain text, without a task", "ticketlab.objectives.mlm:MaskedLM"),
+    ]
+
+
+@hookimpl
 def ticketlab_backbones() -> Components:
     """Adapters of the model families."""
     return [
@@ -70,6 +91,7 @@ def ticketlab_backbones() -> Components:
         Lazy("roberta", "RoBERTa", "ticketlab.backbone.adapters:Roberta"),
         Lazy("electra", "ELECTRA", "ticketlab.backbone.adapters:Electra"),
         Lazy("distilbert", "DistilBERT", "ticketlab.backbone.adapters:DistilBert"),
+        Lazy("deberta-v2", "DeBERTa-v2 and -v3", "ticketlab.backbone.adapters:DebertaV2"),
     ]
 
 

@@ -28,13 +28,19 @@ class Overrides(TypedDict, total=False):
     max_length: int
     precision: str
     sparsity: float | str
-    """Of every draw stage; ``"1/6"`` is a number too."""
+    """Of every draw stage, for all its units; ``"1/6"`` is a number too."""
+    heads: float | str
+    """Of every draw stage: the sparsity of heads, where it is another, as ``neurons``."""
+    neurons: float | str
     scope: str
-    """Of every draw stage."""
+    """Of every draw stage, for all its units."""
     pruner: str
-    """Of every search stage, as ``adversary`` and ``loss``."""
+    """Of every search stage, as ``adversary``, ``loss`` and ``stop``."""
     adversary: str
     loss: str
+    stop: str
+    text: str
+    """Of every stage whose objective is masked language modelling: the file, folder or data set to train on."""
     attacks: str | Sequence[str]
     """Instead of those of every attack stage; ``["none"]`` leaves the attack stages out."""
     examples: int
@@ -49,12 +55,17 @@ class Overrides(TypedDict, total=False):
 FLAGS = {
     "sparsity": ("--sparsity", "draw", "sparsity"),
     "scope": ("--scope", "draw", "scope"),
+    "heads": ("--heads", "draw", "heads"),
+    "neurons": ("--neurons", "draw", "neurons"),
     "pruner": ("--pruner", "search", "pruner"),
     "adversary": ("--adversary", "search", "adversary"),
     "loss": ("--loss", "search", "loss"),
+    "stop": ("--stop", "search", "stop"),
     "examples": ("--n", "attack", "examples"),
 }
 """The flag, the kind of stage and its setting, by the name of the override."""
+OF_ALL_UNITS = {"sparsity": {"heads": "none", "neurons": "none"}, "scope": {"heads_scope": "none", "neurons_scope": "none"}}
+"""What the recipe's settings for heads and neurons become when one is asked for that holds for all units."""
 ARGUMENTS = ("tasks", "scale", "seeds", "sets")
 
 
@@ -143,7 +154,9 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
     for key, (flag, kind, setting) in FLAGS.items():
         if key in overrides:
             for stage in _stages(table, name, kind, flag):
-                table = recipes.merge(table, {stage: {setting: overrides[key]}})  # type: ignore[literal-required]
+                table = recipes.merge(table, {stage: {**OF_ALL_UNITS.get(key, {}), setting: overrides[key]}})  # type: ignore[literal-required]
+    if "text" in overrides:
+        table = _give_text(table, name, overrides["text"])
     resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder") if key in overrides}
     if resources:
         table = _give_to_attacks(table, name, resources)
@@ -152,6 +165,15 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
             flag = f"--{stage}-{next(iter(settings), '')}"
             raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_what_there_is(table)}")
         table = recipes.merge(table, {stage: settings})
+    return table
+
+
+def _give_text(table: Table, name: str, text: str) -> Table:
+    readers = [stage for stage in _kinds(table) if table[stage].get("objective", {}).get("name") == "mlm"]
+    if not readers:
+        raise UsageError(f"--text: the recipe `{name}` has no stage whose objective is `mlm`, such as the search of `orticket` has")
+    for stage in readers:
+        table = recipes.merge(table, {stage: {"objective": {"text": text}}})
     return table
 
 

@@ -34,6 +34,7 @@ KINDS = {
     "draw": "draw:Draw",
     "evaluate": "evaluate:Evaluate",
     "attack": "attack:AttackStage",
+    "export": "export:Export",
 }
 PRECISIONS = ("auto", "fp32", "bf16")
 STAGE_NAME = re.compile(r"[\w-]+")
@@ -82,8 +83,14 @@ class Recipe:
 def read(name: str | Path) -> tuple[str, Table, str]:
     """Return the name, the raw table and the path of a recipe: a registered name, or a TOML file.
 
-    :raises UsageError: no such recipe or file, or not TOML.
+    A recipe with ``extends = "NAME"`` is that recipe with its own tables laid over it; NAME is a registered name or a path beside it.
+
+    :raises UsageError: no such recipe or file, not TOML, or a recipe that extends itself.
     """
+    return _read(name, ())
+
+
+def _read(name: str | Path, extending: tuple[Path, ...]) -> tuple[str, Table, str]:
     known = registry.current().recipes
     if str(name) in known:
         path = registry.current().recipe(str(name))
@@ -99,9 +106,25 @@ def read(name: str | Path) -> tuple[str, Table, str]:
         table = tomllib.loads(_text(path))
     except (ValueError, RecursionError) as problem:  # tomllib lets through what int() says of thousands of digits
         raise UsageError(f"{path}: not TOML: {problem}") from None
+    if path in extending:
+        raise UsageError(f"{path}: the recipe extends itself")
+    below = table.pop("extends", None)
+    if below is not None:
+        table = merge(_below(below, path, (*extending, path)), table)
     if not any(isinstance(value, dict) and key not in OVERLAYS for key, value in table.items()):
         raise UsageError(f"{path}: an empty recipe; it needs at least one stage, a table with a `kind`")
     return path.stem, table, str(path)
+
+
+def _below(name: Any, path: Path, extending: tuple[Path, ...]) -> Table:
+    """Return the table that the recipe at ``path`` extends."""
+    if not isinstance(name, str):
+        raise SettingError(f"extends: must name a recipe, not {name!r} ({path})")
+    beside = path.parent / name
+    try:
+        return _read(beside if name not in registry.current().recipes and beside.suffix else name, extending)[1]
+    except UsageError as problem:
+        raise UsageError(f"{problem} (extended by {path})") from None
 
 
 def _text(path: Path) -> str:
@@ -263,6 +286,7 @@ def _stages(tables: Mapping[str, Any]) -> Iterator[tuple[str, Stage]]:
             raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(KINDS)}")
         stage = from_table(stage_class(str(kind), name), {key: value for key, value in table.items() if key != "kind"}, path=name)
         _check_references(name, stage, earlier)
+        _check_together(name, stage, earlier)
         earlier[name] = stage
         yield name, stage
 
@@ -297,6 +321,13 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
         if found is not None and found.name not in accepts:
             raise SettingError(f"{name}.{key}: `{value}` is a {found.name} stage; this needs a {' or '.join(accepts)} stage")
+
+
+def _check_together(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
+    try:
+        stage.check({key: earlier[value] for key, value in stage.references().items() if value in earlier})
+    except SettingError as problem:
+        raise SettingError(f"{name}.{problem}") from None
 
 
 def _line(table: Table, source: str, path: str) -> str:

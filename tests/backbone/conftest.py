@@ -4,7 +4,7 @@ import pytest
 
 from ticketlab.backbone.loading import load_classifier
 
-FAMILIES = ("bert", "roberta", "electra", "distilbert")
+FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 
 
 @pytest.fixture(params=FAMILIES)

@@ -113,7 +113,9 @@ def test_the_families_built_on_roberta_are_supported(model_type):
 
 
 def test_an_unknown_family_is_refused_with_the_list_of_the_known():
-    with pytest.raises(UsageError, match="`gpt2`; supported are bert, camembert, distilbert, electra, roberta, xlm-roberta") as caught:
+    with pytest.raises(
+        UsageError, match="`gpt2`; supported are bert, camembert, deberta-v2, distilbert, electra, roberta, xlm-roberta"
+    ) as caught:
         adapter_of("gpt2")
     assert "\n" not in str(caught.value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import importlib.util
 import os
 import re
 import shlex
@@ -11,9 +12,10 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 from click.testing import CliRunner
 
 from ticketlab import registry
@@ -80,18 +82,21 @@ def installs(words: Sequence[str]) -> None:
             assert plain in {".", "ticketlab", "torch", *pinned} or (ROOT / plain / "pyproject.toml").is_file(), words
 
 
-STAND_INS = {"--model": "models", "--task": "tasks", "--encoder": "models"}
+STAND_INS = {"--model": "models", "--task": "tasks", "--encoder": "models", "--text": "texts"}
 QUICK = [f"{stage}.epochs=1" for stage in ("finetune", "search", "retrain")]
 
 
 @frozen
 class Reader:
-    """Does what a page says, in ``folder``. ``models`` and ``tasks`` say what stands in for the names that pages use."""
+    """Does what a page says, in ``folder``. ``models``, ``tasks`` and ``texts`` say what stands in for the names that pages use."""
 
     folder: Path
     models: Mapping[str, str]
     tasks: Mapping[str, str]
+    texts: Mapping[str, str]
     plugins: Sequence[str] = ()
+    names: dict[str, Any] = field(factory=lambda: {"__name__": "page"})
+    """What the Python blocks of the page have defined so far: each goes on where the one before it ended."""
 
     def do(self, page: Path) -> None:
         """Run the blocks of a page in their order."""
@@ -110,7 +115,7 @@ class Reader:
                 self.run(words)
         elif block.language == "python":
             registry.use(registry.load(self.plugins, entry_points=False))
-            exec(compile(self._quoted(block.body), "<page>", "exec"), {"__name__": "page"})
+            exec(compile(self._quoted(block.body), "<page>", "exec"), self.names)
 
     def run(self, words: list[str]) -> None:
         """Run a command, or check it where it changes the machine. A command that no rule covers fails."""
@@ -140,6 +145,8 @@ class Reader:
         arguments = self._small(arguments)
         if self._attacks(arguments) and not shim.installed():
             pytest.skip("textattack is not installed")
+        if "onnx" in arguments and not importlib.util.find_spec("onnxruntime"):
+            pytest.skip("onnxruntime is not installed")
         for plugin in self.plugins:
             arguments = ["--plugin", plugin, *arguments]
         result = CliRunner().invoke(cli, arguments, prog_name="ticketlab")
@@ -163,6 +170,8 @@ class Reader:
                 found[index + 1] = self._stand_in(getattr(self, STAND_INS[word]), found[index + 1])
             elif word == "--seeds":
                 found[index + 1] = "2"
+        if found[:2] == ["ticket", "apply"]:
+            found[3] = self._stand_in(self.models, found[3])
         if "demo" in found[:1]:
             small = [f"model={self.models['demo']}", "train_rows=48", "attack.examples=4", *QUICK]
             found += [part for assignment in small for part in ("--set", assignment)]
@@ -178,7 +187,7 @@ class Reader:
         return name
 
     def _quoted(self, code: str) -> str:
-        for name, stand_in in {**self.models, **self.tasks}.items():
+        for name, stand_in in {**self.models, **self.tasks, **self.texts}.items():
             code = code.replace(f'"{name}"', repr(stand_in))
         return code
 

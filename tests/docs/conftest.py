@@ -48,6 +48,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words = sorted({word for text, _ in SENTENCES for word in text.split()})
     vectors = [f"{word} {number % 3} {number % 5} 1\n" for number, word in enumerate(words)]
     (tmp_path / "vectors.txt").write_text("".join(vectors), encoding="utf-8")
+    articles = [" ".join(text for text, _ in SENTENCES[first : first + 4]) for first in range(len(SENTENCES))]
+    (tmp_path / "articles.txt").write_text("= Reviews =\n\n" + "\n".join(articles), encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
@@ -56,4 +58,4 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
     """Somebody who reads pages in ``folder``."""
     models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
-    return Reader(folder, models, {"sst2": "./data/sst2"})
+    return Reader(folder, models, {"sst2": "./data/sst2"}, {"Salesforce/wikitext": "articles.txt"})

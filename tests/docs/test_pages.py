@@ -45,7 +45,7 @@ def test_ci_installs_and_tests_as_the_readme_says() -> None:
 
 
 def test_the_readme_stays_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 220
 
 
 @pytest.mark.parametrize("page", PAGES)

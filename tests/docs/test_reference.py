@@ -54,9 +54,10 @@ def test_every_metric_is_documented() -> None:
     assert _named("metrics.md") >= {field.name for field in attrs.fields(AttackMetrics)}
 
 
-def test_every_key_of_results_is_documented(reader: Reader, folder: Path) -> None:
-    attack = [] if importlib.util.find_spec("textattack") else ["--attack", "none"]
-    reader.ticketlab(["run", "robust-ticket", "--task", "reviews", "--model", "demo", *attack])
+@pytest.mark.parametrize("recipe", [["robust-ticket"], ["early-robust", "--stop", "patience"], ["orticket", "--text", "articles.txt"]])
+def test_every_key_of_results_is_documented(recipe: list[str], reader: Reader, folder: Path) -> None:
+    attack = [] if importlib.util.find_spec("textattack") and recipe == ["robust-ticket"] else ["--attack", "none"]
+    reader.ticketlab(["run", *recipe, "--task", "reviews", "--model", "demo", *attack])
     (path,) = (folder / "lab" / "runs").glob("*/results.json")
     results = json.loads(path.read_text(encoding="utf-8"))
     stages = [stage for seeds in results.pop("tasks").values() for seed in seeds.values() for stage in seed.values()]

@@ -49,7 +49,7 @@ def test_a_run_leaves_what_it_promises(make_recipe, tmp_path):
     assert all(stage["seed"] == 0 and stage["cost"]["seconds"] >= 0 for stage in stages.values())
     assert set(stages["evaluate"]["clean"]) >= {"accuracy", "f1", "n"}
     assert stages["evaluate"]["clean"]["n"] == 24
-    assert stages["draw"]["ticket"]["asked"] == 0.3
+    assert stages["draw"]["ticket"]["groups"]["weights"]["asked"] == 0.3
     events = [json.loads(line)["event"] for line in (done.directory / "log.jsonl").read_text().splitlines()]
     assert events.count("start") == events.count("finished") == 5
     assert not list(tmp_path.rglob("checkpoint.safetensors"))

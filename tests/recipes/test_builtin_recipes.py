@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ticketlab import builtins
 from ticketlab.composition import compose
-from ticketlab.recipe import Recipe, from_table_of_stages, resolve
+from ticketlab.recipe import Recipe, from_table_of_stages, read, resolve
 
-RECIPES = {name: tomllib.loads(Path(path).read_text(encoding="utf-8")) for name, path in builtins.ticketlab_recipes().items()}
+RECIPES = {name: read(name)[1] for name in builtins.ticketlab_recipes()}
+STRUCTURED = [name for name in RECIPES if name.startswith(("early-", "orticket", "vanilla-ticket"))]
 TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "demo")
 SCALED = [(name, scale) for name, table in RECIPES.items() for scale in ("full", *table.get("scales", {}))]
 
@@ -94,10 +94,79 @@ def test_baselines_have_the_sparsity_of_the_robust_ticket(name: str) -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_models_are_fine_tuned_and_retrained_as_in_the_papers(name: str) -> None:
     for stage in build(name).stages.values():
-        if stage.name == "train":
-            settings: Any = stage
-            assert (settings.lr, settings.weight_decay, settings.epochs, settings.clip) == (2e-5, 0.01, 3, 1)
+        settings: Any = stage
+        if stage.name == "train" and settings.trains == "all":
+            epochs = 10 if name in STRUCTURED else 3
+            lr = 4e-5 if name == "early-bert" else 2e-5
+            assert (settings.lr, settings.weight_decay, settings.epochs, settings.clip) == (lr, 0.01, epochs, 1)
             assert settings.batch_size in (16, 32)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "heads", "neurons"),
+    [
+        ("early-robust", "imdb", 1 / 6, 0.4),
+        ("early-robust", "sst2", 1 / 6, 0.3),
+        ("early-robust", "ag_news", 1 / 6, 0.2),
+        ("early-robust", "qnli", 1 / 6, 0.3),
+        ("early-robust", "qqp", 1 / 6, 0.3),
+        ("early-bert", "imdb", 1 / 3, 0.4),
+        ("early-bert", "ag_news", 1 / 3, 0.4),
+        ("orticket", "imdb", 1 / 6, 0.3),
+        ("orticket", "ag_news", 1 / 6, 0.3),
+        ("orticket", "qnli", 1 / 6, 0.3),
+        ("orticket", "sst2", 1 / 6, 0.2),
+        ("orticket", "qqp", 1 / 6, 0.2),
+    ],
+)
+def test_structured_tickets_have_the_sparsities_of_their_papers(name: str, task: str, heads: float, neurons: float) -> None:
+    draw: Any = build(name, task=task).stages["draw"]
+    assert (draw.heads, draw.neurons) == (pytest.approx(heads), neurons)
+
+
+@pytest.mark.parametrize("scale", ["full", "small"])
+@pytest.mark.parametrize("task", TASKS)
+def test_structured_searches_stop_as_in_the_papers(task: str, scale: str) -> None:
+    search: Any = build("early-robust", scale, task).stages["search"]
+    assert (search.start, search.pruner.name, search.adversary.name) == ("pretrained", "importance", "freelb")
+    assert (search.stop.name, search.stop.threshold, search.stop.times, search.stop.interval) == ("mask-distance", 0.1, 5, 0.05)
+    search = build("early-bert", scale, task).stages["search"]
+    assert (search.adversary.name, search.stop.name, search.stop.at) == ("none", "fixed", 0.2)
+    assert (search.pruner.heads_penalty, search.pruner.neurons_penalty) == (1e-4, 1e-4)
+    search = build("orticket", scale, task).stages["search"]
+    assert (search.objective.name, search.uses_task, search.epochs) == ("mlm", False, 1)
+
+
+@pytest.mark.parametrize("scale", ["full", "small"])
+@pytest.mark.parametrize("task", TASKS)
+def test_each_ablation_changes_what_it_says_and_nothing_else(task: str, scale: str) -> None:
+    changed = {
+        "without-adversary": {"search": {"adversary"}},
+        "without-regulariser": {"search": {"pruner"}},
+        "random": {"search": {"adversary", "pruner", "stop"}},
+        "without-initialisation": {"retrain": {"reinit"}},
+        "without-structure": {"retrain": {"reinit", "hold_mask"}},
+        "layer-wise": {"search": {"stop"}, "draw": {"scope"}},
+    }
+    whole = build("early-robust", scale, task).to_table()
+    for ablation, expected in changed.items():
+        table = build(f"early-robust-{ablation}", scale, task).to_table()
+        differing = {
+            stage: {key for key in whole[stage] if whole[stage][key] != table[stage][key]}
+            for stage in ("search", "draw", "retrain", "evaluate", "attack")
+        }
+        assert {stage: keys for stage, keys in differing.items() if keys} == expected, ablation
+        assert {key: whole[key] for key in ("max_length", "train_rows")} == {key: table[key] for key in ("max_length", "train_rows")}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_random_ticket_has_the_sparsities_and_the_training_of_the_ticket_it_stands_beside(task: str) -> None:
+    for name in ("early-robust", "orticket"):
+        ours: Any = build(name, task=task).stages["draw"]
+        theirs: Any = build(f"{name}-random", task=task).stages["draw"]
+        assert (ours.heads, ours.neurons, ours.scope) == (theirs.heads, theirs.neurons, theirs.scope)
+        whole, random = (build(recipe, task=task).to_table() for recipe in (name, f"{name}-random"))
+        assert {key: whole[key] for key in ("max_length", "retrain")} == {key: random[key] for key in ("max_length", "retrain")}
 
 
 @pytest.mark.parametrize("name", ["freelb", "pgd"])

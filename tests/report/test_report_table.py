@@ -26,10 +26,10 @@ def _results(*seeds: dict[str, Any], recipe: str = "robust-ticket", scale: str =
 
 def _ticket(accuracy: float, aua: float, errors: int = 0) -> dict[str, Any]:
     return {
-        "finetune": {"kind": "train", "cost": {"seconds": 10.0}},
-        "search": {"kind": "search", "cost": {"seconds": 20.0}},
-        "draw": {"kind": "draw", "ticket": {"asked": 0.3, "achieved": 0.3}, "cost": {"seconds": 1.0}},
-        "retrain": {"kind": "train", "cost": {"seconds": 9.0}},
+        "finetune": {"kind": "train", "train": {"trainable_parameters": 9_000_000}, "cost": {"seconds": 10.0, "training_seconds": 8.0}},
+        "search": {"kind": "search", "cost": {"seconds": 20.0, "training_seconds": 15.0}},
+        "draw": {"kind": "draw", "ticket": {"groups": {"weights": {"achieved": 0.3}}}, "cost": {"seconds": 1.0}},
+        "retrain": {"kind": "train", "train": {"trainable_parameters": 6_500_000}, "cost": {"seconds": 9.0, "training_seconds": 7.0}},
         "evaluate": {
             "kind": "evaluate",
             "of": "retrain",
@@ -57,10 +57,30 @@ def test_a_row_has_means_deviations_and_what_making_the_model_took() -> None:
     assert row.attacks[0].aua.mean == pytest.approx(0.3)
     assert row.attacks[0].suc is not None
     assert row.attacks[0].suc.n == 90  # of those attacked, not of all
-    assert row.sparsity is not None
-    assert row.sparsity.mean == pytest.approx(0.3)
+    assert row.sparsity["weights"].mean == pytest.approx(0.3)
     assert row.seconds is not None
     assert row.seconds.mean == pytest.approx(40.0)
+    assert row.search_seconds is not None
+    assert row.search_seconds.mean == pytest.approx(15.0)
+    assert row.training_seconds is not None
+    assert row.training_seconds.mean == pytest.approx(15.0)
+    assert row.parameters is not None
+    assert row.parameters.mean == 6_500_000
+
+
+def test_heads_and_neurons_are_told_apart_and_the_warm_up_of_a_search_on_text_belongs_to_it() -> None:
+    stages = _ticket(0.8, 0.2)
+    stages["finetune"]["train"]["objective"] = "mlm"
+    stages["draw"]["ticket"]["groups"] = {"heads": {"achieved": 1 / 6}, "neurons": {"achieved": 0.3}}
+    (row,) = rows(_results(stages))
+    assert row.search_seconds is not None
+    assert row.search_seconds.mean == pytest.approx(23.0)
+    assert row.training_seconds is not None
+    assert row.training_seconds.mean == pytest.approx(7.0)
+    text = _text(_results(stages))
+    assert "heads 16.7" in text
+    assert "neurons 30.0" in text
+    assert "6.5 M" in text
 
 
 def test_several_evaluated_models_are_several_rows_and_the_dense_one_has_no_sparsity() -> None:
@@ -69,7 +89,7 @@ def test_several_evaluated_models_are_several_rows_and_the_dense_one_has_no_spar
     found = {row.label: row for row in rows(_results(stages))}
     assert set(found) == {"robust-ticket retrain", "robust-ticket finetune"}
     dense = found["robust-ticket finetune"]
-    assert dense.sparsity is None
+    assert not dense.sparsity
     assert dense.seconds is not None
     assert dense.seconds.mean == pytest.approx(10.0)
     assert dense.attacks == ()
@@ -80,7 +100,7 @@ def test_a_model_from_outside_has_only_what_was_measured() -> None:
     assert row.clean is not None
     assert row.clean.mean == pytest.approx(0.9)
     assert row.seconds is None
-    assert "Seconds" not in _text(_results({"attack": {"kind": "attack", "of": "./mine", "attacks": {"deepwordbug": _attack(0.2)}}}))
+    assert "Training s" not in _text(_results({"attack": {"kind": "attack", "of": "./mine", "attacks": {"deepwordbug": _attack(0.2)}}}))
 
 
 def test_an_attack_in_which_every_example_failed_has_empty_cells() -> None:

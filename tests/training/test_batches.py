@@ -49,7 +49,7 @@ def test_sorting_by_length_saves_padding():
     assert padded < 1.1 * sum(lengths)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "distilbert"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "distilbert", "deberta-v2"])
 def test_long_rows_are_cut_off_and_counted(tiny, family):
     tokenizer = load_tokenizer(str(tiny[family]))
     examples = [Example("a", ("good film",), 0), Example("b", ("good film " * 2500,), 1)]

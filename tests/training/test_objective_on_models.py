@@ -19,7 +19,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.fixture(params=["bert", "roberta", "electra", "distilbert"])
+@pytest.fixture(params=["bert", "roberta", "electra", "distilbert", "deberta-v2"])
 def loaded(request, tiny):
     model, tokenizer = load_classifier(str(tiny[request.param]), ("negative", "positive"), 0)
     return model.eval(), tokenize(EXAMPLES, tokenizer, 64).collate([0, 1, 2])

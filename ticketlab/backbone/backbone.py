@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,9 +22,14 @@ MATRICES = ("query", "key", "value", "attention_output", "ffn_in", "ffn_out")
 
 @frozen(eq=False)
 class Layer:
-    """The six linear modules of one encoder layer; ``paths`` has their names seen from the base model, in the order of ``MATRICES``."""
+    """The six linear modules of one encoder layer; ``paths`` has their names seen from the base model, in the order of ``MATRICES``.
+
+    ``per_head`` holds every module whose rows belong to heads, by the same kind of name: query, key, value, and what the family has
+    beside them.
+    """
 
     paths: tuple[str, ...]
+    per_head: Mapping[str, nn.Linear]
     query: nn.Linear
     key: nn.Linear
     value: nn.Linear
@@ -62,8 +68,16 @@ class Backbone:
             raise UsageError(f"{type(self.base).__name__} has no module `{path}`, which the adapter `{self.adapter.name}` names") from None
 
     def _layer(self, index: int) -> Layer:
-        paths = tuple(f"{self.adapter.layers}.{index}.{getattr(self.adapter, matrix)}" for matrix in MATRICES)
-        return Layer(paths, *(self._linear(path) for path in paths))
+        prefix = f"{self.adapter.layers}.{index}"
+        paths = tuple(f"{prefix}.{getattr(self.adapter, matrix)}" for matrix in MATRICES)
+        linears = [self._linear(path) for path in paths]
+        others = [path for path in (f"{prefix}.{name}" for name in self.adapter.per_head) if self._has(path)]
+        per_head = dict(zip(paths[:3], linears[:3], strict=True)) | {path: self._linear(path) for path in others}
+        return Layer(paths, per_head, *linears)
+
+    def _has(self, path: str) -> bool:
+        owner, _, name = path.rpartition(".")
+        return hasattr(self._submodule(owner), name)
 
     def _linear(self, path: str) -> nn.Linear:
         module = self._submodule(path)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ticketlab import files
-from ticketlab.backbone.adapters import adapter_of
+from ticketlab.backbone.adapters import SHRUNK, adapter_of
 from ticketlab.backbone.quiet import quiet
 from ticketlab.backbone.saving import save as save
+from ticketlab.backbone.shrunk import register
 from ticketlab.errors import ResourceError, TicketlabError, UsageError
 
 if TYPE_CHECKING:
@@ -109,12 +110,54 @@ def load_classifier(name: str, label_names: Sequence[str], seed: int) -> tuple[P
     source = resolve_model(name)
     config = load_config(name, source)
     _check_labels(name, config, label_names)
-    labels = {"id2label": dict(enumerate(label_names)), "label2id": {label: index for index, label in enumerate(label_names)}}
+    labels: dict[str, Any] = {
+        "id2label": dict(enumerate(label_names)),
+        "label2id": {label: index for index, label in enumerate(label_names)},
+    }
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         model, missing = _load(name, source, num_labels=len(label_names), **labels)
     _check_found(name, [key for key in missing if not _is_head(model, key)])
     return model, load_tokenizer(name)
+
+
+def load_encoder(name: str) -> PreTrainedModel:
+    """Load the bare encoder of a model: in float32, on the CPU, in evaluation mode. A pooler that is missing is drawn at random.
+
+    :raises UsageError: the model cannot be loaded, or lacks a weight of its encoder.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        model, missing = _load(name, resolve_model(name), kind="AutoModel")
+    _check_found(name, [key for key in missing if not _is_head(model, key)])
+    return model
+
+
+def load_mlm(name: str, seed: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, bool]:
+    """Put a masked-language-model head on a pre-trained encoder: in float32, on the CPU, in evaluation mode.
+
+    The head comes from the checkpoint if it has a whole one, else it is drawn from ``seed`` and its decoder tied to the word embeddings;
+    no global random state is touched. Returns the model, its tokenizer, and whether the head was found.
+
+    :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or its tokenizer has no mask token.
+    """
+    source = resolve_model(name)
+
+    def load(**settings: Any) -> tuple[PreTrainedModel, list[str]]:
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            model, missing = _load(name, source, kind="AutoModelForMaskedLM", **settings)
+        own = dict(model.named_parameters())  # without the names that a tied parameter goes by as well
+        return model, [key for key in missing if key in own]
+
+    model, missing = load()
+    if missing and not getattr(model.config, "tie_word_embeddings", True):
+        model, missing = load(tie_word_embeddings=True)
+    _check_found(name, [key for key in missing if not _is_head(model, key)])
+    tokenizer = load_tokenizer(name)
+    if tokenizer.mask_token_id is None:
+        raise UsageError(f"{name}: its tokenizer has no mask token, so there is no masked language modelling with it")
+    return model, tokenizer, not missing
 
 
 def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, tuple[str, ...]]:
@@ -136,21 +179,24 @@ def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase
 
 
 def load_config(name: str, source: str) -> PretrainedConfig:
-    """Load the config of a model that :func:`resolve_model` resolved to ``source``.
+    """Load the config of a model that :func:`resolve_model` resolved to ``source``; from here on transformers loads it, shrunk or not.
 
     :raises UsageError: it cannot be loaded, or is of a family that no adapter knows.
     """
-    from transformers import AutoConfig
+    from transformers import AutoConfig, PretrainedConfig
 
     with _loading(name):
+        model_type = str(PretrainedConfig.get_config_dict(source)[0].get("model_type", ""))
+        if model_type.startswith(SHRUNK):
+            register(model_type.removeprefix(SHRUNK))
         config = AutoConfig.from_pretrained(source, trust_remote_code=False)
     adapter_of(config.model_type)
     return config
 
 
-def _load(name: str, source: str, **settings: Any) -> tuple[PreTrainedModel, list[str]]:
-    """Load a classifier; return it and the names of the weights that the checkpoint lacks."""
-    from transformers import AutoModelForSequenceClassification
+def _load(name: str, source: str, kind: str = "AutoModelForSequenceClassification", **settings: Any) -> tuple[PreTrainedModel, list[str]]:
+    """Load a model by the transformers class ``kind``; return it and the names of the weights that the checkpoint lacks."""
+    import transformers
 
     config = load_config(name, source)
     if (Path(source) / "pytorch_model.bin").is_file() and not list(Path(source).glob("*.safetensors")):
@@ -159,7 +205,7 @@ def _load(name: str, source: str, **settings: Any) -> tuple[PreTrainedModel, lis
             "load it with transformers where you trust it, and `save_pretrained` writes model.safetensors"
         )
     with _loading(name):
-        model, found = AutoModelForSequenceClassification.from_pretrained(
+        model, found = getattr(transformers, kind).from_pretrained(
             source, dtype=torch.float32, use_safetensors=True, output_loading_info=True, trust_remote_code=False, **settings
         )
     layers = f"{adapter_of(config.model_type).layers}."
@@ -176,7 +222,7 @@ def _check_found(name: str, missing: Sequence[str]) -> None:
 
 def _is_head(model: PreTrainedModel, key: str) -> bool:
     """Say whether a parameter belongs to the head, which is everything outside the base model, and the pooler."""
-    prefix = f"{model.base_model_prefix}."
+    prefix = "" if model.base_model is model else f"{model.base_model_prefix}."
     pooler = adapter_of(model.config.model_type).pooler.partition(".")[0]
     return not key.startswith(prefix) or bool(pooler and key.removeprefix(prefix).startswith(f"{pooler}."))
 

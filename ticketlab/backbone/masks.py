@@ -75,9 +75,10 @@ def detach(linear: nn.Linear) -> None:
 def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Turn unit masks into parameter masks: multiplying the parameters by them has the effect of gating the units.
 
-    A removed head takes its rows of query, key and value (weights and biases) and its columns of the attention output with it; a
-    removed neuron its row of the first and its column of the second feed-forward matrix. Returns boolean masks on the CPU, True
-    where a parameter stays, keyed by the parameter's name seen from the base model. Parameters that lose nothing may be absent.
+    A removed head takes its rows of query, key and value (weights and biases; DeBERTa's projections of positions too) and its
+    columns of the attention output with it; a removed neuron its row of the first and its column of the second feed-forward
+    matrix. Returns boolean masks on the CPU, True where a parameter stays, keyed by the parameter's name seen from the base model.
+    Parameters that lose nothing may be absent.
 
     :raises UsageError: a mask names no unit of this backbone, or has another shape.
     """
@@ -98,10 +99,9 @@ def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 
 def _keep_heads(expanded: dict[str, Tensor], layer: Layer, kept: Tensor) -> None:
-    query, key, value, output, _, _ = layer.paths
-    for path, linear in ((query, layer.query), (key, layer.key), (value, layer.value)):
+    for path, linear in layer.per_head.items():
         _keep_rows(expanded, path, linear, kept)
-    _keep(expanded, f"{output}.weight", kept.expand(layer.attention_output.out_features, -1))
+    _keep(expanded, f"{layer.paths[3]}.weight", kept.expand(layer.attention_output.out_features, -1))
 
 
 def _keep_neurons(expanded: dict[str, Tensor], layer: Layer, kept: Tensor) -> None:
@@ -120,28 +120,65 @@ def _keep(expanded: dict[str, Tensor], name: str, kept: Tensor) -> None:
     expanded[name] = expanded[name] & kept if name in expanded else kept.contiguous()
 
 
+class Removed:
+    """The part of one parameter that a mask removes. It follows the parameter from device to device."""
+
+    def __init__(self, kept: Tensor) -> None:
+        self._removed = ~kept
+        self._count = int(self._removed.sum())
+
+    def __len__(self) -> int:
+        """Return how many of the parameter's weights are removed."""
+        return self._count
+
+    def on(self, device: torch.device) -> Tensor:
+        """Return a boolean mask on a device, True where the parameter is removed."""
+        if self._removed.device != device:
+            self._removed = self._removed.to(device)
+        return self._removed
+
+    def zero(self, tensor: Tensor) -> None:
+        """Zero the removed part of a parameter or of its gradient, in place."""
+        tensor.detach().masked_fill_(self.on(tensor.device), 0)
+
+
+def removed_parts(backbone: Backbone, masks: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, Removed]]:
+    """Return every parameter that the unit masks touch, with what they remove of it. Raises as :func:`expand`."""
+    return [(backbone.parameter(name), Removed(kept)) for name, kept in expand(backbone, masks).items()]
+
+
+def zero(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
+    """Set to zero, in place, every parameter that the unit masks remove. Raises as :func:`expand`."""
+    for parameter, removed in removed_parts(backbone, masks):
+        removed.zero(parameter)
+
+
 class HeldMask(Live):
-    """Keeps the weights that a ticket's masks remove at exactly zero through a training with any optimizer.
+    """Keeps the weights that a ticket's masks remove at exactly zero through our own training loop, with any optimizer.
 
     The weights are zeroed at once; gradients are masked before clipping, so that norms count the ticket's weights alone. Raises as
     :func:`expand`.
     """
 
     def __init__(self, backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
-        expanded = expand(backbone, masks)
-        self._removed = [(parameter, (~kept).to(parameter.device)) for parameter, kept in _parameters(backbone, expanded)]
+        self._parts = removed_parts(backbone, masks)
         self.reapply()
+
+    @property
+    def held(self) -> int:
+        """How many weights would learn if they were not held at zero."""
+        return sum(len(removed) for parameter, removed in self._parts if parameter.requires_grad)
 
     def mask_gradients(self) -> None:
         """Zero the gradients of removed weights, in place."""
-        for parameter, removed in self._removed:
+        for parameter, removed in self._parts:
             if parameter.grad is not None:
-                parameter.grad.masked_fill_(removed, 0)
+                removed.zero(parameter.grad)
 
     def reapply(self) -> None:
         """Zero the removed weights, in place."""
-        for parameter, removed in self._removed:
-            parameter.detach().masked_fill_(removed, 0)
+        for parameter, removed in self._parts:
+            removed.zero(parameter)
 
     def after_backward(self) -> None:
         """Mask the gradients."""
@@ -151,14 +188,3 @@ class HeldMask(Live):
         """Zero the removed weights again: momentum and weight decay may have moved them."""
         self.reapply()
         return False
-
-
-def _parameters(backbone: Backbone, expanded: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, Tensor]]:
-    return [(backbone.parameter(name), kept) for name, kept in expanded.items()]
-
-
-def zero(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
-    """Set to zero, in place, every parameter that the unit masks remove. Raises as :func:`expand`."""
-    with torch.no_grad():
-        for parameter, kept in _parameters(backbone, expand(backbone, masks)):
-            parameter.masked_fill_((~kept).to(parameter.device), 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,18 +27,36 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
     :raises UsageError: the folder holds other files or cannot be written.
     :raises ValueError: the model still carries parametrizations, under whose names a plain reload would not find its weights.
     """
+    with whole_folder(folder) as partial:
+        write_model(model, tokenizer, partial)
+    return Path(folder).absolute()
+
+
+def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write a model and its tokenizer into a folder that is there. Raises ``ValueError`` as :func:`save`."""
     covered = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
     if covered:
         raise ValueError(f"`{covered[0]}` and {len(covered) - 1} more carry parametrizations; detach them before saving")
+    state = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+    with quiet():
+        model.save_pretrained(folder, state_dict=state)
+        tokenizer.save_pretrained(folder)
+
+
+@contextlib.contextmanager
+def whole_folder(folder: str | Path) -> Iterator[Path]:
+    """Yield an empty folder to write into; it takes the place of ``folder`` when the block ends, and vanishes if it fails.
+
+    A folder there is replaced if it is empty, or a model's and holds no other files than the new one.
+
+    :raises UsageError: the folder holds other files or cannot be written.
+    """
     folder = Path(folder).absolute()
     mark = uuid.uuid4().hex[:8]
     partial, former = folder.with_name(f".{folder.name}.{mark}"), folder.with_name(f".{folder.name}.{mark}.old")
     try:
         partial.mkdir(parents=True)
-        state = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
-        with quiet():
-            model.save_pretrained(partial, state_dict=state)
-            tokenizer.save_pretrained(partial)
+        yield partial
         _check_free(folder, {file.name for file in partial.iterdir()})
         if folder.exists():
             os.replace(folder, former)  # noqa: PTH105
@@ -47,12 +67,12 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
         shutil.rmtree(partial, ignore_errors=True)
         if folder.exists():
             shutil.rmtree(former, ignore_errors=True)
-    return folder
 
 
 def _check_free(folder: Path, files: set[str]) -> None:
     if folder.is_file():
         raise UsageError(f"{folder}: is a file; give a folder")
-    others = sorted({file.name for file in folder.iterdir()} - files) if folder.is_dir() else []
+    ours = files if (folder / "config.json").is_file() else set()  # what is no model was not written by us
+    others = sorted({file.name for file in folder.iterdir()} - ours) if folder.is_dir() else []
     if others:
         raise UsageError(f"{folder}: holds other files (`{others[0]}`); give a new folder")

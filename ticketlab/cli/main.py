@@ -20,7 +20,7 @@ COMMANDS = {
     "demo": ("ticketlab.cli.demo:demo", "see it work in minutes, offline: three models attacked"),
     "evaluate": ("ticketlab.cli.evaluate:evaluate", "clean accuracy of a model"),
     "attack": ("ticketlab.cli.attack:attack", "accuracy of a model under text attacks"),
-    "ticket": ("ticketlab.cli.ticket:ticket", "look at, draw and apply tickets"),
+    "ticket": ("ticketlab.cli.ticket:ticket", "look at, draw, apply and export tickets"),
     "recipes": ("ticketlab.cli.recipes:recipes", "list the recipes, or show one"),
     "plugins": ("ticketlab.cli.plugins:plugins", "list the components and where they come from"),
     "show": ("ticketlab.cli.show:show", "explain a component and all its settings"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command, prepared
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_options import plugin_options
+from ticketlab.errors import TicketlabError
 
 TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a recipe")}
 
@@ -57,9 +57,11 @@ def show(name: str) -> None:
 
 def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
     """Return what the list shows of a recipe; a broken file is described by what is wrong with it."""
+    from ticketlab import recipe
+
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as problem:
+        table = recipe.read(name)[1]
+    except (TicketlabError, OSError, ValueError) as problem:
         table = {"summary": f"not readable: {problem}"}
     scales = table.get("scales")
     facts = {"summary": table.get("summary", ""), "paper": table.get("paper", "")}

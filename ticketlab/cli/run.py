@@ -18,6 +18,8 @@ MOST_SEEDS = 1000
 EPILOG = """\b
 Examples:
   ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --attack textfooler --seeds 3
+  ticketlab run early-robust --task sst2 --model bert-base-uncased --heads 1/6 --neurons 0.3 --seeds 3
+  ticketlab run orticket --text articles.txt --task sst2 --model bert-base-uncased --attack textfooler
   ticketlab run --pruner hard-concrete --retrain-adversary freelb --task reviews.csv --model demo --scale small
   ticketlab run robust-ticket --task sst2 --set search.adversary.steps=3 --dry-run > mine.toml
 """
@@ -38,8 +40,12 @@ def _stage_options() -> list[flags.Decorator]:
 @flags.MAX_LENGTH
 @flags.PRECISION
 @click.option("--sparsity", metavar="RATIO", help="Part of the units that a ticket leaves out: 0.3, or 1/6.")
-@click.option("--scope", type=click.Choice(["global", "local"]), help="Rank all units together, or those of each matrix apart.")
+@click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
+@click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
+@click.option("--scope", type=click.Choice(["global", "local"]), help="Rank all units together, or those of each matrix or layer apart.")
 @click.option("--pruner", type=ComponentName("pruner"), help="How the search scores units.")
+@click.option("--stop", type=ComponentName("stop rule"), help="The rule that may end the search before its last epoch.")
+@click.option("--text", metavar="FILE|FOLDER|NAME", help="Plain text for masked language modelling (`ticketlab show objective mlm`).")
 @click.option("--loss", type=ComponentName("loss"), help="Loss of the search.")
 @click.option("--adversary", type=ComponentName("adversary"), help="Adversary of the search.")
 @flags.all_of(*_stage_options())

@@ -17,12 +17,14 @@ from ticketlab.report import rows as reported
 from ticketlab.report.rows import Row
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from ticketlab.lab.run import Run
     from ticketlab.recipe import Recipe
 
 WIDTH_OF_FILES = 160
+WIDEST = 10_000
 
 
 def run_in_lab(recipe: Recipe, lab: Path) -> Run:
@@ -44,16 +46,25 @@ def print_json(value: Any) -> None:
 
 def print_table(table: Table) -> None:
     """Print a table on stdout, as wide as it is where no terminal sets a width."""
-    from rich.console import Console
-
-    Console(width=None if sys.stdout.isatty() else WIDTH_OF_FILES).print(table)
+    _console().print(table)
 
 
 def print_rows(rows: Sequence[Row], title: str) -> None:
-    """Print the table of rows on stdout."""
+    """Print the table of rows on stdout, in two parts where the terminal is too narrow for one."""
     from ticketlab.report.table import render
 
-    print_table(render(rows, title))
+    console = _console()
+    whole, scores, costs = (render(rows, title, part) for part in ("whole", "scores", "costs"))
+    needed = console.measure(whole, options=console.options.update(max_width=WIDEST)).maximum
+    split = needed > console.width and len(whole.columns) > len(scores.columns)
+    for table in (scores, costs) if split else (whole,):
+        console.print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
 
 
 def title_of(run: Run, model: str | None = None) -> str:

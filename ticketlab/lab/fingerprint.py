@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from ticketlab.backbone import loading
@@ -11,7 +12,6 @@ from ticketlab.backbone import loading
 WEIGHTS_AND_WORDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 
-@functools.lru_cache(maxsize=64)
 def of_path(path: str) -> str:
     """Return the sha256 of a file, or of the model and tokenizer files in a folder, names included."""
     place = Path(path)
@@ -20,15 +20,32 @@ def of_path(path: str) -> str:
     for file in files:
         if place.is_dir():
             digest.update(file.name.encode())
-        with file.open("rb") as content:
-            digest.update(hashlib.file_digest(content, "sha256").digest())
+        state = file.stat()
+        digest.update(_content(file, state.st_size, state.st_mtime_ns))
     return f"sha256:{digest.hexdigest()}"
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
+def _content(file: Path, size: int, changed: int) -> bytes:
+    """Return the sha256 of a file, read once for as long as its size and time stay."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").digest()
+
+
+def of_outside(places: Mapping[str, str]) -> dict[str, str]:
+    """Return the fingerprints of :meth:`ticketlab.stages.base.Stage.outside`; a place that does not exist has none."""
+    named = {
+        name: place if place.startswith("sha256:") else of_path(place) if Path(place).exists() else "" for name, place in places.items()
+    }
+    return {name: found for name, found in named.items() if found}
+
+
 def of_model(name: str) -> str:
     """Return the fingerprint of a resolved model: of its folder's content, or the hub's commit."""
-    if Path(name).exists():
-        return of_path(name)
+    return of_path(name) if Path(name).exists() else _of_hub(name)
+
+
+@functools.lru_cache(maxsize=64)
+def _of_hub(name: str) -> str:
     commit = getattr(loading.load_config(name, name), "_commit_hash", None)
     return f"hub:{name}@{commit}"

@@ -30,6 +30,8 @@ from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 
 SCHEMA = 1
+NO_TASK = TaskData("", (), (), {"train": (), "dev": (), "test": ()}, "")
+"""The data of a stage that does not use the task."""
 
 
 @frozen
@@ -96,10 +98,13 @@ class _Runner:
         return Run(self.directory, results)
 
     def _digest(self, data: Sequence[TaskData]) -> str:
-        """Return what tells this run from others of its recipe's name: the recipe, the data and the code of plugins."""
+        """Return what tells this run from others of its recipe's name: the recipe, the data, other files and the code of plugins."""
         parts = [part for stage in self.recipe.stages.values() for part in components_in(stage)]
         versions = sorted(f"{part.kind}/{part.name} {registry.current().version(part)}" for part in parts)
-        whole = [self.recipe.digest(), *(read.fingerprint for read in data), *versions]
+        outside = [
+            f"{name} {found}" for stage in self.recipe.stages.values() for name, found in fingerprint.of_outside(stage.outside()).items()
+        ]
+        whole = [self.recipe.digest(), *(read.fingerprint for read in data), *outside, *versions]
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
     def _needs_model(self) -> bool:
@@ -108,6 +113,7 @@ class _Runner:
     def _check_references(self) -> None:
         """Find out that a file or model outside the recipe is missing before anything is computed."""
         for stage in self.recipe.stages.values():
+            stage.outside()
             for field, value in stage.references().items():
                 if value not in self.recipe.stages:
                     _outside(field, value)
@@ -140,6 +146,8 @@ class _Runner:
         return {name: dict(done.result) for name, done in finished.items()}
 
     def _stage(self, name: str, stage: Stage, data: TaskData, model: str, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
+        if not stage.uses_task:
+            data = NO_TASK
         inputs: dict[str, Input] = {}
         keys: dict[str, str] = {}
         for field, value in stage.references().items():
@@ -151,7 +159,7 @@ class _Runner:
         key = stage_key(
             stage,
             inputs=keys,
-            outside={name: fingerprint.of_path(place) for name, place in stage.outside().items() if Path(place).exists()},
+            outside=fingerprint.of_outside(stage.outside()),
             data=data.fingerprint,
             model=fingerprint.of_model(model) if model else "",
             max_length=self.recipe.max_length,
@@ -159,7 +167,7 @@ class _Runner:
             seed=seed,
             threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
         )
-        title = f"{data.name} seed {seed} {name}"
+        title = f"{data.name} seed {seed} {name}".lstrip()
         result = self.lab.result(key)
         if result is None:
             with self.lab.lock(key, title) as folder:
@@ -177,12 +185,12 @@ class _Runner:
                             seed=seed,
                             precision=self.precision,
                             inputs=inputs,
-                            log=lambda record: self.log({**record, "task": data.name, "seed": seed}),
+                            log=lambda record: self.log({**record, "task": data.name or None, "seed": seed}),
                         ),
                         title,
                     )
         else:
-            self.log({"event": "found", "stage": name, "task": data.name, "seed": seed, "key": key})
+            self.log({"event": "found", "stage": name, "task": data.name or None, "seed": seed, "key": key})
             progress.say(f"{title}: found in the lab")
         registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
         own = {"of": stage.references()["model"]} if "model" in stage.references() else {}
@@ -190,7 +198,7 @@ class _Runner:
 
     def _compute(self, stage: Stage, context: Context, title: str) -> dict[str, Any]:
         self._check_resources()
-        self.log({"event": "start", "stage": context.name, "task": context.data.name, "seed": context.seed, "key": context.key})
+        self.log({"event": "start", "stage": context.name, "task": context.data.name or None, "seed": context.seed, "key": context.key})
         started = time.perf_counter()
         result = _guarded(stage, context)
         seconds = time.perf_counter() - started
@@ -200,7 +208,7 @@ class _Runner:
         result["cost"] = cost
         files.write_json(context.directory / RESULT, result)
         (context.directory / "checkpoint.safetensors").unlink(missing_ok=True)
-        self.log({"event": "finished", "stage": context.name, "task": context.data.name, "seed": context.seed, **result})
+        self.log({"event": "finished", "stage": context.name, "task": context.data.name or None, "seed": context.seed, **result})
         progress.say(f"{title}: {seconds:.1f} s")
         return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from attrs import frozen
 from torch import Tensor
@@ -23,6 +23,11 @@ class Plan:
 def weight_units(backbone: Backbone, *, pooler: bool = False) -> dict[str, tuple[int, ...]]:
     """Return the units of an unstructured pruner: every single weight, as matrix name and shape."""
     return {name: shape for name, shape in backbone.units(pooler=pooler).items() if name.startswith("weights/")}
+
+
+def structured_units(backbone: Backbone) -> dict[str, tuple[int, ...]]:
+    """Return the units of a structured pruner: heads and neurons, as layer and shape."""
+    return {name: shape for name, shape in backbone.units().items() if not name.startswith("weights/")}
 
 
 class Search(Live):
@@ -45,10 +50,16 @@ class Pruner(Component):
     """
 
     kind: ClassVar[str] = "pruner"
-    granularity: ClassVar[Literal["unstructured", "structured"]] = "unstructured"
     trains_weights: ClassVar[bool] = False
     searches: ClassVar[bool] = True
     needs_sparsity: ClassVar[bool] = False
+
+    def groups(self) -> tuple[str, ...]:
+        """Return the groups of units that are scored (heads, neurons, weights), or nothing where only the search knows.
+
+        Draw stages that ask for others are then refused before anything is computed.
+        """
+        return ()
 
     def attach(self, backbone: Backbone, plan: Plan) -> Search:
         """Start a search on a backbone."""

@@ -52,6 +52,10 @@ class HardConcrete(Pruner):
     )
     pooler: bool = setting(False, help="prune the pooler's matrix too, as the published code does")
 
+    def groups(self) -> tuple[str, ...]:
+        """Return the only group: single weights."""
+        return ("weights",)
+
     def attach(self, backbone: Backbone, plan: Plan) -> HardConcreteSearch:
         """Put a gate on each weight of ``backbone``."""
         return HardConcreteSearch(self, backbone, plan)

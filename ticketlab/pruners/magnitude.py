@@ -21,6 +21,10 @@ class Magnitude(Pruner):
     paper: ClassVar[str] = "Chen et al., 2020, https://arxiv.org/abs/2007.12223"
     searches: ClassVar[bool] = False
 
+    def groups(self) -> tuple[str, ...]:
+        """Return the only group: single weights."""
+        return ("weights",)
+
     def attach(self, backbone: Backbone, plan: Plan) -> Search:
         """Start (and end) the search."""
         return _Sizes(backbone)

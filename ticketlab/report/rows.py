@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -27,7 +27,12 @@ class AttackCells:
 
 @frozen
 class Row:
-    """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it."""
+    """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it.
+
+    ``search_seconds`` and ``training_seconds`` are those of the optimizer steps alone, as the papers time them; what is learnt from other
+    text than the task's belongs to the search. ``parameters`` counts what the last training can change; ``sparsity`` has the removed
+    fraction of each group of units.
+    """
 
     label: str
     task: str
@@ -36,7 +41,10 @@ class Row:
     seeds: int
     clean: Measure | None
     attacks: tuple[AttackCells, ...]
-    sparsity: Measure | None
+    sparsity: Mapping[str, Measure]
+    parameters: Measure | None
+    search_seconds: Measure | None
+    training_seconds: Measure | None
     seconds: Measure | None
 
 
@@ -68,7 +76,6 @@ def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Ma
     evaluated = [found for stages in seeds if (found := _clean(stages, model)) is not None]
     clean = summarise([found["accuracy"] for found in evaluated], [found["n"] for found in evaluated])
     making = [list(_making(stages, model)) for stages in seeds]
-    drawn = [[stage["ticket"]["achieved"] for stage in stages if "ticket" in stage] for stages in making]
     return Row(
         label=label,
         task=task,
@@ -77,9 +84,37 @@ def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Ma
         seeds=len(seeds),
         clean=clean or (attacks[0].clean if attacks else None),
         attacks=attacks,
-        sparsity=summarise([sparsities[-1] for sparsities in drawn if sparsities]),
-        seconds=summarise([sum(stage.get("cost", {}).get("seconds", 0.0) for stage in stages) for stages in making if stages]),
+        sparsity=_sparsity(making),
+        parameters=summarise([_last_trained(stages) for stages in making]),
+        search_seconds=_spent(making, "training_seconds", _prepares),
+        training_seconds=_spent(making, "training_seconds", lambda stage: not _prepares(stage)),
+        seconds=_spent(making, "seconds", lambda stage: True),
     )
+
+
+def _sparsity(making: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Measure]:
+    """Return the sparsity of the last ticket of each seed, by group of units."""
+    drawn = [[stage["ticket"]["groups"] for stage in stages if "ticket" in stage] for stages in making]
+    last = [groups[-1] for groups in drawn if groups]
+    names = dict.fromkeys(name for groups in last for name in groups)
+    found = {name: summarise([groups[name]["achieved"] for groups in last if name in groups]) for name in names}
+    return {name: measure for name, measure in found.items() if measure is not None}
+
+
+def _last_trained(stages: Sequence[Mapping[str, Any]]) -> int | None:
+    counts = [stage["train"]["trainable_parameters"] for stage in stages if "trainable_parameters" in stage.get("train", {})]
+    return counts[-1] if counts else None
+
+
+def _spent(making: Sequence[Sequence[Mapping[str, Any]]], which: str, counts: Callable[[Mapping[str, Any]], bool]) -> Measure | None:
+    """Return the seconds of the stages that count; None where no seed has any."""
+    costs = [[stage["cost"][which] for stage in stages if which in stage.get("cost", {}) and counts(stage)] for stages in making]
+    return summarise([sum(seconds) for seconds in costs if seconds])
+
+
+def _prepares(stage: Mapping[str, Any]) -> bool:
+    """Say whether a stage searches, or trains something else than the task for a search to start from."""
+    return bool(stage["kind"] == "search" or stage.get("train", {}).get("objective", "task") != "task")
 
 
 def _attacks(stages: Stages, model: str) -> dict[str, Mapping[str, Any]]:

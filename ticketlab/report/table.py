@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ticketlab.report.rows import AttackCells, Row
 from ticketlab.report.rows import rows as rows
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EMPTY = "-"
+Part = Literal["whole", "scores", "costs"]
+WHAT_COSTS = "seconds of optimizer steps, parameters that the last training can change"
 
 
 def title(results: Mapping[str, Any], model: str | None = None) -> str:
@@ -25,32 +27,42 @@ def title(results: Mapping[str, Any], model: str | None = None) -> str:
     return f"{', '.join(results['tasks'])}, model {model or results['model']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}{scale}"
 
 
-def render(rows: Sequence[Row], title: str) -> Table:
-    """Return a table with one line per row. Fractions are shown in per cent, with their deviation and interval."""
+def render(rows: Sequence[Row], title: str, part: Part = "whole") -> Table:
+    """Return a table with one line per row. Fractions are shown in per cent, with their deviation and interval.
+
+    ``part`` leaves half of the columns out: ``scores`` has accuracies, ``costs`` what the ticket removes and what making the model took.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    names = list(dict.fromkeys(cells.name for row in rows for cells in row.attacks))
+    scores, costs = part != "costs", part != "scores"
+    names = list(dict.fromkeys(cells.name for row in rows for cells in row.attacks)) if scores else []
     several = len({row.task for row in rows}) > 1
-    failed = any(cells.errors for row in rows for cells in row.attacks)
-    made = any(row.seconds for row in rows)
-    table = Table(title=escape(title), caption=_caption(rows), box=box.SIMPLE, title_justify="left", caption_justify="left")
+    failed = scores and any(cells.errors for row in rows for cells in row.attacks)
+    sparse = costs and any(row.sparsity for row in rows)
+    trained = costs and any(row.training_seconds for row in rows)
+    searched = any(row.search_seconds for row in rows)
+    caption = "; ".join(text for text in (_how_measured(rows) if scores else "", WHAT_COSTS if trained else "") if text)
+    table = Table(title=escape(title), caption=caption, box=box.SIMPLE, title_justify="left", caption_justify="left")
     table.add_column("", overflow="fold")
     if several:
         table.add_column("Task", overflow="fold")
-    table.add_column("Clean %", justify="right")
+    if scores:
+        table.add_column("Clean %", justify="right")
     for name in names:
         for column in ("Aua %", "Suc %", "#Query"):
             table.add_column(f"{escape(name)}\n{column}", justify="right")
-    for column in ["Errors"] * failed + ["Sparsity %", "Seconds"] * made:
+    spending = ["Parameters", *["Search s"] * searched, "Training s"] * trained
+    for column in ["Errors"] * failed + ["Sparsity %"] * sparse + spending:
         table.add_column(column, justify="right")
     for row in rows:
         found = {cells.name: cells for cells in row.attacks}
         errors = [str(sum(cells.errors for cells in row.attacks))] * failed
         cells = [part for name in names for part in _attack(found.get(name))]
         labels = [escape(row.label), *[escape(row.task)] * several]
-        table.add_row(*labels, _percent(row.clean), *cells, *errors, *[_percent(row.sparsity), _number(row.seconds)] * made)
+        spent = [_millions(row.parameters), *[_number(row.search_seconds)] * searched, _number(row.training_seconds)] * trained
+        table.add_row(*labels, *[_percent(row.clean)] * scores, *cells, *errors, *[_sparsity(row.sparsity)] * sparse, *spent)
     return table
 
 
@@ -71,19 +83,29 @@ def _percent(measure: Measure | None) -> str:
     return f"{100 * measure.mean:.1f}{deviation}{interval}"
 
 
+def _sparsity(groups: Mapping[str, Measure]) -> str:
+    """Name the groups, unless the ticket is of single weights."""
+    if list(groups) == ["weights"]:
+        return _percent(groups["weights"])
+    return "\n".join(f"{name} {_percent(measure)}" for name, measure in groups.items()) or EMPTY
+
+
+def _millions(measure: Measure | None) -> str:
+    return EMPTY if measure is None else f"{measure.mean / 1e6:.1f} M"
+
+
 def _number(measure: Measure | None) -> str:
     if measure is None:
         return EMPTY
     return f"{measure.mean:.1f}" + ("" if measure.deviation is None else f" ± {measure.deviation:.1f}")
 
 
-def _caption(rows: Sequence[Row]) -> str:
+def _how_measured(rows: Sequence[Row]) -> str:
     over = "mean ± deviation over seeds; " if any(row.seeds > 1 for row in rows) else ""
     clean = _sizes(row.clean for row in rows if row.clean not in [cells.clean for cells in row.attacks])
-    seconds = "; seconds are those of making the model" if any(row.seconds for row in rows) else ""
     attacked = _sizes(cells.aua for row in rows for cells in row.attacks)
     sizes = ", ".join(part for part in (clean and f"{clean} examples evaluated", attacked and f"{attacked} attacked") if part)
-    return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}{seconds}"
+    return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}"
 
 
 def _sizes(measures: Any) -> str:

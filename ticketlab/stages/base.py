@@ -42,7 +42,10 @@ class Input:
 
 @frozen
 class Context:
-    """Everything a stage depends on besides its settings. ``directory`` is the stage's own, kept between tries."""
+    """Everything a stage depends on besides its settings. ``directory`` is the stage's own, kept between tries.
+
+    ``data`` is empty for a stage that does not use the task.
+    """
 
     directory: Path
     key: str
@@ -69,17 +72,31 @@ class Stage(Component):
     seeded: ClassVar[bool] = True
     """Whether the result depends on the run's seed by itself, and not only through its inputs."""
 
+    @property
+    def uses_task(self) -> bool:
+        """Whether the result depends on the task's data by itself, and not only through its inputs. If not, tasks share the stage."""
+        return True
+
     def references(self) -> dict[str, str]:
         """Return the references that are set and are not :data:`PRETRAINED`, by field name."""
         found = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if "reference" in field.metadata}
         return {name: value for name, value in found.items() if value not in (None, PRETRAINED)}
+
+    def check(self, named: Mapping[str, Stage]) -> None:
+        """Refuse what cannot work with the stages that the references name, given by field name, before anything is computed.
+
+        :raises SettingError: it begins with the name of the setting.
+        """
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that the result depends on."""
         return to_table(self, identity_only=True)
 
     def outside(self) -> dict[str, str]:
-        """Return the files and folders besides its references whose content the result depends on, by what they are."""
+        """Return the files and folders besides its references whose content the result depends on, by what they are.
+
+        What is no file is given as the ``sha256:`` of its content.
+        """
         return {}
 
     def run(self, context: Context) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from attrs import frozen
 
@@ -10,9 +11,11 @@ from ticketlab import files
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import expand
+from ticketlab.errors import SettingError
 from ticketlab.options import ratio, reference, setting
 from ticketlab.stages.base import RESULT, SCORES, TICKET, Context, Stage
-from ticketlab.tickets.draw import draw, draw_like
+from ticketlab.stages.search import SearchStage
+from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores
 from ticketlab.tickets.ticket import Ticket
 
@@ -26,39 +29,70 @@ class Draw(Stage):
     seeded: ClassVar[bool] = False
 
     search: str = reference("search", accepts=("search",), help="the search whose scores are ranked")
-    sparsity: float = ratio(0.3, help="part of the units to remove")
-    scope: Literal["global", "local"] = setting(
-        "global", choices=("global", "local"), help="rank all units together, or the units of each matrix (or layer) apart"
-    )
+    sparsity: float = ratio(0.3, help="part of the units to remove: of the weights, or of the heads and of the neurons")
+    heads: float | None = ratio(None, help="part of the heads to remove; none is `sparsity`")
+    neurons: float | None = ratio(None, help="part of the neurons to remove; none is `sparsity`")
+    scope: Scope = setting("global", choices=SCOPES, help="rank all units of a group together, or those of each matrix (or layer) apart")
+    heads_scope: Scope | None = setting(None, choices=SCOPES, help="the same for heads alone; none is `scope`")
+    neurons_scope: Scope | None = setting(None, choices=SCOPES, help="the same for neurons alone; none is `scope`")
+    keep_a_head: bool = setting(True, help="let the best head of each layer stay; the number of removed heads is the same")
     like: str | None = reference(
         None, accepts=("draw",), help="a draw stage or ticket file: remove as many units of each matrix as it does"
     )
+
+    @property
+    def uses_task(self) -> bool:
+        """No: what the search learnt on is part of its scores."""
+        return False
+
+    def check(self, named: Mapping[str, Stage]) -> None:
+        """Refuse settings for units that the search does not score; see :meth:`Stage.check`."""
+        search = named.get("search")
+        scored = search.pruner.groups() if isinstance(search, SearchStage) else ()
+        for name in ("heads", "heads_scope", "neurons", "neurons_scope"):
+            if scored and name.partition("_")[0] not in scored and getattr(self, name) is not None:
+                whole = "scope" if name.endswith("_scope") else "sparsity"
+                raise SettingError(
+                    f"{name}: the search `{self.search}` scores {' and '.join(scored)} and no {name.partition('_')[0]}; "
+                    f"choose another pruner, or one {whole} for all units (--{whole})"
+                )
 
     def run(self, context: Context) -> dict[str, Any]:
         """Draw; see :meth:`Stage.run`."""
         search = context.inputs["search"]
         scores = load_scores(search.file(SCORES))
         found = files.read_json(search.file(RESULT))["search"]
+        asked = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
         if "like" in context.inputs:
             masks = draw_like(scores, Ticket.load(context.inputs["like"].file(TICKET)).masks)
         else:
-            masks = draw(scores, self.sparsity, scope=self.scope)
-        pretrained, _ = loading.load_classifier(context.model, context.data.label_names, 0)
+            scopes = for_groups(scores, self.scope, heads=self.heads_scope, neurons=self.neurons_scope)
+            masks = draw(scores, asked, scopes, self.keep_a_head)
+        pretrained = loading.load_encoder(context.model)
         backbone = Backbone(pretrained)
-        provenance = {"pruner": found["pruner"], "sparsity": self.sparsity, "scope": self.scope, "like": self.like}
+        learnt_on = {name: found[name] for name in ("objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
+        provenance = {"pruner": found["pruner"], "sparsity": asked, "scope": self.scope, "like": self.like, **learnt_on}
         ticket = Ticket(
             masks=masks,
             structure=found["structure"],
             found_on=found["found_on"],
             rewind_to=backbone.weights_hash(),
-            provenance={**provenance, "task": context.data.name, "task_fingerprint": context.data.fingerprint, "key": context.key},
+            provenance={**provenance, "key": context.key},
         )
         path = context.directory / TICKET
         ticket.save(path)
         removed = sum(int((~kept).sum()) for kept in expand(backbone, masks).values())
         return {
             "ticket": {
-                "asked": ticket.sparsity() if self.like else self.sparsity,
+                "groups": {
+                    group: {
+                        "asked": None if self.like else asked[group],
+                        "achieved": ticket.sparsity(group),
+                        "units": ticket.total(group),
+                        "kept": ticket.kept(group),
+                    }
+                    for group in ticket.groups
+                },
                 "achieved": ticket.sparsity(),
                 "units": ticket.total(),
                 "kept": ticket.kept(),

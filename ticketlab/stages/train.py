@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
 from attrs import frozen
 from safetensors.torch import load_file, save_file
 
-from ticketlab import files
-from ticketlab.backbone import loading, saving
+from ticketlab import files, progress
+from ticketlab.backbone import saving
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.device import pick_device
 from ticketlab.backbone.masks import HeldMask
 from ticketlab.backbone.reinit import reinitialise
+from ticketlab.backbone.shrinking import shrink
 from ticketlab.component import Live
+from ticketlab.objectives.base import Begun
 from ticketlab.options import reference, setting
 from ticketlab.stages.base import PRETRAINED, TICKET, Context
 from ticketlab.stages.training import Training
 from ticketlab.tickets.ticket import Ticket
-from ticketlab.training.evaluation import predict, scores
+from ticketlab.training.loop import Finished
 from ticketlab.training.random_state import derive
 
 
 @frozen
 class Train(Training):
-    """Train all weights, or those of a ticket. Leaves a plain model folder, ``model/``.
+    """Train all weights, or those of a ticket. Leaves a model folder, ``model/``: a plain one, unless heads and neurons were cut out.
 
     ``reinit`` and ``hold_mask`` are the papers' ablations: ``reinit="inside"`` draws the ticket's weights anew (without initialisation);
     ``reinit="outside"`` with ``hold_mask=false`` trains the full model, the weights outside the ticket drawn anew (without structure).
@@ -40,54 +42,76 @@ class Train(Training):
         "none", choices=("none", "inside", "outside"), help="draw encoder weights anew, N(0, 0.02): those the ticket keeps, or the others"
     )
     hold_mask: bool = setting(True, help="keep the removed weights at zero; false trains the full model")
+    shrink: bool = setting(
+        True, help="cut removed heads and neurons out before training; false holds them at zero. Single weights are always held"
+    )
+    trains: Literal["all", "head"] = setting(
+        "all",
+        choices=("all", "head"),
+        help="what learns: everything, or the head alone over a frozen encoder; an `mlm` head that the model has is kept",
+    )
     select: Literal["last", "best"] = setting(
         "last", choices=("last", "best"), help="keep the last weights, or those of the epoch with the best development accuracy"
     )
 
     def run(self, context: Context) -> dict[str, Any]:
         """Train; see :meth:`Stage.run`."""
-        start = context.inputs["start"].model if "start" in context.inputs else context.model
-        model, tokenizer = loading.load_classifier(start, context.data.label_names, derive(context.seed, "head"))
-        model.to(pick_device())
-        lives: list[Live] = []
-        if "ticket" in context.inputs:
-            backbone = Backbone(model)
-            ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
-            ticket.check(backbone)
-            if self.reinit != "none":
-                reinitialise(backbone, ticket.masks, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
-            if self.hold_mask:
-                lives.append(HeldMask(backbone, ticket.masks))
-        rows = self.encode(context, tokenizer, "train")
-        development = self.encode(context, tokenizer, "dev")
+        begun = self.begin(context)
+        lives = self._take_ticket(context, begun)
+        if self.trains == "head":
+            begun.model.base_model.requires_grad_(False)
+        result: dict[str, Any] = {"objective": self.objective.name, **begun.facts(), **begun.provenance()}
+        if begun.head is not None:
+            result |= {"head": "found" if begun.head == "found" else "trained", "before": begun.evaluate()}
+        cost: dict[str, float] = {}
+        if self.trains == "head" and begun.head == "found":
+            progress.say(f"{context.name}: the model has a head for `{self.objective.name}` already; it is kept, and nothing is trained")
+            result |= {"steps": 0, "loss": None, "history": [], "trainable_parameters": 0, "after": result["before"]}
+        else:
+            finished = self._fit(context, begun, lives)
+            result |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
+            result["trainable_parameters"] = finished.parameters - sum(mask.held for mask in lives)
+            if begun.head is not None:
+                result["after"] = begun.evaluate()
+            cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
+        saving.save(begun.model, begun.tokenizer, context.directory / "model")
+        return {"train": result, **cost}
+
+    def _take_ticket(self, context: Context, begun: Begun) -> list[HeldMask]:
+        """Give the model the structure of the ticket, if there is one; return what holds its mask, where it is held."""
+        if "ticket" not in context.inputs:
+            return []
+        backbone = Backbone(begun.model)
+        ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
+        ticket.check(backbone)
+        if self.reinit != "none":
+            reinitialise(backbone, ticket.masks, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
+        if not self.hold_mask:
+            return []
+        if self.shrink and "weights" not in ticket.groups:
+            begun.model = shrink(begun.model, ticket.masks)
+            return []
+        return [HeldMask(backbone, ticket.masks)]
+
+    def _fit(self, context: Context, begun: Begun, lives: Sequence[Live]) -> Finished:
+        """Train; with ``select="best"``, put the weights of the best epoch back."""
         best = context.directory / "best.safetensors"
         best_score = files.read_json(best.with_suffix(".json")) if best.exists() else -1.0
 
         def evaluate(step: int) -> dict[str, float]:
             nonlocal best_score
-            found = scores(predict(model, development, precision=context.precision).argmax(dim=1), torch.tensor(development.labels))
-            if self.select == "best" and found["accuracy"] > best_score:
-                best_score = found["accuracy"]
-                weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
-                files.replace(best, lambda path: save_file(weights, path))
+            found = begun.evaluate()
+            if self.select == "best" and found["dev_accuracy"] > best_score:
+                best_score = found["dev_accuracy"]
+                saved = {name: value.to("cpu", copy=True).contiguous() for name, value in begun.model.state_dict().items()}  # tied or not
+                files.replace(best, lambda path: save_file(saved, path))
                 files.write_json(best.with_suffix(".json"), best_score)
-            return {"dev_accuracy": found["accuracy"], "dev_f1": found["f1"]}
+            return found
 
         torch.manual_seed(derive(context.seed, "train"))
-        finished = self.fit(context, model, rows, lives=lives, lr=self.lr, evaluate=evaluate)
+        finished = self.fit(context, begun, lives=lives, evaluate=evaluate)
         if self.select == "best":
-            model.load_state_dict(load_file(best), strict=True)
+            begun.model.load_state_dict(load_file(best), strict=True)
             best.unlink()
             best.with_suffix(".json").unlink()
-        saving.save(model, tokenizer, context.directory / "model")
-        return {
-            "train": {
-                "steps": finished.steps,
-                "loss": finished.loss,
-                "history": finished.history,
-                "rows": len(rows),
-                "truncated": rows.truncated,
-            },
-            "training_seconds": finished.seconds,
-            "earlier_seconds": finished.earlier_seconds,
-        }
+        return finished

@@ -53,6 +53,23 @@ def choose(table: Table, texts: Sequence[str] = (), label: str | None = None) ->
     return Columns(chosen or _only_string(table, label), label)
 
 
+def choose_text(table: Table, asked: str | None = None, *, flag: str) -> str:
+    """Return the one column of text asked for, or the only one that there can be; ``flag`` is what messages call the setting.
+
+    :raises DataError: it isn't there, or there is more than one reading; the message lists the columns.
+    """
+    if asked is None:
+        known = _known(table, TEXTS)
+        candidates = [known] if known else [column for column in table.columns if _is_text(table, column)]
+        if len(candidates) == 1:
+            return candidates[0]
+        problem = f"the text could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "there is no text column"
+        raise DataError(f"{table.source}: {problem}; {_ask(table, flag)}")
+    if asked not in table.columns:
+        raise DataError(f"{table.source}: {flag}: there is no column `{asked}`{did_you_mean(asked, table.columns)} ({_found(table)})")
+    return asked
+
+
 def _known(table: Table, names: Sequence[str]) -> str | None:
     found = [column for name in names for column in table.columns if column.lower() == name]
     return found[0] if len(found) == 1 else None

@@ -9,6 +9,8 @@ from pathlib import Path
 from ticketlab.errors import DataError, did_you_mean
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+TEXT_SUFFIXES = (*SUFFIXES, ".txt")
+"""Of text without labels."""
 SPLIT_OF_STEM = {
     "train": "train",
     "validation": "validation",
@@ -20,7 +22,7 @@ SPLIT_OF_STEM = {
 _SHARD = re.compile(r"(?P<stem>.+?)[-_.](?P<number>\d+)(-of-\d+)?")
 
 
-def find(path: Path) -> Mapping[str, Sequence[Path]]:
+def find(path: Path, suffixes: Sequence[str] = SUFFIXES) -> Mapping[str, Sequence[Path]]:
     """Return the files of each split (``train``, ``validation``, ``test``), in order.
 
     A file that says no split counts as ``train``. Shards (``train-00000-of-00002.parquet``) belong together.
@@ -28,13 +30,13 @@ def find(path: Path) -> Mapping[str, Sequence[Path]]:
     :raises DataError: nothing there, nothing readable there, or two files for one split.
     """
     if path.is_file():
-        _readable(path)
+        _readable(path, suffixes)
         return {split_of(path) or "train": [path]}
     if not path.is_dir():
         raise DataError(f"{path}: there is no such file or folder{_neighbour(path)}")
-    files = sorted(file for file in path.iterdir() if file.is_file() and file.suffix.lower() in SUFFIXES and not file.name.startswith("."))
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.suffix.lower() in suffixes and not file.name.startswith("."))
     if not files:
-        raise DataError(f"{path}: there is no {', '.join(SUFFIXES)} file in this folder")
+        raise DataError(f"{path}: there is no {', '.join(suffixes)} file in this folder")
     named = [file for file in files if split_of(file)]
     if not named and len(files) > 1:
         names = ", ".join(file.name for file in files[:6])
@@ -62,9 +64,9 @@ def title(path: Path) -> str:
     return path.resolve().name or str(path)
 
 
-def _readable(file: Path) -> None:
-    if file.suffix.lower() not in SUFFIXES:
-        raise DataError(f"{file}: not a kind of file that can be read; convert it to one of {', '.join(SUFFIXES)}")
+def _readable(file: Path, suffixes: Sequence[str]) -> None:
+    if file.suffix.lower() not in suffixes:
+        raise DataError(f"{file}: not a kind of file that can be read; convert it to one of {', '.join(suffixes)}")
 
 
 def _one_or_shards(folder: Path, split: str, parts: Sequence[Path]) -> None:

@@ -20,6 +20,25 @@ from ticketlab.tasks.rows import Row, usable
 from ticketlab.tasks.tables import Table
 
 
+def fetch(dataset: str, config: str | None, split: str | None, *, who: str, instead: str) -> Any:
+    """Return a split of a data set of the hub, or of the cache of the ``datasets`` library; all splits by name where ``split`` is None.
+
+    ``who`` wants it and ``instead`` is what to pass if it fails, for messages.
+
+    :raises DataError: it is neither in the cache nor reachable.
+    """
+    datasets: Any = importlib.import_module("datasets")
+    place = "/".join(part for part in (dataset, config) if part)
+    try:
+        return datasets.load_dataset(dataset, config, split=split)
+    except Exception as problem:  # the hub's client fails in as many ways as it has releases
+        reason = " ".join(str(problem).split())[:200]
+        raise DataError(
+            f"{who}: cannot read {place} from the hub: {type(problem).__name__}: {reason}; "
+            f"pass {instead} (a file, or a folder with train and validation files)"
+        ) from problem
+
+
 @frozen
 class Hub(Task):
     """A data set of the hub: where it is, its columns, and the split that is the test."""
@@ -41,16 +60,8 @@ class Hub(Task):
         return assemble(self.label, self.columns.texts, splits, declared=names, train_rows=self.train_rows, dropped=dropped)
 
     def _split(self, split: str, dropped: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
-        datasets: Any = importlib.import_module("datasets")
         place = "/".join(part for part in (self.dataset, self.config) if part)
-        try:
-            data = datasets.load_dataset(self.dataset, self.config, split=split)
-        except Exception as problem:  # the hub's client fails in as many ways as it has releases
-            reason = " ".join(str(problem).split())[:200]
-            hint = "pass a local copy with `--task PATH` (a file, or a folder with train and validation files)"
-            raise DataError(
-                f"task `{self.name}`: cannot read {place} from the hub: {type(problem).__name__}: {reason}; {hint}"
-            ) from problem
+        data = fetch(self.dataset, self.config, split, who=f"task `{self.name}`", instead="a local copy with `--task PATH`")
         label = self.columns.label
         names = tuple(getattr(data.features.get(label), "names", ()))
         if not names:

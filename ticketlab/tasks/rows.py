@@ -37,7 +37,7 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], de
     for number, row in enumerate(table.rows):
         try:
             label = label_name(row.get(columns.label))
-            texts = tuple(_text(row.get(column)) for column in columns.texts)
+            texts = tuple(text_of(row.get(column)) for column in columns.texts)
         except TypeError as problem:
             raise DataError(f"{table.source} row {number + 1}: {problem}") from None
         if is_unlabelled(label) and label not in declared:
@@ -51,7 +51,11 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], de
     return rows
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """Return a value as text that a tokenizer takes, None for a missing one.
+
+    :raises TypeError: it is a list or an object.
+    """
     if isinstance(value, (list, dict)):
         raise TypeError(f"a text must be a string, not {type(value).__name__}")
     if value is None or value != value:  # nan is the one value that differs from itself

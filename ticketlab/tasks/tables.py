@@ -1,4 +1,4 @@
-"""Reads csv, tsv, jsonl, json and parquet files as rows of named values, and says where a file is malformed.
+"""Reads csv, tsv, jsonl, json, parquet and txt files as rows of named values, and says where a file is malformed.
 
 Text is taken as it stands: the readers of pandas turn a review that says ``NA`` or ``null`` into a missing value.
 """
@@ -155,4 +155,8 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> Mapping[str, list[str]]:
     return {name: feature["names"] for name, feature in features.items() if isinstance(feature, dict) and "names" in feature}
 
 
-_READERS = {".csv": _csv, ".tsv": _tsv, ".jsonl": _json, ".json": _json, ".parquet": _parquet}
+def _lines(file: Path) -> _Rows:
+    return ["text"], [{"text": line} for line in _text(file).split("\n")]
+
+
+_READERS = {".csv": _csv, ".tsv": _tsv, ".jsonl": _json, ".json": _json, ".parquet": _parquet, ".txt": _lines}

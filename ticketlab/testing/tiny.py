@@ -14,7 +14,7 @@ from ticketlab.testing.words import vocabulary
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
-Family = Literal["bert", "roberta", "electra", "distilbert"]
+Family = Literal["bert", "roberta", "electra", "distilbert", "deberta-v2"]
 MAX_LENGTH = 128
 BERT_SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
 ROBERTA_SPECIAL = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
@@ -27,7 +27,7 @@ def tiny_model(family: Family, folder: str | Path, *, seed: int = 0) -> Path:
     characters). The weights are random, drawn from ``seed`` without touching a global random state; there is no head. The folder
     loads with plain ``from_pretrained``, and wherever ticketlab takes a model.
 
-    :raises UsageError: the family is none of bert, roberta, electra, distilbert.
+    :raises UsageError: the family is none of bert, roberta, electra, distilbert, deberta-v2.
     """
     from transformers import AutoModel
 
@@ -54,6 +54,8 @@ def _config(family: Family, tokenizer: PreTrainedTokenizerBase) -> PretrainedCon
         extra = {"max_position_embeddings": MAX_LENGTH + tokenizer.pad_token_id + 1, "type_vocab_size": 1, **ends}
     elif family == "electra":
         extra["embedding_size"] = 16
+    elif family == "deberta-v2":
+        extra |= {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 16, "norm_rel_ebd": "layer_norm"}
     return AutoConfig.for_model(family, **common, **sizes, **extra)
 
 

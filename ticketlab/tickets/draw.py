@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -12,20 +12,22 @@ from torch import Tensor
 
 from ticketlab.errors import UsageError
 
+T = TypeVar("T")
 Scope = Literal["global", "local"]
+SCOPES = get_args(Scope)
 
 
 def draw(
     scores: Mapping[str, Tensor],
     sparsity: float | Mapping[str, float],
-    scope: Scope = "global",
+    scope: Scope | Mapping[str, Scope] = "global",
     keep_a_head: bool = True,
 ) -> dict[str, Tensor]:
     """Return boolean masks, True for the units that stay, with the names and shapes of ``scores``.
 
     Groups (the text before the first ``/``) are ranked apart, each as one list (``global``) or tensor by tensor (``local``), and
     lose :func:`removed_count` units: the lowest scores, equal ones by their position. A larger sparsity removes a superset.
-    ``sparsity`` may be a table with a fraction for every group. With ``keep_a_head`` the best head of each layer is not removed;
+    ``sparsity`` and ``scope`` may be tables with an entry for every group. With ``keep_a_head`` the best head of each layer is not removed;
     the count stays exact.
 
     :raises UsageError: a score is NaN; a sparsity is missing, unknown or outside 0 to 1; more heads are to go than may.
@@ -34,7 +36,8 @@ def draw(
     for group, ratio in _ratios(scores, sparsity).items():
         members = {name: _values(name, tensor) for name, tensor in scores.items() if group_of(name) == group}
         guarded = keep_a_head and group == "heads"
-        parts = [members] if scope == "global" else [{name: values} for name, values in members.items()]
+        together = (scope if isinstance(scope, str) else scope[group]) == "global"
+        parts = [members] if together else [{name: values} for name, values in members.items()]
         for part in parts:
             removed = removed_count(ratio, sum(values.size for values in part.values()))
             masks |= _remove_lowest(part, removed, guarded)
@@ -53,6 +56,18 @@ def draw_like(scores: Mapping[str, Tensor], masks: Mapping[str, Tensor]) -> dict
         removed = int((~masks[name]).sum())
         drawn[name] = _remove_lowest({name: _values(name, tensor)}, removed, guarded=False)[name].reshape(tensor.shape)
     return drawn
+
+
+def for_groups(scores: Mapping[str, Tensor], common: T, **own: T | None) -> dict[str, T]:
+    """Return a value for each group of the scores: the group's own where there is one, else the common one.
+
+    :raises UsageError: a group that was not scored has a value of its own.
+    """
+    groups = dict.fromkeys(group_of(name) for name in scores)
+    for group, value in own.items():
+        if value is not None and group not in groups:
+            raise UsageError(f"the search scored {' and '.join(groups)}, so {group} cannot be drawn apart; leave their settings out")
+    return {group: common if (value := own.get(group)) is None else value for group in groups}
 
 
 def group_of(name: str) -> str:

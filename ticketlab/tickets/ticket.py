@@ -14,7 +14,8 @@ from attrs import field, frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import zero
+from ticketlab.backbone.masks import expand, zero
+from ticketlab.backbone.shrinking import is_shrunk, shrink
 from ticketlab.errors import UsageError
 from ticketlab.tickets import storage
 from ticketlab.tickets.draw import group_of
@@ -121,16 +122,41 @@ class Ticket:
         :raises UsageError: it is not.
         """
         if self.structure != backbone.fingerprint():
+            if is_shrunk(backbone.model):
+                raise UsageError("the model has been shrunk already; the ticket goes on one of the full size that it was drawn from")
             shape = f"{backbone.model.config.model_type}, {len(backbone.layers)} layers of {backbone.num_heads} heads"
             raise UsageError(f"the ticket was drawn from a model of another structure than this one ({shape})")
 
-    def apply(self, model: PreTrainedModel) -> None:
-        """Set the removed weights of a model to zero, in place. Other weights than those of ``rewind_to`` are a warning.
+    def backbone_of(self, model: PreTrainedModel) -> Backbone:
+        """Return the backbone of a model that the ticket may go on.
+
+        Other weights than those of ``rewind_to`` are a warning, unless the removed ones are zero already: then the model was trained
+        under this ticket.
 
         :raises UsageError: the model has another structure.
         """
         backbone = Backbone(model)
         self.check(backbone)
-        if self.rewind_to and self.rewind_to != backbone.weights_hash():
-            warnings.warn("the ticket goes with other weights than the model has; it is applied all the same", stacklevel=2)
-        zero(backbone, self.masks)
+        if self.rewind_to and self.rewind_to != backbone.weights_hash() and not self.is_applied(backbone):
+            warnings.warn("the ticket goes with other weights than the model has; it is applied all the same", stacklevel=3)
+        return backbone
+
+    def is_applied(self, backbone: Backbone) -> bool:
+        """Say whether all removed weights of a backbone of this structure are zero."""
+        return all(not torch.any(backbone.parameter(name).detach().cpu()[~kept]) for name, kept in expand(backbone, self.masks).items())
+
+    def apply(self, model: PreTrainedModel) -> None:
+        """Set the removed weights of a model to zero, in place. Warns and raises as :meth:`backbone_of`."""
+        zero(self.backbone_of(model), self.masks)
+
+    def shrink(self, model: PreTrainedModel) -> PreTrainedModel:
+        """Return a smaller model without the removed heads and neurons, as a new one; ``model`` stays as it is.
+
+        Its logits are those of the model that :meth:`apply` leaves, to 1e-5. Warns as :meth:`backbone_of`.
+
+        :raises UsageError: the model has another structure, or the ticket masks single weights, which leave every matrix its size.
+        """
+        if "weights" in self.groups:
+            raise UsageError("a ticket of single weights makes no smaller model: every matrix keeps its shape; apply it instead")
+        self.backbone_of(model)
+        return shrink(model, self.masks)

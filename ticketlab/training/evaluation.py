@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -11,20 +13,27 @@ from ticketlab.training.batch import Rows
 from ticketlab.training.objective import Precision, forward
 
 
-def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32") -> Tensor:
-    """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored."""
+@contextlib.contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Put a model into evaluation mode, without gradients, inside the block; the mode of every submodule is then restored."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
-    device = next(model.parameters()).device
-    logits: dict[int, Tensor] = {}
     try:
         with torch.inference_mode():
-            for indices in rows.by_length(batch_size):
-                outputs = forward(model, rows.collate(indices).to(device), precision).cpu()
-                logits |= dict(zip(indices, outputs, strict=True))
+            yield
     finally:
         for module, mode in modes.items():
             module.training = mode
+
+
+def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32") -> Tensor:
+    """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored."""
+    device = next(model.parameters()).device
+    logits: dict[int, Tensor] = {}
+    with evaluating(model):
+        for indices in rows.by_length(batch_size):
+            outputs = forward(model, rows.collate(indices).to(device), precision).cpu()
+            logits |= dict(zip(indices, outputs, strict=True))
     return torch.stack([logits[index] for index in range(len(rows))]) if logits else torch.zeros(0, 0)
 
 

@@ -15,9 +15,9 @@ from ticketlab.adversaries.base import Adversary
 from ticketlab.component import Live
 from ticketlab.errors import Interrupted, TrainingDiverged
 from ticketlab.training import interrupt
-from ticketlab.training.batch import Rows
+from ticketlab.training.batch import Batch, Rows
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.objective import TaskObjective
+from ticketlab.training.objective import LiveObjective
 
 Log = Callable[[dict[str, Any]], None]
 
@@ -40,7 +40,7 @@ class Schedule:
 class Loop:
     """What a training is made of. ``lives`` are called in order; ``evaluate`` returns the development score after an epoch."""
 
-    objective: TaskObjective
+    objective: LiveObjective
     adversary: Adversary
     optimizer: torch.optim.Optimizer
     lives: Sequence[Live]
@@ -74,14 +74,17 @@ class Loop:
         """
         schedule = Schedule(self.steps, round(self.warmup * self.steps))
         rates = [group["lr"] for group in self.optimizer.param_groups]
-        state = self.checkpoint.load(self.optimizer, self.lives) or {"step": 0, "loss": 0.0, "seconds": 0.0, "history": []}
+        fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}
+        state = self.checkpoint.load(self.optimizer, self.lives) or fresh
         if state["step"]:
             progress.say(f"{self.title}: going on after step {state['step']} of {self.steps}")
         history: list[dict[str, float]] = list(state["history"])
         recent: float = state["loss"]
-        started = time.perf_counter() - state["seconds"]
+        seconds: float = state["seconds"]
+        started = time.perf_counter() - state["elapsed"]
         saved = time.monotonic()
         self.objective.model.train()
+        device = next(self.objective.model.parameters()).device
         batches: list[list[int]] = []
         with progress.bar(self.title, self.steps, done=state["step"]) as bar, interrupt.delayed() as interrupted:
             for step in range(state["step"], self.steps):
@@ -90,28 +93,31 @@ class Loop:
                     batches = self.rows.epoch(self.batch_size, self.seed, epoch)
                 for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate * schedule.factor(step)
-                loss = self._step(step, batches[index])
+                batch = self.objective.prepare(self.rows.collate(batches[index]), step).to(device)
+                began = _now(device)
+                loss = self._step(step, batch)
+                seconds += _now(device) - began
+                verdicts = [live.after_step(step) for live in self.lives]
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
                 bar.advance(1, f"loss {recent:.4f}")
-                verdicts = [live.after_step(step) for live in self.lives]
                 done = any(verdicts)
                 if index == self.steps_per_epoch - 1 or step == self.steps - 1 or done:
+                    self._check_finite(step)
                     history.append(self._end_of_epoch(step, recent))
-                progress_so_far = {"step": step + 1, "loss": recent, "history": history}
+                progress_so_far = {"step": step + 1, "loss": recent, "history": history, "seconds": seconds}
                 if done:
                     break
                 late = time.monotonic() - saved > self.checkpoint_seconds
                 if (late or interrupted()) and step + 1 < self.steps:
-                    self._save(step, {**progress_so_far, "seconds": time.perf_counter() - started})
+                    self._save(step, {**progress_so_far, "elapsed": time.perf_counter() - started})
                     saved = time.monotonic()
                 if interrupted():
                     raise Interrupted(f"stopped after step {step + 1} of {self.steps} of {self.title}")
         steps = step + 1 if self.steps > state["step"] else state["step"]
-        return Finished(steps, recent, history, time.perf_counter() - started, state["seconds"])
+        trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
+        return Finished(steps, recent, history, seconds, state["elapsed"], trained)
 
-    def _step(self, step: int, indices: list[int]) -> float:
-        batch = self.rows.collate(indices).to(next(self.objective.model.parameters()).device)
-        self.objective.begin_step()
+    def _step(self, step: int, batch: Batch) -> float:
         for live in self.lives:
             live.before_step(step)
         loss = self.adversary.step(self.objective, batch, step)
@@ -123,9 +129,8 @@ class Loop:
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.clip)
         if not (math.isfinite(float(loss)) and math.isfinite(float(norm))):
-            kept = f"the state before is in {self.checkpoint.path}" if self.checkpoint.path.exists() else "no checkpoint was due before"
             raise TrainingDiverged(
-                f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {kept}. "
+                f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {self._kept()}. "
                 "Try a lower learning rate, or a later `adversary.start_step`"
             )
         self.optimizer.step()
@@ -144,19 +149,40 @@ class Loop:
 
     def _save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint, unless the step just taken left something that is not a number."""
+        self._check_finite(step)
+        self.checkpoint.save(self.optimizer, self.lives, state)
+
+    def _check_finite(self, step: int) -> None:
         for group in self.optimizer.param_groups:
             for parameter in group["params"]:
                 if not bool(torch.isfinite(parameter).all()):
-                    raise TrainingDiverged(f"{self.title}: a parameter is not finite after step {step + 1}; the last checkpoint is kept")
-        self.checkpoint.save(self.optimizer, self.lives, state)
+                    raise TrainingDiverged(
+                        f"{self.title}: a parameter is not finite after step {step + 1}; {self._kept()}. Try a lower learning rate"
+                    )
+
+    def _kept(self) -> str:
+        return f"the state before is in {self.checkpoint.path}" if self.checkpoint.path.exists() else "no checkpoint was due before"
+
+
+def _now(device: torch.device) -> float:
+    """Return the time in seconds, once a GPU has done all that it was asked to do."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
 @frozen
 class Finished:
-    """What a training ended with: steps taken, the smoothed loss, one record an epoch, and seconds of training, earlier tries included."""
+    """What a training ended with: steps taken, the smoothed loss, one record an epoch, and what it cost.
+
+    ``seconds`` is the time of the optimizer steps alone (forward, backward, update), earlier tries included: without reading and padding
+    text, stop rules, evaluation and checkpoints. ``earlier_seconds`` is all that earlier tries spent in the loop. ``parameters`` counts
+    the numbers that the optimizer moves.
+    """
 
     steps: int
     loss: float
     history: list[dict[str, float]]
     seconds: float
     earlier_seconds: float
+    parameters: int

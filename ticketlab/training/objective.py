@@ -18,7 +18,10 @@ Precision = Literal["fp32", "bf16"]
 
 @frozen
 class Output:
-    """One forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,); ``logits`` is (rows, classes)."""
+    """One forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,).
+
+    ``logits`` is (rows, classes), of masked language modelling (masked positions, vocabulary).
+    """
 
     loss: Tensor
     losses: Tensor
@@ -38,6 +41,15 @@ class Objective(Protocol):
         """
 
 
+class LiveObjective(Objective, Protocol):
+    """An objective as the training loop sees it: with ``model``, the transformers model that is trained."""
+
+    model: Any
+
+    def prepare(self, batch: Batch, step: int) -> Batch:
+        """Return the batch that all passes of optimizer step ``step`` see, on the device that ``batch`` is on."""
+
+
 class TaskObjective:
     """A classification loss of a model.
 
@@ -53,9 +65,10 @@ class TaskObjective:
         self.embedding_dim = int(self.word_embeddings.embedding_dim)
         self._pass = 0
 
-    def begin_step(self) -> None:
-        """Start counting passes from 0."""
+    def prepare(self, batch: Batch, step: int) -> Batch:
+        """Start counting passes from 0; the batch stays as it is."""
         self._pass = 0
+        return batch
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
         """Run one forward pass. See :class:`Objective`."""

@@ -9,6 +9,7 @@ import click
 
 from ticketlab import progress
 from ticketlab.cli.command import Command
+from ticketlab.cli.ticket.place import ticket_file
 from ticketlab.errors import UsageError
 
 
@@ -18,17 +19,21 @@ from ticketlab.errors import UsageError
 @click.option(
     "--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name, once for each, if MODEL has no classifier yet."
 )
+@click.option("--shrink", is_flag=True, help="Cut the removed heads and neurons out instead: a smaller model.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write.")
-def apply(ticket: Path, model: str, labels: Sequence[str], out: Path) -> None:
+def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path) -> None:
     """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET leaves out set to zero.
 
-    Plain transformers reads the result. Where MODEL has no classifier, one for --labels is put on it, untrained.
+    Plain transformers reads the result; with --shrink, after `import ticketlab.auto`. Where MODEL has no classifier, one for --labels
+    is put on it, untrained.
     """
     from ticketlab.backbone import loading, saving
     from ticketlab.lab.finished import in_lab
     from ticketlab.tickets.ticket import Ticket
 
-    loaded = Ticket.load(ticket / "ticket.safetensors" if ticket.is_dir() else ticket)
+    loaded = Ticket.load(ticket_file(ticket))
+    if shrink and "weights" in loaded.groups:
+        raise UsageError(f"{ticket}: a ticket of single weights makes no smaller model: every matrix keeps its shape; leave --shrink out")
     place = in_lab(model)
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
@@ -39,6 +44,9 @@ def apply(ticket: Path, model: str, labels: Sequence[str], out: Path) -> None:
             classifier, tokenizer, _ = loading.load_finished(place)
         except UsageError as problem:
             raise UsageError(f"{problem} (if it has no classifier yet, name its labels with --labels)") from None
-    loaded.apply(classifier)
+    if shrink:
+        classifier = loaded.shrink(classifier)
+    else:
+        loaded.apply(classifier)
     saving.save(classifier, tokenizer, out)
     progress.say(f"{out}: {loaded.kept()} of {loaded.total()} units kept")

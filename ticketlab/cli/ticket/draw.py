@@ -9,6 +9,7 @@ import click
 
 from ticketlab import files, progress
 from ticketlab.cli.command import Command
+from ticketlab.cli.ticket.place import ticket_file
 from ticketlab.errors import SettingError, UsageError
 from ticketlab.options import parse_ratio
 
@@ -19,29 +20,40 @@ if TYPE_CHECKING:
 @click.command(cls=Command, epilog="Example: ticketlab ticket draw lab/stages/1a/1a2b.../ --sparsity 0.5 --out half.safetensors")
 @click.argument("scores", type=click.Path(path_type=Path))
 @click.option("--sparsity", metavar="RATIO", help="Part of the units to leave out: 0.3, or 1/6.")
+@click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
+@click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
 @click.option(
     "--scope",
     type=click.Choice(["global", "local"]),
     default="global",
     show_default=True,
-    help="Rank all units together, or those of each matrix apart.",
+    help="Rank all units of a kind together, or those of each matrix or layer apart.",
 )
+@click.option("--keep-a-head/--no-keep-a-head", default=True, show_default=True, help="Let the best head of each layer stay.")
 @click.option("--like", type=click.Path(path_type=Path), help="Leave out as many units of each matrix as this ticket does.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
-def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out: Path) -> None:
+def draw(
+    scores: Path,
+    sparsity: str | None,
+    heads: str | None,
+    neurons: str | None,
+    scope: str,
+    keep_a_head: bool,
+    like: Path | None,
+    out: Path,
+) -> None:
     """Draw a ticket from SCORES, the folder of a search stage or its scores.safetensors, which lies beside the search's result.json.
 
     Which weights it goes with is not known here: it is applied to any without a warning.
     """
-    if (sparsity is None) == (like is None):
-        raise UsageError("how much is to be left out? Give --sparsity, or --like with a ticket, and not both")
+    own = {"heads": heads, "neurons": neurons}
+    asked = sparsity is not None or None not in own.values()
+    if asked == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
+        raise UsageError("how much is to be left out? Give --sparsity (or --heads and --neurons), or --like with a ticket, and not both")
     from ticketlab.stages.base import SCORES
 
     file = scores / SCORES if scores.is_dir() else scores
-    try:
-        ratio = parse_ratio(sparsity)
-    except SettingError as problem:
-        raise SettingError(f"--sparsity: {problem}") from None
+    ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
     found = _search(file)
 
     from ticketlab.tickets import draw as drawing
@@ -49,19 +61,32 @@ def draw(scores: Path, sparsity: str | None, scope: str, like: Path | None, out:
     from ticketlab.tickets.ticket import Ticket
 
     tensors = load_scores(file)
-    masks = (
-        drawing.draw(tensors, ratio, scope=cast("Scope", scope)) if like is None else drawing.draw_like(tensors, Ticket.load(like).masks)
-    )
+    if like is None:
+        wanted = drawing.for_groups(tensors, ratios["sparsity"], heads=ratios["heads"], neurons=ratios["neurons"])
+        if any(ratio is None for ratio in wanted.values()):
+            raise UsageError(f"--sparsity is missing: the search scored {' and '.join(wanted)}")
+        masks = drawing.draw(tensors, cast("dict[str, float]", wanted), cast("Scope", scope), keep_a_head)
+    else:
+        wanted = {}
+        masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like)).masks)
     facts = {"search": found.get("key", ""), "pruner": found.get("pruner", ""), "model": found.get("model", "")}
     ticket = Ticket(
         masks=masks,
         structure=found["structure"],
         found_on=found["found_on"],
         rewind_to=found.get("rewind_to", ""),
-        provenance={**facts, "sparsity": ratio, "scope": scope, "like": str(like) if like else None},
+        provenance={**facts, "sparsity": wanted or None, "scope": scope, "like": str(like) if like else None},
     )
     ticket.save(out)
     progress.say(f"{out}: {ticket.kept()} of {ticket.total()} units kept, sparsity {ticket.sparsity():.4f}")
+
+
+def _ratio(name: str, value: str | None) -> float | None:
+    try:
+        found: float | None = parse_ratio(value)
+    except SettingError as problem:
+        raise SettingError(f"--{name}: {problem}") from None
+    return found
 
 
 def _search(file: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import click
 
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
+from ticketlab.cli.ticket.place import ticket_file
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
@@ -18,7 +19,7 @@ def info(file: Path, as_json: bool) -> None:
     """Show what the ticket in FILE keeps of each group and matrix, and where it comes from. FILE may be the folder of a draw stage."""
     from ticketlab.tickets.ticket import Ticket
 
-    path = file / "ticket.safetensors" if file.is_dir() else file
+    path = ticket_file(file)
     ticket = Ticket.load(path)
     groups = {
         group: {"kept": ticket.kept(group), "total": ticket.total(group), "sparsity": ticket.sparsity(group)} for group in ticket.groups

@@ -1,0 +1,84 @@
+"""EarlyRobust's training, search and fine-tuning together, against FreeLB and PGD for the same epochs.
+
+    python benchmarks/early_robust.py [--model demo|base] [--task PATH] [--length N] [--steps 5] [--epochs 10] [--search-epochs 0.3]
+
+Step times are measured on the same batches, padded to their longest row on both sides, and multiplied by the steps of each method.
+The bound counts passes (a forward and a backward one) and the encoder's FLOPs alone: an ascent of PGD has no weight gradients, which
+makes it two thirds of a pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import torch
+from timing import bert_base, flops, interleaved, loop, random_rows, random_ticket, steps
+
+from ticketlab.adversaries.freelb import FreeLB
+from ticketlab.adversaries.none import Clean
+from ticketlab.adversaries.pgd import PGD
+from ticketlab.backbone import loading
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.device import pick_device, pick_precision
+from ticketlab.backbone.shrinking import shrink
+from ticketlab.options import parse_ratio
+from ticketlab.pruners.base import Plan
+from ticketlab.pruners.importance import Importance
+from ticketlab.tasks.choose import choose
+from ticketlab.training.batch import tokenize
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="demo", choices=("demo", "base"))
+    parser.add_argument("--task", default="demo", help="texts for the lengths of the batches")
+    parser.add_argument("--length", type=int, help="random rows of this length instead of a task's")
+    parser.add_argument("--steps", type=int, default=5, help="K of all adversaries")
+    parser.add_argument("--epochs", type=float, default=10)
+    parser.add_argument("--search-epochs", type=float, default=0.3, help="when the mask has settled; the paper reports 0.15 to 0.3")
+    parser.add_argument("--heads", default="1/6")
+    parser.add_argument("--neurons", default="0.3")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--precision", default="auto")
+    options = parser.parse_args()
+    precision = pick_precision(options.precision)
+
+    def fresh():
+        return bert_base() if options.model == "base" else loading.load_classifier("demo", ("a", "b"), 0)[0].to(pick_device())
+
+    if options.length:
+        rows = random_rows(32 * 9, options.length)
+    else:
+        rows = tokenize(choose(options.task).load().examples("train"), loading.load_tokenizer("demo"), 128)
+    batches = rows.epoch(32, 0, 0)[:9]
+    mean_length = sum(max(len(rows.input_ids[index]) for index in batch) for batch in batches) / len(batches)
+    searched = fresh()
+    gates = Importance().attach(Backbone(searched), Plan(steps=100, seed=0))
+    small = fresh()
+    share = 1 / flops(small, int(mean_length))
+    small = shrink(small, random_ticket(small, parse_ratio(options.heads), parse_ratio(options.neurons)))
+    share *= flops(small, int(mean_length))
+    kinds = {
+        "freelb": steps(loop(fresh(), rows, FreeLB(steps=options.steps), precision), batches),
+        "pgd": steps(loop(fresh(), rows, PGD(steps=options.steps), precision), batches),
+        "search": steps(loop(searched, rows, FreeLB(steps=options.steps), precision, [gates]), batches),
+        "fine-tune shrunk": steps(loop(small, rows, Clean(), precision), batches),
+        "fine-tune": steps(loop(fresh(), rows, Clean(), precision), batches),
+    }
+    seconds = interleaved(kinds, options.repeats)
+    ours = options.search_epochs * seconds["search"] + options.epochs * seconds["fine-tune shrunk"]
+    counted = options.steps * options.search_epochs + options.epochs * share
+    passes = {"freelb": options.steps, "pgd": 1 + (options.steps - 1) * 2 / 3}
+    report = {
+        "model": options.model, "precision": precision, "threads": torch.get_num_threads(), "length": mean_length,
+        "seconds a step": seconds, "share of FLOPs left": share,
+    }  # fmt: skip
+    for name, cost in passes.items():
+        gained, bound = options.epochs * seconds[name] / ours, options.epochs * cost / counted
+        report[f"against {name}"] = {"gained": gained, "bound": bound, "gained / bound": gained / bound}
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

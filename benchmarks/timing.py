@@ -1,0 +1,89 @@
+"""What the benchmarks share: interleaved timing, loops ready to step, random BERT shapes, and the FLOPs that counting promises."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.device import pick_device
+from ticketlab.losses.cross_entropy import CrossEntropy
+from ticketlab.tickets.draw import draw
+from ticketlab.training.batch import Rows
+from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.loop import Loop
+from ticketlab.training.objective import TaskObjective
+from ticketlab.training.optimizer import adamw
+
+
+def interleaved(kinds: Mapping[str, Callable[[int], object]], repeats: int, warmup: int = 2) -> dict[str, float]:
+    """Return the median seconds of each call; they take turns, so that a slow moment of the machine hits all of them."""
+    seconds: dict[str, list[float]] = {name: [] for name in kinds}
+    for turn in range(repeats + warmup):
+        for name, call in kinds.items():
+            _finish()
+            started = time.perf_counter()
+            call(turn)
+            _finish()
+            if turn >= warmup:
+                seconds[name].append(time.perf_counter() - started)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def _finish() -> None:
+    if pick_device().type == "cuda":
+        torch.cuda.synchronize()
+
+
+def loop(model, rows: Rows, adversary, precision: str, lives: Sequence = (), batch_size: int = 32) -> Loop:
+    """Return a training of a model, ready to step."""
+    objective = TaskObjective(model, CrossEntropy(), precision=precision, lives=lives)
+    model.train()
+    return Loop(
+        objective=objective, adversary=adversary, optimizer=adamw(model, lives, 2e-5, 0.01), lives=lives, rows=rows,
+        batch_size=batch_size, epochs=1, warmup=0.1, clip=1.0, seed=0, checkpoint=Checkpoint(Path("unused")), checkpoint_seconds=1e9,
+        log=print, title="benchmark",
+    )  # fmt: skip
+
+
+def steps(training: Loop, batches: Sequence[Sequence[int]]) -> Callable[[int], object]:
+    """Return a call that takes the optimizer step of one batch."""
+    device = next(training.objective.model.parameters()).device
+    prepared = [training.objective.prepare(training.rows.collate(batch), step).to(device) for step, batch in enumerate(batches)]
+    return lambda turn: training._step(turn, prepared[turn % len(prepared)])
+
+
+def bert_base(layers: int = 12):
+    """Return a classifier of BERT-base's shapes with random weights."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    torch.manual_seed(0)
+    return BertForSequenceClassification(BertConfig(num_hidden_layers=layers, num_labels=2)).to(pick_device())
+
+
+def random_rows(count: int, length: int) -> Rows:
+    """Return rows of random tokens, all of one length."""
+    ids = torch.randint(1000, 30000, (count, length), generator=torch.Generator().manual_seed(0)).tolist()
+    return Rows(ids, None, [index % 2 for index in range(count)], 0, 0)
+
+
+def random_ticket(model, heads: float, neurons: float) -> dict[str, torch.Tensor]:
+    """Return structured masks of random scores, ranked globally."""
+    generator = torch.Generator().manual_seed(0)
+    units = {name: shape for name, shape in Backbone(model).units().items() if not name.startswith("weights/")}
+    return draw({name: torch.rand(shape, generator=generator) for name, shape in units.items()}, {"heads": heads, "neurons": neurons})
+
+
+def flops(model, length: int) -> float:
+    """Return multiply-adds of the encoder layers for one token of a text of this length: projections, attention, feed-forward."""
+    backbone = Backbone(model)
+    hidden = int(model.config.hidden_size)
+    total = 0.0
+    for layer in backbone.layers:
+        width = layer.query.out_features
+        total += 4 * hidden * width + 2 * length * width + 2 * hidden * layer.ffn_in.out_features
+    return total

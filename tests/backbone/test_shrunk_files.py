@@ -1,0 +1,222 @@
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+
+import ticketlab.auto
+from ticketlab import registry
+from ticketlab.backbone.adapters import Bert, adapter_of
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, save
+from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
+from ticketlab.backbone.shrunk import packed, register, shrunk_class, unpacked
+from ticketlab.errors import UsageError
+from ticketlab.hookspecs import hookimpl
+
+LABELS = ("negative", "positive")
+TEXTS = ["a great movie", "bad"]
+READ = """
+import sys, torch, ticketlab.auto
+from transformers import AutoModelForSequenceClassification
+model = AutoModelForSequenceClassification.from_pretrained(sys.argv[1])
+with torch.inference_mode():
+    print(*model(input_ids=torch.tensor([[2, 40, 50, 60, 3]])).logits.flatten().tolist())
+"""
+REFUSED = """
+import sys
+from transformers import AutoModelForSequenceClassification
+try:
+    AutoModelForSequenceClassification.from_pretrained(sys.argv[1])
+except ValueError as problem:
+    print(problem)
+"""
+
+two_families = pytest.mark.parametrize("folder", ["bert", "distilbert"], indirect=True)
+
+
+def some_masks(model, empty=("heads/1", "neurons/0")):
+    generator = torch.Generator().manual_seed(0)
+    units = {name: shape for name, shape in Backbone(model).units().items() if not name.startswith("weights/")}
+    return {name: (torch.rand(shape, generator=generator) > 0.5) & (name not in empty) for name, shape in units.items()}
+
+
+@pytest.fixture
+def small(model):
+    return shrink(model, some_masks(model))
+
+
+@pytest.fixture
+def saved(small, folder, tmp_path):
+    return save(small, load_tokenizer(str(folder)), tmp_path / "small")
+
+
+@pytest.fixture
+def saved_bert(bert, tiny, tmp_path):
+    return save(shrink(bert, some_masks(bert)), load_tokenizer(str(tiny["bert"])), tmp_path / "small")
+
+
+def logits(model):
+    with torch.inference_mode():
+        return model(input_ids=torch.tensor([[2, 40, 50, 60, 3]])).logits
+
+
+def same_weights(one, other):
+    mine, theirs = one.state_dict(), other.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(tensor, theirs[name]) for name, tensor in mine.items())
+
+
+def run(script, folder, python=sys.executable):
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    return subprocess.run([python, "-c", script, str(folder)], capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_shrunk_classifier_is_read_back_exactly(small, saved, folder):
+    finished, tokenizer, names = load_finished(str(saved))
+    start, _ = load_classifier(str(saved), LABELS, 9)
+    assert names == LABELS
+    assert tokenizer(TEXTS)["input_ids"] == load_tokenizer(str(folder))(TEXTS)["input_ids"]
+    for model in (finished, start):
+        assert type(model) is type(small)
+        assert same_weights(model, small)
+        assert torch.equal(logits(model), logits(small))
+        assert {name: mask.tolist() for name, mask in masks_of(model).items()} == {name: m.tolist() for name, m in masks_of(small).items()}
+        assert not model.training
+
+
+def test_a_shrunk_encoder_starts_a_training_with_a_seeded_head_and_no_warning(model, folder, tmp_path):
+    encoder = shrink(AutoModel.from_pretrained(folder), some_masks(model))
+    written = save(encoder, load_tokenizer(str(folder)), tmp_path / "encoder")
+    state = torch.get_rng_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        (one, _), (same, _), (other, _) = (load_classifier(str(written), ("no", "maybe", "yes"), seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert same_weights(one, same)
+    assert not same_weights(one, other)
+    assert Backbone(one).weights_hash() == Backbone(other).weights_hash() == Backbone(encoder).weights_hash()
+    assert is_shrunk(one)
+
+
+def test_the_folder_holds_safetensors_and_json_alone_with_masks_of_a_few_lines(saved_bert):
+    assert {file.suffix for file in saved_bert.iterdir()} <= {".json", ".safetensors", ".txt"}
+    config = json.loads((saved_bert / "config.json").read_text())
+    assert config["model_type"] == "ticketlab-bert"
+    assert (config["num_attention_heads"], config["intermediate_size"]) == (4, 64)
+    assert [len(line) for line in config["kept_heads"] + config["kept_neurons"]] == [2, 2, 16, 16]
+    assert not config.get("pruned_heads")
+
+
+@two_families
+def test_a_fresh_process_reads_a_shrunk_model_with_one_import(small, saved):
+    done = run(READ, saved)
+    assert done.returncode == 0, done.stderr
+    torch.testing.assert_close(torch.tensor([float(number) for number in done.stdout.split()]), logits(small)[0], rtol=0, atol=1e-5)
+
+
+@pytest.mark.skipif("TICKETLAB_OTHER_PYTHON" not in os.environ, reason="TICKETLAB_OTHER_PYTHON names no Python with the other transformers")
+@two_families
+def test_the_other_transformers_reads_a_shrunk_model(small, saved):
+    done = run(READ, saved, os.environ["TICKETLAB_OTHER_PYTHON"])
+    assert done.returncode == 0, done.stderr
+    torch.testing.assert_close(torch.tensor([float(number) for number in done.stdout.split()]), logits(small)[0], rtol=0, atol=1e-5)
+
+
+def test_plain_transformers_refuses_the_folder_loudly(saved_bert, bert):
+    assert "ticketlab-bert" in run(REFUSED, saved_bert).stdout
+    with pytest.raises((RuntimeError, ValueError)):
+        type(bert).from_pretrained(saved_bert)
+
+
+def test_plain_transformers_reads_an_unshrunk_model(saved, model, tmp_path):
+    finished, tokenizer, _ = load_finished(str(saved))
+    written = save(unshrink(finished), tokenizer, tmp_path / "full")
+    plain = type(model).from_pretrained(written)
+    torch.testing.assert_close(logits(plain), logits(finished), rtol=0, atol=1e-5)
+    config, original = plain.config.to_dict(), model.config.to_dict()
+    changing = {"architectures", "_name_or_path", "transformers_version", "dtype", "torch_dtype"}
+    assert {key: config[key] for key in config.keys() - changing} == {key: original[key] for key in original.keys() - changing}
+
+
+def test_a_shrunk_checkpoint_that_lacks_a_weight_is_refused(saved_bert):
+    state = load_file(saved_bert / "model.safetensors")
+    del state["bert.encoder.layer.1.attention.self.query.weight"]  # no element in it, and missed all the same
+    save_file(state, saved_bert / "model.safetensors", metadata={"format": "pt"})
+    for load in (lambda: load_finished(str(saved_bert)), lambda: load_classifier(str(saved_bert), LABELS, 0)):
+        with pytest.raises(UsageError, match=r"1 weights are not in the checkpoint, `bert.encoder.layer.1.attention.self.query.weight`"):
+            load()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kept_heads": None},
+        {"kept_heads": ["f0"]},
+        {"kept_heads": ["f0", "f8"]},
+        {"kept_neurons": ["f0", "f0"]},
+        {"kept_neurons": ["zz", "00"]},
+        {"kept_neurons": 3},
+    ],
+    ids=["none", "too few layers", "a fifth head", "too few neurons", "no digits", "a number"],
+)
+def test_a_damaged_mask_in_the_config_is_one_line(saved_bert, change):
+    config = json.loads((saved_bert / "config.json").read_text()) | change
+    (saved_bert / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UsageError, match=f"`{next(iter(change))}` in the shrunk model's config.json is damaged") as caught:
+        load_finished(str(saved_bert))
+    assert "\n" not in str(caught.value)
+
+
+def test_other_masks_than_the_weights_are_of_are_refused(saved_bert):
+    config = json.loads((saved_bert / "config.json").read_text()) | {"kept_heads": ["f0", "f0"]}
+    (saved_bert / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        load_finished(str(saved_bert))
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 3072])
+def test_a_packed_mask_comes_back(count):
+    mask = torch.rand(count) > 0.5
+    assert torch.equal(unpacked(packed(mask), count), mask)
+    assert len(packed(mask)) == 2 * -(-count // 8)
+    assert unpacked(packed(mask), count).dtype == torch.bool
+
+
+def test_registering_again_changes_nothing(bert):
+    before = AutoConfig.for_model("ticketlab-bert").__class__
+    for model_type in (*ticketlab.auto.model_types(), "bert", "a-type-that-nobody-knows"):
+        register(model_type)
+    assert AutoConfig.for_model("ticketlab-bert").__class__ is before
+    assert shrunk_class(type(bert)) is shrunk_class(shrunk_class(type(bert)))
+
+
+def test_the_family_of_a_shrunk_model_has_the_familys_adapter():
+    assert adapter_of("ticketlab-distilbert") == adapter_of("distilbert")
+    with pytest.raises(UsageError, match="model type `gpt2`"):
+        adapter_of("ticketlab-gpt2")
+
+
+class _Plugin:
+    @hookimpl
+    def ticketlab_backbones(self):
+        class MegatronBert(Bert):
+            name = "megatron"
+            summary = "a family of somebody else's"
+            model_types = ("megatron-bert",)
+
+        return [MegatronBert]
+
+
+def test_a_plugins_family_is_shrunk_and_read_back(tiny, tmp_path):
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 454}
+    with registry.using(registry.load(entry_points=False)) as current:
+        current.register(_Plugin(), registry.Source("test", "0"))
+        model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("megatron-bert", **sizes)).eval()
+        small = shrink(model, {"heads/0": torch.tensor([True, False, False, True])})
+        again, _, _ = load_finished(str(save(small, load_tokenizer(str(tiny["bert"])), tmp_path / "small")))
+        assert torch.equal(logits(again), logits(small))

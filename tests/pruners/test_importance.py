@@ -1,0 +1,130 @@
+"""The importance pruner against autograd through explicit gates, and its arithmetic by hand."""
+
+import copy
+
+import pytest
+import torch
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier
+from ticketlab.pruners.base import Plan
+from ticketlab.pruners.importance import Importance
+from ticketlab.testing import tiny
+from ticketlab.training.batch import Batch
+from ticketlab.training.objective import forward
+
+FAMILIES = ("bert", "roberta", "electra", "distilbert")
+
+
+@pytest.fixture(params=FAMILIES)
+def model(request, tmp_path):
+    folder = tiny.tiny_model(request.param, tmp_path / "model")
+    return load_classifier(str(folder), ("negative", "positive"), 0)[0].eval()
+
+
+def batch(seed: int) -> Batch:
+    ids = torch.randint(5, 300, (4, 9), generator=torch.Generator().manual_seed(seed))
+    return Batch(ids, torch.ones_like(ids), None, torch.tensor([0, 1, 1, 0]))
+
+
+def loss_of(model, seed: int):
+    return torch.nn.functional.cross_entropy(forward(model, batch(seed), "fp32"), batch(seed).labels)
+
+
+class Gate(torch.nn.Module):
+    """A factor on the input of a linear module, the papers' way."""
+
+    def __init__(self, linear, width):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.ones(linear.in_features // width))
+        self.width = width
+        linear.register_forward_pre_hook(lambda module, inputs: (inputs[0] * self.factor.repeat_interleave(self.width),))
+
+
+def gated(model):
+    backbone = Backbone(model)
+    return {
+        **{f"heads/{index}": Gate(layer.attention_output, backbone.head_dim) for index, layer in enumerate(backbone.layers)},
+        **{f"neurons/{index}": Gate(layer.ffn_out, 1) for index, layer in enumerate(backbone.layers)},
+    }
+
+
+def test_a_search_that_has_not_moved_computes_the_very_logits_of_the_model(model):
+    before = forward(model, batch(0), "fp32")
+    search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+    search.before_step(0)
+    assert torch.equal(forward(model, batch(0), "fp32"), before)
+
+
+def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
+    explicit = copy.deepcopy(model)
+    gates = gated(explicit)
+    search = Importance(heads_penalty=0.0, neurons_penalty=0.0).attach(Backbone(model), Plan(steps=1, seed=0))
+    factors = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, coefficient in search.coefficients.items():
+            coefficient.copy_(torch.rand(coefficient.shape, generator=factors) * 2 - 0.5)
+            gates[name].factor.copy_(coefficient)
+    search.before_step(0)
+    for seed in (0, 1):
+        loss_of(model, seed).backward()
+        loss_of(explicit, seed).backward()
+    search.after_backward()
+    for name, coefficient in search.coefficients.items():
+        torch.testing.assert_close(coefficient.grad, gates[name].factor.grad, atol=1e-6, rtol=1e-4)
+    search.close()
+    theirs = dict(explicit.named_parameters())
+    for name, parameter in model.named_parameters():
+        assert (parameter.grad is None) == (theirs[name].grad is None), name
+        if parameter.grad is not None:
+            torch.testing.assert_close(parameter.grad, theirs[name].grad, atol=1e-6, rtol=1e-4, msg=name)
+
+
+def test_the_penalty_adds_its_sign_and_nothing_at_zero(model):
+    search = Importance(heads_penalty=0.25, neurons_penalty=0.5).attach(Backbone(model), Plan(steps=1, seed=0))
+    with torch.no_grad():
+        search.coefficients["heads/0"][:3] = torch.tensor([-2.0, 0.0, 3.0])
+    search.before_step(0)
+    search.after_backward()  # no pass was made: the penalty is all there is
+    assert search.coefficients["heads/0"].grad[:3].tolist() == [-0.25, 0.0, 0.25]
+    assert set(search.coefficients["neurons/1"].grad.tolist()) == {0.5}
+
+
+def test_scores_are_magnitudes(model):
+    search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+    with torch.no_grad():
+        search.coefficients["heads/1"][:] = torch.tensor([-3.0, 1.0, -0.5, 0.0])
+    assert search.scores()["heads/1"].tolist() == [3.0, 1.0, 0.5, 0.0]
+
+
+def test_coefficients_learn_at_the_rate_of_the_weights_unless_told_otherwise_and_never_decay(model):
+    backbone = Backbone(model)
+    (group,) = Importance().attach(backbone, Plan(steps=1, seed=0)).parameter_groups()
+    assert "lr" not in group
+    assert group["weight_decay"] == 0.0
+
+
+def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):
+    names = set(model.state_dict())
+    backbone = Backbone(model)
+    weight = backbone.layers[0].ffn_out.weight
+    before = weight.detach().clone()
+    search = Importance(lr=0.5).attach(backbone, Plan(steps=1, seed=0))
+    assert search.parameter_groups()[0]["lr"] == 0.5
+    with torch.no_grad():
+        search.coefficients["neurons/0"].fill_(3.0)
+    search.before_step(0)
+    search.close()
+    assert set(model.state_dict()) == names
+    assert backbone.layers[0].ffn_out.weight is weight
+    assert torch.equal(weight, before)
+
+
+def test_frozen_weights_get_no_gradient(model):
+    model.requires_grad_(False)
+    search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+    search.before_step(0)
+    loss_of(model, 0).backward()
+    search.after_backward()
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert bool((search.coefficients["heads/0"].grad != search.coefficients["heads/0"].grad[0]).any())

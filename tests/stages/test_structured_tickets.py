@@ -1,0 +1,201 @@
+"""EarlyRobust on tiny models, whole: the search stops by itself, a kill changes nothing, the ticket is cut out before retraining."""
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
+
+import ticketlab.auto
+from ticketlab import recipe
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier, load_finished
+from ticketlab.backbone.shrinking import is_shrunk, masks_of
+from ticketlab.errors import UsageError
+from ticketlab.lab.run import run
+from ticketlab.stop_rules.mask_distance import MaskDistance
+from ticketlab.tasks.demo import Demo
+from ticketlab.tickets.ticket import Ticket
+from ticketlab.training.checkpoint import Checkpoint
+
+FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
+TABLE = {
+    "search": {
+        "kind": "search", "epochs": 4, "lr": 1e-3, "batch_size": 8, "checkpoint_seconds": 0,
+        "pruner": "importance", "adversary": {"name": "freelb", "steps": 2},
+        "stop": {"name": "mask-distance", "interval": 0.3, "threshold": 0.2, "times": 2, "heads": 0.25, "neurons": 0.3},
+    },
+    "draw": {"kind": "draw", "heads": 0.25, "neurons": 0.3},
+    "retrain": {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8},
+    "evaluate": {"kind": "evaluate", "model": "retrain"},
+}  # fmt: skip
+
+
+def make(model, *sets, without=()):
+    table = {name: stage for name, stage in TABLE.items() if name not in without}
+    table |= {"model": str(model), "max_length": 48, "precision": "fp32"}
+    for assignment in sets:
+        table = recipe.override(table, assignment)
+    table["tasks"] = [Demo(rows=48, dev_rows=12, test_rows=24)]
+    return recipe.from_table_of_stages("structured", table)
+
+
+def stages_of(done):
+    return done.results["tasks"]["demo"]["0"]
+
+
+def folder(lab, done, name):
+    key = stages_of(done)[name]["key"]
+    return lab / "stages" / key[:2] / key
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_structured_ticket_is_exact_and_the_retrained_model_is_smaller_and_loads_anywhere(family, tiny, tmp_path):
+    done = run(make(tiny[family]), tmp_path)
+    stages = stages_of(done)
+    groups = stages["draw"]["ticket"]["groups"]
+    assert (groups["heads"]["units"], groups["heads"]["kept"]) == (8, 6)
+    assert (groups["neurons"]["units"], groups["neurons"]["kept"]) == (128, 128 - 38)
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    place = folder(tmp_path, done, "retrain") / "model"
+    model, _, names = load_finished(str(place))
+    assert names == ("negative", "positive")
+    assert is_shrunk(model)
+    assert all(torch.equal(mask, ticket.masks[name]) for name, mask in masks_of(model).items())
+    assert sum(parameter.numel() for parameter in model.parameters()) == stages["retrain"]["train"]["trainable_parameters"]
+    assert ticketlab.auto
+    again = AutoModelForSequenceClassification.from_pretrained(place).state_dict()
+    assert all(torch.equal(value, again[name]) for name, value in model.state_dict().items())
+
+
+def test_retraining_starts_from_the_pretrained_weights_of_what_is_kept(tiny, tmp_path):
+    done = run(make(tiny["bert"], "retrain.lr=1e-30"), tmp_path)
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    model, _, _ = load_finished(str(folder(tmp_path, done, "retrain") / "model"))
+    pretrained, _ = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
+    expected = ticket.shrink(pretrained)
+    for name, value in expected.base_model.state_dict().items():
+        assert float((value - model.base_model.state_dict()[name]).abs().max()) < 1e-28, name  # the rate is 1e-30
+
+
+def test_without_shrinking_the_same_units_are_held_at_zero(tiny, tmp_path):
+    done = run(make(tiny["bert"], "retrain.shrink=false"), tmp_path)
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    model, _, _ = load_finished(str(folder(tmp_path, done, "retrain") / "model"))
+    assert not is_shrunk(model)
+    backbone = Backbone(model)
+    for index, layer in enumerate(backbone.layers):
+        columns = layer.ffn_out.weight.abs().sum(dim=0)
+        assert torch.equal(columns > 0, ticket.masks[f"neurons/{index}"])
+
+
+def test_shrunk_and_held_have_as_many_trainable_parameters(tiny, tmp_path):
+    shrunk, held = (
+        stages_of(run(make(tiny["bert"], *sets), tmp_path))["retrain"]["train"]["trainable_parameters"]
+        for sets in ((), ("retrain.shrink=false",))
+    )
+    assert shrunk == held
+
+
+def test_the_search_stops_early_the_same_way_twice(tiny, tmp_path):
+    one, other = (stages_of(run(make(tiny["bert"], without=("draw", "retrain", "evaluate")), tmp_path / name)) for name in "ab")
+    search = one["search"]["search"]
+    assert search["stop"]["stopped"]
+    assert search["steps"] < 24
+    assert search == other["search"]["search"]
+    assert all(look["heads"] < 0.2 and look["neurons"] < 0.2 for look in search["stop"]["looks"][-2:])
+    assert search["history"][-1]["step"] == search["steps"]
+
+
+def _search_and_die(tiny, lab, after):
+    saves = 0
+    save = Checkpoint.save
+
+    def counted(self, *arguments):
+        nonlocal saves
+        save(self, *arguments)
+        saves += 1
+        if saves == after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Checkpoint.save = counted
+    torch.set_num_threads(1)
+    run(make(tiny, without=("draw", "retrain", "evaluate")), lab)
+
+
+@pytest.mark.parametrize("after", [1, 3, 5])
+def test_a_search_that_is_killed_ends_at_the_same_step_with_the_same_bits(after, tiny, tmp_path):
+    recipe_ = make(tiny["bert"], without=("draw", "retrain", "evaluate"))
+    whole = run(recipe_, tmp_path / "whole")
+    process = multiprocessing.get_context("spawn").Process(target=_search_and_die, args=(tiny["bert"], tmp_path / "killed", after))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    resumed = run(recipe_, tmp_path / "killed")
+    assert stages_of(resumed)["search"]["search"] == stages_of(whole)["search"]["search"]
+    scores = [(folder(tmp_path / name, done, "search") / "scores.safetensors").read_bytes() for name, done in
+              (("whole", whole), ("killed", resumed))]  # fmt: skip
+    assert scores[0] == scores[1]
+
+
+def test_a_search_that_never_converges_ends_at_its_limit_with_a_warning_and_the_distances(tiny, tmp_path, capsys):
+    done = run(make(tiny["bert"], "search.stop.threshold=1e-9", "search.stop.times=50", without=("draw", "retrain", "evaluate")), tmp_path)
+    search = stages_of(done)["search"]["search"]
+    assert search["steps"] == 24
+    assert not search["stop"]["stopped"]
+    assert len(search["stop"]["looks"]) == 13
+    err = " ".join(capsys.readouterr().err.split())
+    assert "warning: search: the stop rule `mask-distance` never held in 24 steps" in err
+    assert "neurons" in err
+
+
+def test_the_stop_rule_changes_the_key_of_a_search_and_the_ratios_of_the_draw_do_not(tiny, tmp_path):
+    only = ("retrain", "evaluate")
+    base = stages_of(run(make(tiny["bert"], without=only), tmp_path))
+    drawn = stages_of(run(make(tiny["bert"], "draw.heads=0.5", "draw.neurons=0.5", without=only), tmp_path))
+    stopped = stages_of(run(make(tiny["bert"], "search.stop=none", without=only), tmp_path))
+    assert base["search"]["key"] == drawn["search"]["key"] != stopped["search"]["key"]
+    assert drawn["draw"]["ticket"]["groups"]["heads"]["kept"] == 4
+
+
+def test_heads_cannot_be_drawn_from_scores_of_weights(tiny, tmp_path):
+    with pytest.raises(UsageError, match="draw.heads: the pruner `magnitude` of `search` scores weights"):
+        run(make(tiny["bert"], "search.pruner=magnitude"), tmp_path)
+
+
+@pytest.mark.parametrize("reinit", ["inside", "outside"])
+def test_the_ablations_of_initialisation_and_structure_run_on_structured_tickets(reinit, tiny, tmp_path):
+    done = run(make(tiny["bert"], f"retrain.reinit={reinit}", f"retrain.hold_mask={'true' if reinit == 'inside' else 'false'}",
+                    "retrain.lr=1e-30"), tmp_path)  # fmt: skip
+    model, _, _ = load_finished(str(folder(tmp_path, done, "retrain") / "model"))
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    pretrained, _ = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
+    if reinit == "inside":
+        assert is_shrunk(model)
+        expected = Backbone(ticket.shrink(pretrained)).layers[0].ffn_in.weight
+        assert not bool((Backbone(model).layers[0].ffn_in.weight == expected).any())
+    else:
+        assert not is_shrunk(model)
+        same = (Backbone(model).layers[0].ffn_in.weight == Backbone(pretrained).layers[0].ffn_in.weight).all(dim=1)
+        assert torch.equal(same, ticket.masks["neurons/0"])
+
+
+def test_patience_looks_at_the_ticket_that_would_be_drawn(tiny, tmp_path):
+    patience = "search.stop={name='patience', looks=1, interval=0.5, rise=0.9}"
+    done = run(make(tiny["bert"], patience, without=("draw", "retrain", "evaluate")),
+               tmp_path)  # fmt: skip
+    stop = stages_of(done)["search"]["search"]["stop"]
+    assert stop["stopped"]
+    assert [look["without_rise"] for look in stop["looks"]] == [0, 1]
+
+
+def test_masks_at_rule_ratios_are_those_that_draw_gives(tiny):
+    from ticketlab.tickets.draw import draw
+
+    scores = {name: torch.rand(shape) for name, shape in
+              {"heads/0": (4,), "heads/1": (4,), "neurons/0": (64,), "neurons/1": (64,)}.items()}  # fmt: skip
+    expected = draw(scores, {"heads": 0.25, "neurons": 0.3})
+    found = MaskDistance(heads=0.25, neurons=0.3).masks(scores)
+    assert all(torch.equal(found[name], mask) for name, mask in expected.items())

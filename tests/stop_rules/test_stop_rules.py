@@ -1,0 +1,165 @@
+"""Stop rules on made-up scores: when they look, what they see, when they stop, and that a kill changes none of it."""
+
+import math
+
+import pytest
+import torch
+
+from ticketlab.options import build_component
+from ticketlab.stop_rules.base import Look
+from ticketlab.stop_rules.mask_distance import MaskDistance, distances
+from ticketlab.stop_rules.stopping import Stopping
+
+
+def look(scores=None, *, step=1, epoch=0.05, development=0.0) -> Look:
+    return Look(step, epoch, lambda: scores, lambda: development)
+
+
+def four(*heads: float) -> dict:
+    """Two layers of two heads, and neurons that never move."""
+    values = torch.tensor(heads)
+    return {"heads/0": values[:2], "heads/1": values[2:], "neurons/0": torch.arange(10.0)}
+
+
+def test_distance_is_the_share_of_units_that_differ_in_each_group():
+    before = {"heads/0": torch.tensor([True, False]), "heads/1": torch.tensor([True, True]), "neurons/0": torch.ones(5, dtype=torch.bool)}
+    after = {"heads/0": torch.tensor([False, True]), "heads/1": torch.tensor([True, True]), "neurons/0": torch.arange(5) > 0}
+    assert distances(before, after) == {"heads": 0.5, "neurons": 0.2}
+
+
+def test_mask_distance_stops_after_so_many_looks_in_a_row_under_the_threshold():
+    watch = MaskDistance(heads=0.25, neurons=0.3, times=2).begin()
+    first, other = four(0.1, 2, 3, 4), four(1, 2, 0.1, 4)
+    assert [watch.look(look(scores)) for scores in (first, first, other, other, other)] == [False, False, False, False, True]
+
+
+def test_mask_distance_needs_heads_and_neurons_both():
+    watch = MaskDistance(heads=0.25, neurons=0.5, times=1).begin()
+    moved = {**four(0.1, 2, 3, 4), "neurons/0": torch.arange(10.0).flip(0)}
+    assert not watch.look(look(four(0.1, 2, 3, 4)))
+    assert not watch.look(look(moved))
+    assert dict(watch.seen()) == {"heads": 0.0, "neurons": 1.0, "under": 0}
+    assert watch.look(look(moved))
+
+
+def test_scores_that_rank_nothing_are_never_compared():
+    watch = MaskDistance(heads=0.25, times=1).begin()
+    equal = four(1, 1, 1, 1)
+    assert not any(watch.look(look(equal)) for _ in range(5))
+    assert "heads" not in watch.seen()
+
+
+def test_the_first_look_compares_nothing():
+    watch = MaskDistance(heads=0.25, times=1).begin()
+    assert not watch.look(look(four(0.1, 2, 3, 4)))
+    assert watch.look(look(four(0.1, 2, 3, 4)))
+
+
+def test_each_layer_may_be_ranked_apart():
+    rule = MaskDistance(heads=0.5, neurons=0.0, heads_scope="local")
+    masks = rule.masks(four(1, 2, 30, 40))
+    assert masks["heads/0"].tolist() == [False, True]
+    assert masks["heads/1"].tolist() == [False, True]
+
+
+def test_fixed_stops_at_its_time_and_not_before():
+    watch = build_component("stop rule", {"name": "fixed", "at": 0.2}, "").begin()
+    assert [watch.look(look(epoch=epoch)) for epoch in (0.05, 0.1, 0.15000000000000002, 0.2)] == [False, False, False, True]
+
+
+def test_patience_counts_looks_without_a_new_best():
+    watch = build_component("stop rule", {"name": "patience", "looks": 2}, "").begin()
+    assert [watch.look(look(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
+
+
+def stopping(rule, scores, log=None, steps_per_epoch=40) -> Stopping:
+    return Stopping(
+        rule, steps_per_epoch=steps_per_epoch, scores=scores, development=lambda: 0.5, log=(log if log is not None else []).append
+    )
+
+
+@pytest.mark.parametrize(("steps_per_epoch", "expected"), [(40, [2, 4, 6, 8, 10]), (50, [3, 5, 8, 10]), (7, list(range(1, 11)))])
+def test_a_mini_epoch_is_a_twentieth_of_an_epoch_and_at_least_a_step(steps_per_epoch, expected):
+    seen = []
+
+    def scores():
+        seen.append(len(taken))
+        return four(0.1, 2, 3, 4)
+
+    taken: list[int] = []
+    watching = stopping(MaskDistance(times=100), scores, steps_per_epoch=steps_per_epoch)
+    for step in range(10):
+        taken.append(step)
+        watching.after_step(step)
+    assert seen == expected
+
+
+class Walk:
+    """Scores that calm down."""
+
+    def __init__(self):
+        self.step = 0
+
+    def __call__(self):
+        noise = torch.Generator().manual_seed(self.step)
+        spread = 1 / (1 + self.step)
+        return {
+            "heads/0": torch.arange(12.0) + 20 * spread * torch.rand(12, generator=noise),
+            "neurons/0": torch.arange(64.0) + 90 * spread * torch.rand(64, generator=noise),
+        }
+
+
+def run(walk, watching, start: int, stop: int) -> int | None:
+    for step in range(start, stop):
+        walk.step = step
+        if watching.after_step(step):
+            return step
+    return None
+
+
+def test_a_stop_that_is_resumed_ends_at_the_same_step_with_the_same_looks():
+    walk = Walk()
+    whole = stopping(MaskDistance(), walk)
+    end = run(walk, whole, 0, 400)
+    assert end is not None
+    for cut in (1, 5, end // 2, end - 1):
+        walk = Walk()
+        before = stopping(MaskDistance(), walk)
+        assert run(walk, before, 0, cut) is None
+        after = stopping(MaskDistance(), walk)
+        after.load_state_dict({name: value.clone() for name, value in before.state_dict().items()})
+        assert run(walk, after, cut, 400) == end
+        assert after.report() == whole.report()
+
+
+def test_a_search_that_never_settles_is_reported_with_its_distances():
+    flip = iter(range(1000))
+    watching = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4) if next(flip) % 2 else four(1, 2, 3, 0.1))
+    assert run(Walk(), watching, 0, 40) is None
+    words = watching.warning(40)
+    assert words is not None
+    assert "mask-distance" in words
+    assert "heads 0.5" in words
+    assert watching.report()["stopped"] is False
+    assert len(watching.report()["looks"]) == 20
+
+
+def test_looks_are_logged():
+    log: list = []
+    watching = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4), log)
+    run(Walk(), watching, 0, 4)
+    assert log[-1] == {"event": "look", "rule": "mask-distance", "epoch": 0.1, "step": 4, "heads": 0, "neurons": 0, "under": 1}
+
+
+def test_no_rule_never_warns():
+    watching = stopping(build_component("stop rule", "none", ""), lambda: {})
+    assert run(Walk(), watching, 0, 100) is None
+    assert watching.warning(100) is None
+    assert watching.looks == []
+
+
+def test_a_whole_search_shorter_than_a_mini_epoch_has_nothing_to_compare():
+    watching = stopping(MaskDistance(), lambda: four(0.1, 2, 3, 4), steps_per_epoch=1000)
+    assert run(Walk(), watching, 0, 10) is None
+    assert "never had anything to compare" in (watching.warning(10) or "")
+    assert math.isclose(MaskDistance().heads, 1 / 6)

@@ -1,0 +1,44 @@
+"""What is known of where a model comes from: the model card says this and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from ticketlab.tickets.ticket import Ticket
+
+
+@frozen
+class Measured:
+    """One measurement of the model: accuracy on a split, or what an attack left of it. Fractions; None is a number over nothing.
+
+    ``how`` says on which examples: their number, the split, the seed of the sample.
+    """
+
+    task: str
+    what: str
+    clean: float | None
+    aua: float | None = None
+    suc: float | None = None
+    queries: float | None = None
+    how: str = ""
+
+
+@frozen
+class Origin:
+    """Where a model comes from. What is empty is not known.
+
+    ``base_model`` is the pre-trained model by its name; ``stages`` has (stage, kind, settings) of each step that led to the model, in
+    order. ``ticket`` is the last one drawn on the way.
+    """
+
+    base_model: str = ""
+    recipe: str = ""
+    scale: str = ""
+    task: str = ""
+    seed: int | None = None
+    stages: Sequence[tuple[str, str, Mapping[str, Any]]] = ()
+    ticket: Ticket | None = None
+    measured: Sequence[Measured] = ()

@@ -1,0 +1,136 @@
+"""Where a model in a lab comes from, as its runs tell: for the card of an exported model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from ticketlab import files, progress, recipe
+from ticketlab.errors import UsageError
+from ticketlab.export.origin import Measured, Origin
+from ticketlab.lab.lab import Lab
+from ticketlab.stages.base import PRETRAINED, TICKET
+from ticketlab.tickets.ticket import Ticket
+
+SETTINGS = (
+    *("pruner", "adversary", "objective", "loss", "stop", "epochs", "lr"),
+    *("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "reinit"),
+)
+"""What a card tells of a stage."""
+
+
+@frozen
+class _Entry:
+    """A stage in the results of a run."""
+
+    results: Mapping[str, Any]
+    folder: Path
+    task: str
+    seed: str
+    name: str
+    stage: Mapping[str, Any]
+
+    @property
+    def beside(self) -> Mapping[str, Mapping[str, Any]]:
+        """The stages of the same task and seed."""
+        found: Mapping[str, Mapping[str, Any]] = self.results["tasks"][self.task][self.seed]
+        return found
+
+
+def origin_of(place: str | Path) -> Origin:
+    """Return what the runs of a lab know of a model, the folder of a stage's model or of the stage; of another folder nothing is known.
+
+    Measurements are those of all runs in the lab. A model of the hub is where the exported one comes from.
+    """
+    if not Path(place).exists():
+        return Origin(base_model=str(place))
+    folder = Path(place).absolute()
+    stage = folder.parent if folder.name == "model" else folder
+    root = stage.parent.parent.parent
+    if stage.parent.parent.name != "stages" or not (root / "runs").is_dir():
+        return Origin()
+    entries = list(_entries(root))
+    made = next((entry for entry in entries if entry.stage["key"] == stage.name and entry.stage["kind"] == "train"), None)
+    if made is None:
+        return Origin()
+    ancestors = _ancestors(made)
+    return Origin(
+        base_model=str(made.results["model"]),
+        recipe=str(made.results["recipe"]),
+        scale=str(made.results["scale"]),
+        task=made.task,
+        seed=int(made.seed),
+        stages=[(name, kind, settings) for name, (kind, settings) in ancestors.items()],
+        ticket=_ticket(Lab(root), made, ancestors),
+        measured=list(_measured(entries, stage)),
+    )
+
+
+def _entries(root: Path) -> Iterator[_Entry]:
+    """Yield every stage of every finished run, the runs by name; what is damaged is left out."""
+    for path in sorted((root / "runs").glob("*/results.json")):
+        try:
+            results = files.read_json(path)
+            found = [
+                _Entry(results, path.parent, task, seed, name, stage)
+                for task, seeds in results["tasks"].items()
+                for seed, stages in seeds.items()
+                for name, stage in stages.items()
+                if {"key", "kind"} <= stage.keys()
+            ]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            progress.say(f"{path}: not the results of a run, or damaged; the model card goes without")
+            continue
+        yield from found
+
+
+def _ancestors(made: _Entry) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return (kind, settings for a card) of the stages that led to a model, itself included, in the order of the recipe."""
+    try:
+        _, table, _ = recipe.read(made.folder / "recipe.toml")
+    except UsageError:
+        return {}
+    stages = {name: stage for name, stage in table.items() if isinstance(stage, Mapping) and "kind" in stage}
+    wanted = {made.name}
+    for name, stage in reversed(stages.items()):
+        if name in wanted:
+            wanted |= {str(value) for value in stage.values() if isinstance(value, str) and value in stages}
+    return {name: (str(stage["kind"]), _settings(stage)) for name, stage in stages.items() if name in wanted}
+
+
+def _settings(stage: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: stage[key] for key in SETTINGS if key in stage}
+    if stage.get("start") not in (None, PRETRAINED):
+        found = {"start": stage["start"], **found}
+    plain = {key: value.get("name") if isinstance(value, Mapping) else value for key, value in found.items()}
+    return {key: value for key, value in plain.items() if value not in (None, "none", "")}
+
+
+def _ticket(lab: Lab, made: _Entry, ancestors: Mapping[str, tuple[str, Any]]) -> Ticket | None:
+    """Return the last ticket that was drawn on the way to a model."""
+    for name in reversed([name for name, (kind, _) in ancestors.items() if kind == "draw"]):
+        path = lab.stage(str(made.beside.get(name, {}).get("key"))) / TICKET
+        if path.is_file():
+            return Ticket.load(path)
+    return None
+
+
+def _measured(entries: list[_Entry], folder: Path) -> Iterator[Measured]:
+    """Yield what was measured of the model of a stage's folder, each measurement once."""
+    seen: set[str] = set()
+    for entry in entries:
+        of = str(entry.stage.get("of", ""))
+        inside = entry.beside.get(of, {}).get("key") == folder.name
+        if not (inside or (of and Path(of).absolute() in (folder, folder / "model"))) or entry.stage["key"] in seen:
+            continue
+        seen.add(entry.stage["key"])
+        if clean := entry.stage.get("clean"):
+            yield Measured(entry.task, "no attack", clean["accuracy"], how=f"{clean['n']:,} examples")
+        sample = entry.stage.get("sample", {})
+        where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
+        for name, found in entry.stage.get("attacks", {}).items():
+            numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
+            yield Measured(entry.task, name, **numbers, how=f"{found['n']:,} examples{where}")

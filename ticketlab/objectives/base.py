@@ -1,0 +1,82 @@
+"""The contract of an objective: what a training minimises, and on what."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from attrs import frozen
+
+from ticketlab.component import Component, Live
+from ticketlab.losses.base import Loss
+from ticketlab.tasks.base import TaskData
+from ticketlab.training.batch import Rows
+from ticketlab.training.objective import LiveObjective, Precision
+
+Head = Literal["found", "new"]
+
+
+@frozen
+class Given:
+    """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used."""
+
+    start: str
+    data: TaskData
+    loss: Loss
+    max_length: int
+    precision: Precision
+    seed: int
+
+
+class Begun(ABC):
+    """What one training works on: a model under the right head, on the CPU when it is made, its tokenizer and its rows.
+
+    ``head`` is for an objective whose head is worth keeping from one training to the next: whether it was in the checkpoint (``found``)
+    or is ``new``. Others leave it none.
+    """
+
+    model: Any
+    tokenizer: Any
+    rows: Rows
+    head: Head | None = None
+
+    @abstractmethod
+    def live(self, lives: Sequence[Live]) -> LiveObjective:
+        """Return what the loop and the adversary call; it calls ``lives`` before each pass."""
+
+    @abstractmethod
+    def evaluate(self) -> dict[str, float]:
+        """Return scores on the development rows; ``dev_accuracy`` among them is what selection maximises. Modes are restored."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what results say of the rows, JSON values only."""
+        return {"rows": len(self.rows)}
+
+    def provenance(self) -> dict[str, str]:
+        """Return what results and tickets say of the data that was learnt from."""
+        return {}
+
+
+@frozen
+class ObjectiveSettings(Component):
+    """Settings of what a training minimises."""
+
+    kind: ClassVar[str] = "objective"
+    uses_task: ClassVar[bool] = False
+    """Whether the task's examples and labels are learnt from."""
+
+    def begin(self, given: Given) -> Begun:
+        """Load the model, and read and tokenise the rows.
+
+        :raises UsageError: the model cannot be loaded, or does not fit.
+        :raises DataError: there is nothing to learn from.
+        """
+        raise NotImplementedError
+
+    def outside(self) -> Mapping[str, str]:
+        """Return the files whose content the result depends on, or the ``sha256:`` of what is no file, by what they are.
+
+        :raises DataError: they are not there.
+        """
+        return {}

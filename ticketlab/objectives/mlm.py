@@ -1,0 +1,125 @@
+"""Masked language modelling on plain text (Devlin et al., 2019): what tickets that know no task are searched with (ORTicket, 2024)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from ticketlab.backbone import loading
+from ticketlab.component import Live
+from ticketlab.errors import DataError
+from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
+from ticketlab.options import parse_ratio, setting
+from ticketlab.tasks import text as texts
+from ticketlab.tasks.base import Example
+from ticketlab.tasks.splits import pick
+from ticketlab.training.batch import Batch, Rows
+from ticketlab.training.evaluation import evaluating
+from ticketlab.training.masked_lm import MaskedLMObjective
+from ticketlab.training.masking import NOT_MASKED, Vocabulary, mask
+from ticketlab.training.pieces import cut
+from ticketlab.training.random_state import derive
+
+BATCH = 64
+"""Rows per forward pass on the development text."""
+
+
+@frozen
+class MaskedLM(ObjectiveSettings):
+    """Guess words, chosen anew in each step: 80 % of them show the mask token, 10 % a random word, 10 % themselves.
+
+    The results depend on the text and not on where it is. Development text is the validation file, or else a tenth of the paragraphs;
+    its masks are the same for every run. A model without a masked-language-model head gets a new one, tied to its word embeddings:
+    train that first (``trains = "head"``), or a search follows noise.
+    """
+
+    name: ClassVar[str] = "mlm"
+    summary: ClassVar[str] = "masked language modelling on plain text, without a task"
+    paper: ClassVar[str] = "Devlin et al., 2019, https://arxiv.org/abs/1810.04805"
+
+    text: str = setting("", identity=False, help=texts.KINDS)
+    config: str | None = setting(None, identity=False, help="the configuration of the hub data set, such as wikitext-2-raw-v1")
+    text_column: str | None = setting(None, help="the column of the text; inferred if none")
+    mask_ratio: float = setting(
+        0.15, above=0, at_most=1, unit="fraction", converter=parse_ratio, help="part of the tokens to guess; at least one in a row"
+    )
+    rows: int | None = setting(None, at_least=1, unit="paragraphs", help="learn from at most so many, picked by a hash of the id")
+    dev_rows: int | None = setting(500, at_least=1, unit="paragraphs", help="measure on at most so many, picked likewise")
+    shortest: int = setting(8, at_least=1, unit="tokens", help="leave out paragraphs of fewer, such as headings")
+
+    def begin(self, given: Given) -> Begun:
+        """Load the model under its head, or a new one drawn from the run's seed, and cut the text into rows."""
+        return _Masking(self, given)
+
+    def outside(self) -> Mapping[str, str]:
+        """Return the files of the text, or the hash of what the hub has."""
+        if not texts.is_local(self.text):
+            return {"text": f"sha256:{self._read().fingerprint}"}
+        found = texts.found(self.text)
+        return {f"{split}.{index}": str(file) for split, files in found.items() for index, file in enumerate(files)}
+
+    def _read(self) -> texts.Texts:
+        return texts.read(self.text, self.config, self.text_column)
+
+
+class _Masking(Begun):
+    def __init__(self, settings: MaskedLM, given: Given) -> None:
+        self._settings = settings
+        self._given = given
+        self.model, self.tokenizer, found = loading.load_mlm(given.start, derive(given.seed, "mlm head"))
+        self.head = "found" if found else "new"
+        self._vocabulary = Vocabulary.of(self.tokenizer, self.model.get_input_embeddings().num_embeddings)
+        read = settings._read()
+        self._fingerprint = read.fingerprint
+        self._dropped = dict(read.dropped)
+        self.rows, short = self._rows(read.train, settings.rows)
+        development, short_too = self._rows(read.dev, settings.dev_rows)
+        self._dropped["short"] = short + short_too
+        self._development = development
+
+    def live(self, lives: Sequence[Live]) -> MaskedLMObjective:
+        seed = derive(self._given.seed, "masks")
+        ratio, precision = self._settings.mask_ratio, self._given.precision
+        return MaskedLMObjective(self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, lives=lives)
+
+    def evaluate(self) -> dict[str, float]:
+        objective = self.live(())
+        device = next(self.model.parameters()).device
+        loss = right = count = 0.0
+        with evaluating(self.model):
+            for batch in self._measured:
+                moved = batch.to(device)
+                output = objective(moved)
+                targets = moved.labels[moved.labels != NOT_MASKED]
+                loss += float((output.losses * output.weights).double().sum())
+                right += int((output.logits.argmax(dim=1) == targets).sum())
+                count += len(targets)
+        return {"dev_accuracy": right / count, "dev_loss": loss / count}
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "dev_rows": len(self._development), "dropped": self._dropped}
+
+    def provenance(self) -> dict[str, str]:
+        return {"text_fingerprint": self._fingerprint}
+
+    @functools.cached_property
+    def _measured(self) -> list[Batch]:
+        """The development rows under masks that depend on nothing else."""
+        ratio = self._settings.mask_ratio
+        return [
+            mask(self._development.collate(indices), self._vocabulary, ratio, derive(0, "development", index))
+            for index, indices in enumerate(self._development.by_length(BATCH))
+        ]
+
+    def _rows(self, paragraphs: Sequence[Example], limit: int | None) -> tuple[Rows, int]:
+        chosen = list(paragraphs) if limit is None else pick(paragraphs, limit)[0]
+        rows, short = cut([paragraph.texts[0] for paragraph in chosen], self.tokenizer, self._given.max_length, self._settings.shortest)
+        if not len(rows):
+            raise DataError(
+                f"{self._settings.text}: none of {len(chosen)} paragraphs has {self._settings.shortest} tokens; "
+                "lower objective.shortest, or put more on a line"
+            )
+        return rows, short

@@ -1,0 +1,59 @@
+"""The task: a classification loss on labelled examples."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from attrs import frozen
+
+from ticketlab.backbone import loading
+from ticketlab.component import Live
+from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
+from ticketlab.training.batch import Rows, tokenize
+from ticketlab.training.evaluation import predict, scores
+from ticketlab.training.objective import TaskObjective
+from ticketlab.training.random_state import derive
+
+
+@frozen
+class OnTask(ObjectiveSettings):
+    """Minimise the stage's loss on the task's training examples."""
+
+    name: ClassVar[str] = "task"
+    summary: ClassVar[str] = "the labels of the task, with a loss"
+    uses_task: ClassVar[bool] = True
+
+    def begin(self, given: Given) -> Begun:
+        """Put a classifier head on the model; it comes from the checkpoint, or is drawn from the run's seed."""
+        return _Classifying(given)
+
+
+class _Classifying(Begun):
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self.model, self.tokenizer = loading.load_classifier(given.start, given.data.label_names, derive(given.seed, "head"))
+        self.rows = self._encode("train")
+
+    def live(self, lives: Sequence[Live]) -> TaskObjective:
+        return TaskObjective(self.model, self._given.loss, precision=self._given.precision, lives=lives)
+
+    def evaluate(self) -> dict[str, float]:
+        predicted = predict(self.model, self._development, precision=self._given.precision).argmax(dim=1)
+        found = scores(predicted, torch.tensor(self._development.labels))
+        return {"dev_accuracy": found["accuracy"], "dev_f1": found["f1"]}
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "truncated": self.rows.truncated}
+
+    def provenance(self) -> dict[str, str]:
+        return {"task": self._given.data.name, "task_fingerprint": self._given.data.fingerprint}
+
+    @functools.cached_property
+    def _development(self) -> Rows:
+        return self._encode("dev")
+
+    def _encode(self, split: str) -> Rows:
+        return tokenize(self._given.data.examples(split), self.tokenizer, self._given.max_length)

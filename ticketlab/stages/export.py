@@ -1,0 +1,47 @@
+"""export: a model in a format for others, with a model card."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from ticketlab.backbone import loading
+from ticketlab.export.model import FORMATS, Format, export_model
+from ticketlab.export.origin import Origin
+from ticketlab.options import reference, setting
+from ticketlab.stages.base import TICKET, Context, Stage
+from ticketlab.tickets.ticket import Ticket
+
+FOLDER = "exported"
+
+
+@frozen
+class Export(Stage):
+    """Write a model as a folder that others use without a lab. Leaves ``exported/``.
+
+    ``ticketlab ticket export`` does the same for a finished run, and its model card has the run's results, which a stage cannot know.
+    """
+
+    name: ClassVar[str] = "export"
+    summary: ClassVar[str] = "write a model in a format for others"
+    seeded: ClassVar[bool] = False
+
+    model: str = reference("train", accepts=("train",), help="a train stage, a model folder or a hub name")
+    ticket: str | None = reference(None, accepts=("draw",), help="a draw stage or a ticket file to apply first")
+    format: Format = setting(
+        "dense", choices=FORMATS, help="`dense` (zeros), `shrunk` (smaller; needs ticketlab), or `onnx` (needs neither ticketlab nor torch)"
+    )
+
+    @property
+    def uses_task(self) -> bool:
+        """Say that the task's data are not looked at."""
+        return False
+
+    def run(self, context: Context) -> dict[str, Any]:
+        """Export; see :meth:`Stage.run`."""
+        model, tokenizer, _ = loading.load_finished(context.inputs["model"].model)
+        ticket = Ticket.load(context.inputs["ticket"].file(TICKET)) if "ticket" in context.inputs else None
+        base = context.model if context.inputs["model"].is_stage else ""
+        done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, origin=Origin(base_model=base))
+        return {"export": done.to_table()}

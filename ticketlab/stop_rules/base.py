@@ -1,0 +1,60 @@
+"""The contract of a stop rule: when a search has seen enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.component import Component
+from ticketlab.options import setting
+
+
+@frozen
+class Look:
+    """What a rule is shown at the end of a mini-epoch. ``scores`` and ``development`` are computed when they are called."""
+
+    step: int
+    """Optimizer steps taken."""
+    epoch: float
+    """The same in epochs."""
+    scores: Callable[[], Mapping[str, Tensor]]
+    """The scores of the search, as ``draw`` would rank them."""
+    development: Callable[[], float]
+    """The accuracy on the development examples of what would be drawn."""
+
+
+class Watch:
+    """One rule over one search. Whatever it remembers between looks is in :meth:`state_dict`."""
+
+    def look(self, look: Look) -> bool:
+        """Take a look; return True to end the search here."""
+        raise NotImplementedError
+
+    def seen(self) -> Mapping[str, float]:
+        """Return the numbers of the last look, for the log."""
+        return {}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return every tensor that the next look depends on."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`state_dict` returned."""
+
+
+@frozen
+class StopRule(Component):
+    """Settings of a stop rule. A search that its rule never stops ends with its last epoch."""
+
+    kind: ClassVar[str] = "stop rule"
+    waits: ClassVar[bool] = True
+    """Whether the rule waits for something, so that a search that ends without it deserves a warning."""
+
+    interval: float = setting(0.05, above=0, unit="epochs", help="time between two looks (a mini-epoch); at least one step")
+
+    def begin(self) -> Watch:
+        """Start watching a search."""
+        raise NotImplementedError

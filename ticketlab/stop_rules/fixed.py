@@ -1,0 +1,33 @@
+"""A fixed time, as in EarlyBERT (Chen et al., 2021), which draws its tickets at 0.2 epoch."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import frozen
+
+from ticketlab.options import setting
+from ticketlab.stop_rules.base import Look, StopRule, Watch
+
+
+@frozen
+class Fixed(StopRule):
+    """Stop at a time, whatever the search is doing. Learning rates follow the epochs of the search, not this time."""
+
+    name: ClassVar[str] = "fixed"
+    summary: ClassVar[str] = "stop at a fixed time"
+    paper: ClassVar[str] = "Chen et al., 2021, https://aclanthology.org/2021.acl-long.171"
+
+    at: float = setting(0.2, above=0, unit="epochs", help="when to stop; looked at after every interval")
+
+    def begin(self) -> Watch:
+        """Start watching a search."""
+        return _Clock(self.at)
+
+
+class _Clock(Watch):
+    def __init__(self, at: float) -> None:
+        self._at = at
+
+    def look(self, look: Look) -> bool:
+        return look.epoch >= self._at - 1e-9  # 0.15 + 0.05 is a little less than 0.2

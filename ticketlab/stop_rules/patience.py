@@ -1,0 +1,54 @@
+"""Patience: stop when the development accuracy has stopped rising."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.options import setting
+from ticketlab.stop_rules.base import Look, StopRule, Watch
+
+
+@frozen
+class Patience(StopRule):
+    """Stop after so many looks in a row without a new best accuracy of the ticket that would be drawn."""
+
+    name: ClassVar[str] = "patience"
+    summary: ClassVar[str] = "stop when the development accuracy stops rising"
+
+    interval: float = setting(1.0, above=0, unit="epochs", help="time between two looks; each evaluates the development examples")
+    looks: int = setting(3, at_least=1, help="looks in a row without a rise")
+    rise: float = setting(0.0, at_least=0, help="smallest gain of accuracy that counts as a rise")
+
+    def begin(self) -> Watch:
+        """Start watching a search."""
+        return _Patience(self)
+
+
+class _Patience(Watch):
+    def __init__(self, rule: Patience) -> None:
+        self._rule = rule
+        self._best = -1.0
+        self._without = 0
+        self._last = 0.0
+
+    def look(self, look: Look) -> bool:
+        self._last = look.development()
+        if self._best < 0 or self._last > self._best + self._rule.rise:
+            self._best, self._without = self._last, 0
+        else:
+            self._without += 1
+        return self._without >= self._rule.looks
+
+    def seen(self) -> Mapping[str, float]:
+        return {"development": self._last, "without_rise": self._without}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"best": torch.tensor(self._best, dtype=torch.float64), "without": torch.tensor(self._without)}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        self._best, self._without = float(state["best"]), int(state["without"])

@@ -1,0 +1,115 @@
+"""Plain text without labels: paragraphs of a file, of a folder of splits, or of a data set of the hub."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from ticketlab.backbone.loading import HUB_NAME
+from ticketlab.errors import DataError
+from ticketlab.files import expand
+from ticketlab.tasks import columns, files, hub, tables
+from ticketlab.tasks.assemble import fingerprint
+from ticketlab.tasks.base import Example
+from ticketlab.tasks.rows import text_of
+from ticketlab.tasks.splits import hold_out
+from ticketlab.tasks.tables import Table
+
+SPLITS = ("train", "validation")
+COLUMN = "objective.text_column"
+KINDS = (
+    "a .txt file with a paragraph a line, a csv, tsv, jsonl or parquet file, a folder with train and validation files, or a hub data set"
+)
+
+
+@frozen
+class Texts:
+    """Paragraphs to learn from and to measure on. ``dropped`` counts the rows left out, by reason."""
+
+    train: Sequence[Example]
+    dev: Sequence[Example]
+    dropped: Mapping[str, int]
+
+    @property
+    def fingerprint(self) -> str:
+        """The sha256 of all the text."""
+        return fingerprint(("text",), (), {"train": self.train, "dev": self.dev})
+
+
+def read(place: str, config: str | None = None, column: str | None = None) -> Texts:
+    """Read the paragraphs of a file, folder or hub data set. Without a validation split, a tenth (by hash of the id) is for development.
+
+    ``column`` is inferred where only one reading is possible.
+
+    :raises DataError: nothing there, nothing readable, an ambiguous column, or no paragraph to learn from or to measure on.
+    """
+    return _settle(_local(place), column) if is_local(place) else _on_hub(place, config, column)
+
+
+def is_local(place: str) -> bool:
+    """Say whether a place means a file or folder rather than a data set of the hub.
+
+    :raises DataError: it is empty.
+    """
+    if not place.strip():
+        raise DataError(f"objective.text: masked language modelling needs a text: {KINDS} (`--text`)")
+    path = expand(place)
+    return path.exists() or path.suffix.lower() in files.TEXT_SUFFIXES or not HUB_NAME.fullmatch(place)
+
+
+def found(place: str) -> Mapping[str, Sequence[Path]]:
+    """Return the local files of each split that is read. Raises as :func:`read`."""
+    splits = {split: parts for split, parts in files.find(expand(place), files.TEXT_SUFFIXES).items() if split in SPLITS}
+    if "train" not in splits:
+        raise DataError(f"{place}: there is no text to learn from; name a file train, or pass one file")
+    return splits
+
+
+def _local(place: str) -> dict[str, Table]:
+    return {split: tables.read(parts) for split, parts in found(place).items()}
+
+
+@functools.lru_cache(maxsize=2)
+def _on_hub(name: str, config: str | None, column: str | None) -> Texts:
+    data = hub.fetch(name, config, None, who=f"objective.text: no file or folder is called {name}", instead="a local text")
+    place = "/".join(part for part in (name, config) if part)
+    splits = {
+        split: Table(f"{place} {split}", tuple(data[split].column_names), list(data[split]))
+        for split in SPLITS
+        if split in data and len(data[split])
+    }
+    if "train" not in splits:
+        raise DataError(f"objective.text: {place} has no training split ({', '.join(data)}); pass a local copy")
+    return _settle(splits, column)
+
+
+def _settle(splits: Mapping[str, Table], asked: str | None) -> Texts:
+    column = columns.choose_text(splits["train"], asked, flag=COLUMN)
+    dropped: Counter[str] = Counter()
+    paragraphs = {split: _paragraphs(table, split, column, dropped) for split, table in splits.items()}
+    train = paragraphs["train"]
+    train, dev = (train, paragraphs["validation"]) if "validation" in paragraphs else hold_out(train) if train else ([], [])
+    if not train or not dev:
+        counts = f"{len(train)} to learn from and {len(dev)} to measure on, {dropped['empty']} empty"
+        raise DataError(f"{splits['train'].source}: there are too few paragraphs in `{column}` ({counts})")
+    return Texts(train, dev, dropped)
+
+
+def _paragraphs(table: Table, split: str, column: str, dropped: Counter[str]) -> list[Example]:
+    if column not in table.columns:
+        raise DataError(f"{table.source}: there is no column `{column}`, which another split has")
+    paragraphs = []
+    for number, row in enumerate(table.rows):
+        try:
+            text = text_of(row.get(column))
+        except TypeError as problem:
+            raise DataError(f"{table.source} row {number + 1}: {problem}") from None
+        if text and text.strip():
+            paragraphs.append(Example(f"{split}-{number}", (text,), 0))
+        else:
+            dropped["empty"] += 1
+    return paragraphs

@@ -1,0 +1,99 @@
+"""The live objective of masked language modelling: minus the log-probability of the masked words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ticketlab.backbone.adapters import adapter_for
+from ticketlab.component import Live
+from ticketlab.errors import UsageError
+from ticketlab.training.batch import Batch
+from ticketlab.training.masking import NOT_MASKED, Vocabulary, mask
+from ticketlab.training.objective import Output, Precision, forward
+from ticketlab.training.random_state import derive
+
+
+class MaskedLMObjective:
+    """The loss of a model with a masked-language-model head.
+
+    A row's loss is the mean over its masked positions and its weight their number, so the loss of a batch is the mean over tokens.
+    The masks of a step come from the seed and the step alone: resuming needs no state.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        vocabulary: Vocabulary,
+        *,
+        ratio: float = 0.15,
+        seed: int = 0,
+        precision: Precision = "fp32",
+        lives: Sequence[Live] = (),
+    ) -> None:
+        self.model = model
+        self.vocabulary = vocabulary
+        self.ratio = ratio
+        self.seed = seed
+        self.precision = precision
+        self.lives = tuple(lives)
+        self.word_embeddings = model.get_input_embeddings()
+        self.embedding_dim = int(self.word_embeddings.embedding_dim)
+        self._head = head_of(model)
+        self._pass = 0
+
+    def prepare(self, batch: Batch, step: int) -> Batch:
+        """Mask the batch, once for all passes of the step."""
+        self._pass = 0
+        return mask(batch, self.vocabulary, self.ratio, derive(self.seed, step))
+
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
+        """Run one forward pass over a masked batch. See :class:`ticketlab.training.objective.Objective`."""
+        for live in self.lives:
+            live.before_pass(self._pass)
+        self._pass += 1
+        chosen = batch.labels != NOT_MASKED
+        with only(self._head, chosen):
+            logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
+        by_token = nn.functional.cross_entropy(logits, batch.labels[chosen], reduction="none")
+        counts = chosen.sum(dim=1).float()
+        totals = torch.zeros(chosen.shape, device=logits.device).masked_scatter(chosen, by_token).sum(dim=1)
+        losses = totals / counts.clamp(min=1)
+        all_weights = counts if weights is None else counts * weights
+        loss = (losses * all_weights).sum() / all_weights.sum().clamp(min=torch.finfo(torch.float32).tiny)
+        return Output(loss, losses, all_weights, logits)
+
+
+def head_of(model: Any) -> nn.Module:
+    """Return the first module of a model's masked-language-model head.
+
+    :raises UsageError: the adapter of its family names none that there is.
+    """
+    adapter = adapter_for(model)
+    for path in adapter.mlm_heads:
+        with contextlib.suppress(AttributeError):
+            found: nn.Module = model.get_submodule(path)
+            return found
+    raise UsageError(f"{type(model).__name__} has no masked-language-model head where the adapter `{adapter.name}` looks (`mlm_heads`)")
+
+
+@contextlib.contextmanager
+def only(head: nn.Module, chosen: Tensor) -> Iterator[None]:
+    """Let a head see the hidden states of the ``chosen`` positions (rows, length) alone, as (positions, width).
+
+    The logits of all positions over a whole vocabulary would be most of the work of a small model.
+    """
+
+    def gather(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        hidden, *others = inputs
+        return (hidden[chosen], *others)
+
+    handle = head.register_forward_pre_hook(gather)
+    try:
+        yield
+    finally:
+        handle.remove()
