@@ -146,3 +146,10 @@ def test_a_plugin_adds_a_family_and_a_wrong_path_is_named(bert):
         bert.config.model_type = "misnamed-bert"
         with pytest.raises(UsageError, match=r"no module `encoder.layer.0.attention.self.kwery`, which the adapter `misnamed`"):
             Backbone(bert)
+
+
+def test_heads_that_share_keys_are_refused(bert):
+    attention = bert.base_model.encoder.layer[1].attention.self
+    attention.key = torch.nn.Linear(32, 16)
+    with pytest.raises(UsageError, match=r"`encoder.layer.1.attention.self.key` is 16 wide and the query 32: .*grouped queries"):
+        Backbone(bert)

@@ -102,3 +102,49 @@ def test_apply_without_a_classifier_says_how_to_name_labels(invoke: Any, half: P
     result = invoke("ticket", "apply", half, tiny["bert"], "--out", tmp_path / "pruned")
     assert result.exit_code == 2
     assert "--labels" in result.stderr
+
+
+@pytest.fixture
+def structured(search: Path) -> Path:
+    """The folder of a search that scored heads and neurons."""
+    generator = torch.Generator().manual_seed(0)
+    units = {f"heads/{index}": 4 for index in range(2)} | {f"neurons/{index}": 64 for index in range(2)}
+    save_file({name: torch.rand(count, generator=generator) for name, count in units.items()}, search / "scores.safetensors")
+    return search
+
+
+def test_a_layer_loses_its_last_head_only_if_told_so(invoke: Any, structured: Path, tmp_path: Path) -> None:
+    asked = ("ticket", "draw", structured, "--heads", "1", "--neurons", "1/6", "--out", tmp_path / "x.safetensors")
+    refused = invoke(*asked)
+    assert refused.exit_code == 2
+    assert "each layer keeps one, so at most 6 can be" in refused.stderr
+    assert invoke(*asked, "--no-keep-a-head").exit_code == 0
+    ticket = Ticket.load(tmp_path / "x.safetensors")
+    assert (ticket.kept("heads"), ticket.kept("neurons")) == (0, 128 - 21)
+
+
+def test_a_ticket_is_found_in_the_folder_of_its_stage_and_in_its_run(invoke: Any, search: Path, half: Path, tmp_path: Path) -> None:
+    stage, run = tmp_path / "stage", tmp_path / "run"
+    (run / "tickets").mkdir(parents=True)
+    stage.mkdir()
+    (stage / "ticket.safetensors").write_bytes(half.read_bytes())
+    (run / "tickets" / "demo-draw-seed0.safetensors").write_bytes(half.read_bytes())
+    for place in (stage, run):
+        out = tmp_path / f"like-{place.name}.safetensors"
+        assert invoke("ticket", "draw", search, "--like", place, "--out", out).exit_code == 0
+        assert Ticket.load(out).survival() == Ticket.load(half).survival()
+        assert invoke("ticket", "info", place).exit_code == 0
+    (run / "tickets" / "demo-draw-seed1.safetensors").write_bytes(half.read_bytes())
+    several = invoke("ticket", "info", run)
+    assert several.exit_code == 2
+    assert "a run with 2 tickets; name one of them" in several.stderr
+
+
+def test_a_ticket_on_a_model_that_was_shrunk_says_so(invoke: Any, structured: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+    ticket, small = tmp_path / "half.safetensors", tmp_path / "small"
+    invoke("ticket", "draw", structured, "--sparsity", "1/2", "--out", ticket)
+    shrunk = invoke("ticket", "apply", ticket, tiny["bert"], "--labels", "bad", "--labels", "good", "--shrink", "--out", small)
+    assert shrunk.exit_code == 0, shrunk.stderr
+    again = invoke("ticket", "apply", ticket, small, "--out", tmp_path / "again")
+    assert again.exit_code == 2
+    assert "the model has been shrunk already" in again.stderr

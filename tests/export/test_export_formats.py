@@ -227,6 +227,17 @@ def test_a_shrunk_model_takes_its_own_ticket_and_no_other(classifier: Any, tmp_p
         export_model(small, tokenizer, tmp_path / "other", "shrunk", ticket=ticket_for(model, seed=1))
 
 
+@pytest.mark.parametrize("format", ["dense", "shrunk", "onnx"])
+def test_another_ticket_is_refused_though_the_lab_knows_the_models_own(format: Any, classifier: Any, tmp_path: Path) -> None:
+    if format == "onnx":
+        pytest.importorskip("onnxruntime")
+    model, tokenizer = classifier("bert")
+    own = ticket_for(model)
+    with pytest.raises(UsageError, match="shrunk already, by another ticket"):
+        export_model(own.shrink(model), tokenizer, tmp_path / "x", format, ticket=ticket_for(model, seed=1), origin=Origin(ticket=own))
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_folder_with_other_files_is_refused_and_an_earlier_export_replaced(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
     folder = tmp_path / "dense"

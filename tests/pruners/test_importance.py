@@ -1,19 +1,21 @@
 """The importance pruner against autograd through explicit gates, and its arithmetic by hand."""
 
 import copy
+import gc
 
 import pytest
 import torch
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
+from ticketlab.backbone.shrinking import shrink, unshrink
 from ticketlab.pruners.base import Plan
 from ticketlab.pruners.importance import Importance
 from ticketlab.testing import tiny
 from ticketlab.training.batch import Batch
 from ticketlab.training.objective import forward
 
-FAMILIES = ("bert", "roberta", "electra", "distilbert")
+FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 
 
 @pytest.fixture(params=FAMILIES)
@@ -128,3 +130,30 @@ def test_frozen_weights_get_no_gradient(model):
     search.after_backward()
     assert all(parameter.grad is None for parameter in model.parameters())
     assert bool((search.coefficients["heads/0"].grad != search.coefficients["heads/0"].grad[0]).any())
+
+
+def test_ten_rounds_of_searching_and_shrinking_leave_nothing_behind(tmp_path):
+    model = load_classifier(str(tiny.tiny_model("bert", tmp_path / "model")), ("negative", "positive"), 0)[0]
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    masks = {"heads/0": torch.tensor([True, False, True, False]), "neurons/1": torch.arange(64) % 3 > 0}
+
+    def alive() -> tuple[int, int]:
+        gc.collect()
+        things = gc.get_objects()
+        return sum(issubclass(type(thing), torch.Tensor) for thing in things), sum(issubclass(type(thing), type) for thing in things)
+
+    counts = []
+    for _ in range(10):
+        search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+        search.before_step(0)
+        loss_of(model, 0).backward()
+        twin = copy.deepcopy(model)
+        search.after_backward()
+        search.close()
+        model.zero_grad()
+        small = shrink(model, masks)
+        loss_of(unshrink(small), 0)
+        del search, twin, small
+        counts.append(alive())
+    assert counts[-1] == counts[1]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ticketlab.cli import running
 from ticketlab.report.csv_file import write_csv
 from ticketlab.report.rows import errors, rows
 from ticketlab.report.table import render, title
@@ -116,6 +117,21 @@ def test_the_table_says_per_cent_and_names_a_reduced_scale() -> None:
     assert "85.0 ± 7.1" in text
     assert "2 seeds" in text
     assert "400 examples evaluated, 100 attacked" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("width", "tables"), [(200, 1), (80, 2)])
+def test_a_table_too_wide_for_the_terminal_comes_in_two_parts_with_nothing_cut_off(
+    width: int, tables: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stages = _ticket(0.8, 0.2)
+    stages["draw"]["ticket"]["groups"] = {"heads": {"achieved": 1 / 6}, "neurons": {"achieved": 0.3}}
+    monkeypatch.setattr(running, "_console", lambda: Console(width=width))
+    running.print_rows(rows(_results(stages, recipe="early-robust")), "the title")
+    text = capsys.readouterr().out
+    assert text.count("the title") == tables
+    assert "…" not in text
+    for word in ("early-robust", "Clean %", "#Query", "neurons 30.0", "Parameters", "Search s", "Training s", "95 % Wilson"):
+        assert word in " ".join(text.split()), word
 
 
 def test_labels_are_not_markup() -> None:

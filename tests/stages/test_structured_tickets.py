@@ -15,8 +15,10 @@ from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk, masks_of
 from ticketlab.errors import UsageError
 from ticketlab.lab.run import run
+from ticketlab.pruners.base import Plan
 from ticketlab.stop_rules.mask_distance import MaskDistance
 from ticketlab.tasks.demo import Demo
+from ticketlab.tickets.draw import for_groups, group_of
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
 
@@ -160,9 +162,49 @@ def test_the_stop_rule_changes_the_key_of_a_search_and_the_ratios_of_the_draw_do
     assert drawn["draw"]["ticket"]["groups"]["heads"]["kept"] == 4
 
 
-def test_heads_cannot_be_drawn_from_scores_of_weights(tiny, tmp_path):
-    with pytest.raises(UsageError, match="draw.heads: the pruner `magnitude` of `search` scores weights"):
-        run(make(tiny["bert"], "search.pruner=magnitude"), tmp_path)
+@pytest.mark.parametrize("pruner", ["magnitude", "hard-concrete", "random"])
+def test_heads_cannot_be_drawn_from_scores_of_weights_and_that_is_said_before_the_search(pruner, tiny):
+    with pytest.raises(UsageError, match=r"draw.heads: the search `search` scores weights and no heads; .* \(--sparsity\)"):
+        make(tiny["bert"], f"search.pruner={pruner}")
+    make(tiny["bert"], f"search.pruner={pruner}", "draw.heads=none", "draw.neurons=none")
+    make(tiny["bert"], 'search.pruner={name = "random", structured = true}')
+
+
+@pytest.mark.parametrize("pruner", ["magnitude", "hard-concrete", "random", "importance", '{name = "random", structured = true}'])
+def test_a_pruner_scores_the_groups_that_it_names(pruner, tiny):
+    settings = make(tiny["bert"], f"search.pruner={pruner}", without=("draw", "retrain", "evaluate")).stages["search"].pruner
+    model, _ = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
+    search = settings.attach(Backbone(model), Plan(steps=1, seed=0))
+    assert {group_of(name) for name in search.scores()} == set(settings.groups())
+
+
+def test_a_pruner_that_does_not_say_what_it_scores_is_found_out_when_drawing():
+    with pytest.raises(UsageError, match="the search scored weights, so heads cannot be drawn apart"):
+        for_groups({"weights/a": torch.ones(2)}, 0.3, heads=0.2)
+
+
+@pytest.mark.parametrize(
+    ("heads", "neurons", "keep", "kept"),
+    [
+        (0, 0, True, (8, 128)),
+        (1e-9, 1e-9, True, (8, 128)),
+        (0.75, 0.999, True, (2, 0)),
+        (0.999, 0.5, False, (0, 64)),
+        (1.0, 1.0, False, (0, 0)),
+    ],
+    ids=["nothing", "next to nothing", "all that the guard gives", "all heads", "everything"],
+)
+def test_any_ratio_goes_through_to_the_end_with_exactly_its_units(heads, neurons, keep, kept, tiny, tmp_path_factory):
+    sets = (f"draw.heads={heads}", f"draw.neurons={neurons}", f"draw.keep_a_head={str(keep).lower()}", "search.epochs=0.5")
+    stages = stages_of(run(make(tiny["bert"], *sets), tmp_path_factory.getbasetemp() / "ends"))  # one search serves all
+    groups = stages["draw"]["ticket"]["groups"]
+    assert (groups["heads"]["kept"], groups["neurons"]["kept"]) == kept
+    assert stages["evaluate"]["clean"]["n"] == 24
+
+
+def test_what_is_watched_ends_no_search(tiny, tmp_path):
+    done = run(make(tiny["bert"], "search.monitor_sparsity=0.95", "search.epochs=1", without=("draw", "retrain", "evaluate")), tmp_path)
+    assert stages_of(done)["search"]["search"]["history"][-1]["dev_accuracy"] >= 0  # the guard of heads leaves at most 6 of 8 to remove
 
 
 @pytest.mark.parametrize("reinit", ["inside", "outside"])

@@ -102,6 +102,13 @@ def test_a_training_that_blows_up_stops_with_its_step_and_keeps_the_last_finite_
         assert all(bool(torch.isfinite(value).all()) for value in state_of(fresh))
 
 
+def test_weights_that_are_not_finite_after_the_last_step_are_no_result(tiny, tmp_path):
+    loop = evolve(make_loop(tiny, tmp_path, search=False, lr=1e39), epochs=0.2)
+    assert loop.steps == 1  # no further step would see it in a loss
+    with pytest.raises(TrainingDiverged, match="a parameter is not finite after step 1; no checkpoint was due before"):
+        loop.run()
+
+
 def test_a_loss_that_is_nan_names_the_step(tiny, tmp_path):
     class Broken(Live):
         def before_step(self, step: int) -> None:

@@ -73,6 +73,12 @@ class Backbone:
         linears = [self._linear(path) for path in paths]
         others = [path for path in (f"{prefix}.{name}" for name in self.adapter.per_head) if self._has(path)]
         per_head = dict(zip(paths[:3], linears[:3], strict=True)) | {path: self._linear(path) for path in others}
+        for path, linear in per_head.items():
+            if linear.out_features != linears[0].out_features:
+                raise UsageError(
+                    f"`{path}` is {linear.out_features} wide and the query {linears[0].out_features}: "
+                    "heads that share keys or values (grouped queries) cannot be pruned one by one"
+                )
         return Layer(paths, per_head, *linears)
 
     def _has(self, path: str) -> bool:
