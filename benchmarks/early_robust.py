@@ -39,7 +39,8 @@ def main() -> None:
     parser.add_argument("--search-epochs", type=float, default=0.3, help="when the mask has settled; the paper reports 0.15 to 0.3")
     parser.add_argument("--heads", default="1/6")
     parser.add_argument("--neurons", default="0.3")
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--batches", type=int, default=4, help="of 32 rows, from an epoch's shuffled batches")
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precision", default="auto")
     options = parser.parse_args()
     precision = pick_precision(options.precision)
@@ -48,10 +49,10 @@ def main() -> None:
         return bert_base() if options.model == "base" else loading.load_classifier("demo", ("a", "b"), 0)[0].to(pick_device())
 
     if options.length:
-        rows = random_rows(32 * 9, options.length)
+        rows = random_rows(32 * options.batches, options.length)
     else:
         rows = tokenize(choose(options.task).load().examples("train"), loading.load_tokenizer("demo"), 128)
-    batches = rows.epoch(32, 0, 0)[:9]
+    batches = rows.epoch(32, 0, 0)[: options.batches]
     mean_length = sum(max(len(rows.input_ids[index]) for index in batch) for batch in batches) / len(batches)
     searched = fresh()
     gates = Importance().attach(Backbone(searched), Plan(steps=100, seed=0))
@@ -66,7 +67,7 @@ def main() -> None:
         "fine-tune shrunk": steps(loop(small, rows, Clean(), precision), batches),
         "fine-tune": steps(loop(fresh(), rows, Clean(), precision), batches),
     }
-    seconds = interleaved(kinds, options.repeats)
+    seconds = {name: value / len(batches) for name, value in interleaved(kinds, options.repeats).items()}
     ours = options.search_epochs * seconds["search"] + options.epochs * seconds["fine-tune shrunk"]
     counted = options.steps * options.search_epochs + options.epochs * share
     passes = {"freelb": options.steps, "pgd": 1 + (options.steps - 1) * 2 / 3}

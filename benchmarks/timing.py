@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.device import pick_device
+from ticketlab.backbone.device import pick_device, remember_shapes
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.tickets.draw import draw
 from ticketlab.training.batch import Rows
@@ -18,8 +18,10 @@ from ticketlab.training.loop import Loop
 from ticketlab.training.objective import TaskObjective
 from ticketlab.training.optimizer import adamw
 
+remember_shapes()
 
-def interleaved(kinds: Mapping[str, Callable[[int], object]], repeats: int, warmup: int = 2) -> dict[str, float]:
+
+def interleaved(kinds: Mapping[str, Callable[[int], object]], repeats: int, warmup: int = 1) -> dict[str, float]:
     """Return the seconds of each call, the fastest of its turns: what else the machine does only adds. The calls take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in kinds}
     for turn in range(repeats + warmup):
@@ -50,10 +52,15 @@ def loop(model, rows: Rows, adversary, precision: str, lives: Sequence = (), bat
 
 
 def steps(training: Loop, batches: Sequence[Sequence[int]]) -> Callable[[int], object]:
-    """Return a call that takes the optimizer step of one batch."""
+    """Return a call that takes one optimizer step for each batch."""
     device = next(training.objective.model.parameters()).device
     prepared = [training.objective.prepare(training.rows.collate(batch), step).to(device) for step, batch in enumerate(batches)]
-    return lambda turn: training._step(turn, prepared[turn % len(prepared)])
+
+    def call(turn: int) -> None:
+        for index, batch in enumerate(prepared):
+            training._step(turn * len(prepared) + index, batch)
+
+    return call
 
 
 def bert_base(layers: int = 12):

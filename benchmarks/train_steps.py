@@ -1,8 +1,8 @@
 """Cost of training steps, as ratios in one run: plain, FreeLB, and a hard-concrete search under FreeLB.
 
-    python benchmarks/train_steps.py [--task PATH] [--steps 12] [--precision auto]
+    python benchmarks/train_steps.py [--task PATH] [--batches 4] [--repeats 5] [--precision auto]
 
-Steps of all kinds are interleaved, so that a slow moment of the machine hits all of them; the fastest of each are compared.
+Steps of all kinds take turns, so that a slow moment of the machine hits all of them; the fastest of each are compared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def make(adversary, data, precision: str, *, masks: bool) -> Loop:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", default="demo")
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--batches", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precision", default="auto")
     options = parser.parse_args()
     data = choose(options.task).load()
@@ -48,8 +49,8 @@ def main() -> None:
         "search freelb K=3": make(FreeLB(steps=3), data, precision, masks=True),
         "search freelb K=1": make(FreeLB(steps=1), data, precision, masks=True),
     }
-    batches = kinds["plain"].rows.epoch(32, 0, 0)[: options.steps + 2]
-    seconds = interleaved({kind: steps(training, batches) for kind, training in kinds.items()}, options.steps)
+    batches = kinds["plain"].rows.epoch(32, 0, 0)[: options.batches]
+    seconds = interleaved({kind: steps(training, batches) for kind, training in kinds.items()}, options.repeats)
     ratios = {
         "freelb K=3 / plain": seconds["freelb K=3"] / seconds["plain"],
         "search K=3 / freelb K=3": seconds["search freelb K=3"] / seconds["freelb K=3"],

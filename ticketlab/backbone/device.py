@@ -20,6 +20,15 @@ def be_deterministic() -> None:
         torch.use_deterministic_algorithms(True, warn_only=True)
 
 
+def remember_shapes() -> None:
+    """Let oneDNN keep the kernels that it compiles for each shape; to be called before the first forward pass.
+
+    The layers of a shrunk model all have shapes of their own, and each length of a batch has others: more than the thousand that it keeps
+    by default, and one that it has forgotten is compiled again, which takes as long as the multiplication.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "8192")
+
+
 def pick_precision(wanted: str) -> Literal["fp32", "bf16"]:
     """Resolve ``auto`` to bf16 where the device multiplies it faster: GPUs with bf16 and CPUs with AMX tiles."""
     if wanted == "auto":

@@ -18,7 +18,7 @@ import ticketlab
 from ticketlab import files, progress, registry
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone import loading
-from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision
+from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
 from ticketlab.errors import PluginError, TicketlabError, UsageError
 from ticketlab.lab import environment, fingerprint
 from ticketlab.lab.key import components_in, stage_key
@@ -60,6 +60,7 @@ def run(recipe: Recipe, lab: str | Path = "lab") -> Run:
     if not recipe.tasks:
         raise UsageError("the recipe has no task; name one with --task (a registered name, a file or a folder)")
     be_deterministic()
+    remember_shapes()
     runner = _Runner(recipe, Lab(Path(lab)))
     return runner.run()
 
