@@ -51,7 +51,7 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
 @pytest.mark.parametrize(
     ("name", "content", "settings", "message"),
     [
-        ("w.csv", f"one,two\n{ROWS}", {}, r"w\.csv: the text could be `one` or `two`; say which with objective\.text_column"),
+        ("w.csv", f"one,two\n{ROWS}", {}, r"w\.csv: the text could be `one` or `two`; say which with STAGE\.objective\.text_column"),
         ("w.csv", f"one,two\n{ROWS}", {"text_column": "tow"}, r"objective\.text_column: there is no column `tow`; did you mean `two`"),
         ("w.csv", f"one,two\n{ROWS}", {"text_column": "x"}, r"the columns are .*one.*two"),
         ("w.csv", "n\n1\n2\n3", {}, r"there is no text column"),

@@ -29,13 +29,17 @@ def _ticket(accuracy: float, aua: float, errors: int = 0) -> dict[str, Any]:
     return {
         "finetune": {"kind": "train", "train": {"trainable_parameters": 9_000_000}, "cost": {"seconds": 10.0, "training_seconds": 8.0}},
         "search": {"kind": "search", "cost": {"seconds": 20.0, "training_seconds": 15.0}},
-        "draw": {"kind": "draw", "ticket": {"groups": {"weights": {"achieved": 0.3}}}, "cost": {"seconds": 1.0}},
-        "retrain": {"kind": "train", "train": {"trainable_parameters": 6_500_000}, "cost": {"seconds": 9.0, "training_seconds": 7.0}},
+        "draw": {"kind": "draw", "ticket": {}, "cost": {"seconds": 1.0}},
+        "retrain": {
+            "kind": "train",
+            "train": {"trainable_parameters": 6_500_000, "sparsity": {"weights": 0.3}},
+            "cost": {"seconds": 9.0, "training_seconds": 7.0},
+        },
         "evaluate": {
             "kind": "evaluate",
             "of": "retrain",
             "clean": {"accuracy": accuracy, "f1": accuracy, "n": 400},
-            "cost": {"seconds": 5.0},
+            "cost": {"seconds": 5.0, "prediction_seconds": 4.0},
         },
         "attack": {"kind": "attack", "of": "retrain", "attacks": {"deepwordbug": _attack(aua, errors)}, "cost": {"seconds": 50.0}},
     }
@@ -67,12 +71,21 @@ def test_a_row_has_means_deviations_and_what_making_the_model_took() -> None:
     assert row.training_seconds.mean == pytest.approx(15.0)
     assert row.parameters is not None
     assert row.parameters.mean == 6_500_000
+    assert row.latency is not None
+    assert row.latency.mean == pytest.approx(0.01)
+
+
+def test_a_model_that_no_ticket_holds_has_no_sparsity_though_one_was_drawn() -> None:
+    stages = _ticket(0.8, 0.2)
+    del stages["retrain"]["train"]["sparsity"]
+    (row,) = rows(_results(stages))
+    assert not row.sparsity
 
 
 def test_heads_and_neurons_are_told_apart_and_the_warm_up_of_a_search_on_text_belongs_to_it() -> None:
     stages = _ticket(0.8, 0.2)
     stages["finetune"]["train"]["objective"] = "mlm"
-    stages["draw"]["ticket"]["groups"] = {"heads": {"achieved": 1 / 6}, "neurons": {"achieved": 0.3}}
+    stages["retrain"]["train"]["sparsity"] = {"heads": 1 / 6, "neurons": 0.3}
     (row,) = rows(_results(stages))
     assert row.search_seconds is not None
     assert row.search_seconds.mean == pytest.approx(23.0)
@@ -124,7 +137,7 @@ def test_a_table_too_wide_for_the_terminal_comes_in_two_parts_with_nothing_cut_o
     width: int, tables: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stages = _ticket(0.8, 0.2)
-    stages["draw"]["ticket"]["groups"] = {"heads": {"achieved": 1 / 6}, "neurons": {"achieved": 0.3}}
+    stages["retrain"]["train"]["sparsity"] = {"heads": 1 / 6, "neurons": 0.3}
     monkeypatch.setattr(running, "_console", lambda: Console(width=width))
     running.print_rows(rows(_results(stages, recipe="early-robust")), "the title")
     text = capsys.readouterr().out

@@ -106,6 +106,8 @@ def _settings(stage: Mapping[str, Any]) -> dict[str, Any]:
     if stage.get("start") not in (None, PRETRAINED):
         found = {"start": stage["start"], **found}
     plain = {key: value.get("name") if isinstance(value, Mapping) else value for key, value in found.items()}
+    if plain.get("objective", "task") != "task":
+        plain.pop("loss", None)  # it is the task's
     return {key: value for key, value in plain.items() if value not in (None, "none", "")}
 
 

@@ -204,8 +204,9 @@ class _Runner:
         result = _guarded(stage, context)
         seconds = time.perf_counter() - started
         cost = {"seconds": seconds + result.pop("earlier_seconds", 0.0)}  # of the tries before an interruption
-        if "training_seconds" in result:
-            cost["training_seconds"] = result.pop("training_seconds")
+        for measured in ("training_seconds", "prediction_seconds"):
+            if measured in result:
+                cost[measured] = result.pop(measured)
         result["cost"] = cost
         files.write_json(context.directory / RESULT, result)
         (context.directory / "checkpoint.safetensors").unlink(missing_ok=True)

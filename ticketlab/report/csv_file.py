@@ -30,7 +30,7 @@ def write_csv(rows: Sequence[Row], path: str | Path) -> None:
 def _measures(row: Row) -> Iterator[tuple[str, str, Measure]]:
     found: list[tuple[str, str, Measure | None]] = [("", "clean", row.clean)]
     found += [("", f"sparsity {group}", measure) for group, measure in row.sparsity.items()]
-    for name in ("parameters", "search_seconds", "training_seconds", "seconds"):
+    for name in ("parameters", "search_seconds", "training_seconds", "seconds", "latency"):
         found.append(("", name, getattr(row, name)))
     for cells in row.attacks:
         numbers = {"clean": cells.clean, "aua": cells.aua, "suc": cells.suc, "queries": cells.queries, "errors": Measure(cells.errors)}

@@ -31,7 +31,7 @@ class Row:
 
     ``search_seconds`` and ``training_seconds`` are those of the optimizer steps alone, as the papers time them; what is learnt from other
     text than the task's belongs to the search. ``parameters`` counts what the last training can change; ``sparsity`` has the removed
-    fraction of each group of units.
+    fraction of each group of units; ``latency`` is the measured seconds per evaluated example.
     """
 
     label: str
@@ -46,6 +46,7 @@ class Row:
     search_seconds: Measure | None
     training_seconds: Measure | None
     seconds: Measure | None
+    latency: Measure | None
 
 
 def rows(results: Mapping[str, Any]) -> list[Row]:
@@ -89,15 +90,15 @@ def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Ma
         search_seconds=_spent(making, "training_seconds", _prepares),
         training_seconds=_spent(making, "training_seconds", lambda stage: not _prepares(stage)),
         seconds=_spent(making, "seconds", lambda stage: True),
+        latency=summarise([_latency(stages, model) for stages in seeds]),
     )
 
 
 def _sparsity(making: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Measure]:
-    """Return the sparsity of the last ticket of each seed, by group of units."""
-    drawn = [[stage["ticket"]["groups"] for stage in stages if "ticket" in stage] for stages in making]
-    last = [groups[-1] for groups in drawn if groups]
-    names = dict.fromkeys(name for groups in last for name in groups)
-    found = {name: summarise([groups[name]["achieved"] for groups in last if name in groups]) for name in names}
+    """Return the sparsity of what was trained last under a ticket, by group of units."""
+    trained = [[stage["train"] for stage in stages if "train" in stage] for stages in making]
+    last = [results[-1].get("sparsity", {}) for results in trained if results]
+    found = {name: summarise([groups.get(name) for groups in last]) for name in dict.fromkeys(name for groups in last for name in groups)}
     return {name: measure for name, measure in found.items() if measure is not None}
 
 
@@ -123,6 +124,11 @@ def _attacks(stages: Stages, model: str) -> dict[str, Mapping[str, Any]]:
 
 def _clean(stages: Stages, model: str) -> Mapping[str, Any] | None:
     return next((stage["clean"] for stage in stages.values() if stage.get("of") == model and "clean" in stage), None)
+
+
+def _latency(stages: Stages, model: str) -> float | None:
+    timed = (stage for stage in stages.values() if stage.get("of") == model and "prediction_seconds" in stage.get("cost", {}))
+    return next((stage["cost"]["prediction_seconds"] / stage["clean"]["n"] for stage in timed), None)
 
 
 def _making(stages: Stages, model: str) -> Iterator[Mapping[str, Any]]:

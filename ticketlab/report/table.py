@@ -91,7 +91,9 @@ def _sparsity(groups: Mapping[str, Measure]) -> str:
 
 
 def _millions(measure: Measure | None) -> str:
-    return EMPTY if measure is None else f"{measure.mean / 1e6:.1f} M"
+    if measure is None:
+        return EMPTY
+    return f"{measure.mean / 1e6:.1f} M" if measure.mean >= 1e5 else f"{measure.mean:,.0f}"
 
 
 def _number(measure: Measure | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -37,7 +38,10 @@ class Evaluate(Stage):
         examples = context.data.examples(self.split)
         model.to(pick_device())
         rows = tokenize(examples, tokenizer, context.max_length)
-        predicted = predict(model, rows, batch_size=self.batch_size)[:, order].argmax(dim=1)
+        started = time.perf_counter()
+        logits = predict(model, rows, batch_size=self.batch_size)
+        seconds = time.perf_counter() - started
+        predicted = logits[:, order].argmax(dim=1)
         labels = torch.tensor(rows.labels)
         counts = Counter(rows.labels)
         return {
@@ -47,5 +51,6 @@ class Evaluate(Stage):
                 "correct": int((predicted == labels).sum()),
                 "majority": max(counts.values()) / len(rows),
                 "truncated": rows.truncated,
-            }
+            },
+            "prediction_seconds": seconds,
         }

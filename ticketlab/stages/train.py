@@ -57,10 +57,12 @@ class Train(Training):
     def run(self, context: Context) -> dict[str, Any]:
         """Train; see :meth:`Stage.run`."""
         begun = self.begin(context)
-        lives = self._take_ticket(context, begun)
+        lives, sparsity = self._take_ticket(context, begun)
         if self.trains == "head":
             begun.model.base_model.requires_grad_(False)
         result: dict[str, Any] = {"objective": self.objective.name, **begun.facts(), **begun.provenance()}
+        if sparsity:
+            result["sparsity"] = sparsity
         if begun.head is not None:
             result |= {"head": "found" if begun.head == "found" else "trained", "before": begun.evaluate()}
         cost: dict[str, float] = {}
@@ -77,21 +79,25 @@ class Train(Training):
         saving.save(begun.model, begun.tokenizer, context.directory / "model")
         return {"train": result, **cost}
 
-    def _take_ticket(self, context: Context, begun: Begun) -> list[HeldMask]:
-        """Give the model the structure of the ticket, if there is one; return what holds its mask, where it is held."""
+    def _take_ticket(self, context: Context, begun: Begun) -> tuple[list[HeldMask], dict[str, float]]:
+        """Give the model the structure of the ticket, if there is one.
+
+        Returns what holds its mask, where it is held, and the removed fraction of each group of units.
+        """
         if "ticket" not in context.inputs:
-            return []
+            return [], {}
         backbone = Backbone(begun.model)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
         ticket.check(backbone)
         if self.reinit != "none":
             reinitialise(backbone, ticket.masks, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
         if not self.hold_mask:
-            return []
+            return [], {}
+        sparsity = {group: ticket.sparsity(group) for group in ticket.groups}
         if self.shrink and "weights" not in ticket.groups:
             begun.model = shrink(begun.model, ticket.masks)
-            return []
-        return [HeldMask(backbone, ticket.masks)]
+            return [], sparsity
+        return [HeldMask(backbone, ticket.masks)], sparsity
 
     def _fit(self, context: Context, begun: Begun, lives: Sequence[Live]) -> Finished:
         """Train; with ``select="best"``, put the weights of the best epoch back."""

@@ -20,7 +20,7 @@ from ticketlab.tasks.splits import hold_out
 from ticketlab.tasks.tables import Table
 
 SPLITS = ("train", "validation")
-COLUMN = "objective.text_column"
+COLUMN = "STAGE.objective.text_column"
 KINDS = (
     "a .txt file with a paragraph a line, a csv, tsv, jsonl or parquet file, a folder with train and validation files, or a hub data set"
 )

@@ -69,7 +69,7 @@ def draw(
     else:
         wanted = {}
         masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like)).masks)
-    facts = {"search": found.get("key", ""), "pruner": found.get("pruner", ""), "model": found.get("model", "")}
+    facts: dict[str, Any] = {name: found[name] for name in ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
     ticket = Ticket(
         masks=masks,
         structure=found["structure"],
