@@ -69,7 +69,8 @@ def draw(
     else:
         wanted = {}
         masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like)).masks)
-    facts: dict[str, Any] = {name: found[name] for name in ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
+    known = ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint")
+    facts: dict[str, Any] = {name: found[name] for name in known if name in found}
     ticket = Ticket(
         masks=masks,
         structure=found["structure"],
