@@ -222,3 +222,8 @@ def test_overlap_counts_each_group_apart():
     assert (compared["neurons"].hamming, compared["neurons"].jaccard) == (0, 1)
     with pytest.raises(UsageError, match="mask different units"):
         overlap(one, {"heads/0": one["heads/0"]})
+
+
+def test_counts_name_each_group_of_units():
+    masks = {"heads/0": torch.tensor([True, False]), "neurons/0": torch.tensor([True, True, False])}
+    assert Ticket(masks, "s", "f", "r").counts() == "1 of 2 heads, 2 of 3 neurons"

@@ -103,6 +103,10 @@ class Ticket:
         total = self.total(group)
         return (total - self.kept(group)) / total if total else 0.0
 
+    def counts(self) -> str:
+        """Return how many units of each group stay, in words: ``60 of 72 heads, 6451 of 9216 neurons``."""
+        return ", ".join(f"{self.kept(group)} of {self.total(group)} {group}" for group in self.groups)
+
     def kept_by(self, name: str) -> int:
         """Return how many units of one mask stay."""
         return int(torch.count_nonzero(self.masks[name]))

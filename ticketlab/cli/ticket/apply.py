@@ -49,4 +49,4 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     else:
         loaded.apply(classifier)
     saving.save(classifier, tokenizer, out)
-    progress.say(f"{out}: {loaded.kept()} of {loaded.total()} units kept")
+    progress.say(f"{out}: keeps {loaded.counts()}")

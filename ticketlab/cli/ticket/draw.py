@@ -79,7 +79,7 @@ def draw(
         provenance={**facts, "sparsity": wanted or None, "scope": scope, "like": str(like) if like else None},
     )
     ticket.save(out)
-    progress.say(f"{out}: {ticket.kept()} of {ticket.total()} units kept, sparsity {ticket.sparsity():.4f}")
+    progress.say(f"{out}: keeps {ticket.counts()}")
 
 
 def _ratio(name: str, value: str | None) -> float | None:
