@@ -5,11 +5,10 @@ python benchmarks/gates.py [--model demo|base] [--batch 32] [--length 128] [--re
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import torch
-from timing import bert_base, interleaved, loop, random_rows, steps
+from timing import arguments, bert_base, interleaved, loop, random_rows, steps
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
@@ -21,12 +20,8 @@ from ticketlab.pruners.importance import Importance
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--model", default="base", choices=("demo", "base"))
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--precision", default="auto")
     options = parser.parse_args()
     precision = pick_precision(options.precision)
     rows = random_rows(options.batch, options.length)

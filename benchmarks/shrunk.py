@@ -7,11 +7,10 @@ BERT-base shapes with random weights, so that nothing needs to be downloaded.
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import torch
-from timing import bert_base, flops, interleaved, loop, random_rows, random_ticket, steps
+from timing import arguments, bert_base, flops, interleaved, loop, random_rows, random_ticket, steps
 
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone.device import pick_precision
@@ -21,13 +20,9 @@ from ticketlab.training.evaluation import forward
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--heads", default="1/6")
     parser.add_argument("--neurons", default="0.3")
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--precision", default="auto")
     options = parser.parse_args()
     precision = pick_precision(options.precision)
     dense = bert_base()

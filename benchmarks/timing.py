@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,16 @@ from ticketlab.training.objective import TaskObjective
 from ticketlab.training.optimizer import adamw
 
 remember_shapes()
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with what the benchmarks of BERT's shapes have in common."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--precision", default="auto")
+    return parser
 
 
 def interleaved(kinds: Mapping[str, Callable[[int], object]], repeats: int, warmup: int = 1) -> dict[str, float]:

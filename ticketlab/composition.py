@@ -9,11 +9,12 @@ from typing import Any, Literal, TypedDict, Unpack
 from attrs import evolve
 
 from ticketlab import recipe as recipes
-from ticketlab import registry
+from ticketlab import recipe_tables, registry
 from ticketlab.errors import UsageError, did_you_mean
 from ticketlab.lab import finished
 from ticketlab.options import settings_of, to_table
-from ticketlab.recipe import Recipe, Table
+from ticketlab.recipe import Recipe
+from ticketlab.recipe_tables import Table
 from ticketlab.tasks import choose
 from ticketlab.tasks.base import Task
 
@@ -92,10 +93,10 @@ def compose(
             raise UsageError(f"compose has no argument `{key}`{did_you_mean(key, [*Overrides.__annotations__, *ARGUMENTS])}")
     chosen = [choose.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
     sets = _listed(sets)
-    name, raw, source = recipes.read(recipe or DEFAULT)
+    name, raw, source = recipe_tables.read(recipe or DEFAULT)
     if chosen:
         raw = raw | {"tasks": [{"name": task.name, **to_table(task)} for task in chosen]}
-    table = recipes.resolve(raw, scale=scale, task=_own_settings(name, raw))
+    table = recipe_tables.resolve(raw, scale=scale, task=_own_settings(name, raw))
     table = recipes.from_table_of_stages(name, table, source=source).to_table()  # errors of the file have its lines
     if not table["tasks"]:
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
@@ -104,7 +105,7 @@ def compose(
         table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     table = _lay(table, name, overrides)
     for assignment in sets:
-        table = recipes.override(table, assignment)
+        table = recipe_tables.override(table, assignment)
     return evolve(recipes.from_table_of_stages(name, table), source=source)
 
 
@@ -141,7 +142,7 @@ def _own_settings(name: str, raw: Table) -> str | None:
     tasks = raw.get("tasks") or []
     named = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
     names = [task for task in named if isinstance(task, str)]  # others are refused when the recipe is built
-    own = recipes.overlays(raw, "per_task")
+    own = recipe_tables.overlays(raw, "per_task")
     if any(own.get(task, {}) != own.get(names[0], {}) for task in names):
         differing = ", ".join(f"`{task}`" for task in names if task in own)
         raise UsageError(f"the recipe `{name}` has settings of its own for {differing}: run the tasks one at a time")
@@ -154,7 +155,7 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
     for key, (flag, kind, setting) in FLAGS.items():
         if key in overrides:
             for stage in _stages(table, name, kind, flag):
-                table = recipes.merge(table, {stage: {**OF_ALL_UNITS.get(key, {}), setting: overrides[key]}})  # type: ignore[literal-required]
+                table = recipe_tables.merge(table, {stage: {**OF_ALL_UNITS.get(key, {}), setting: overrides[key]}})  # type: ignore[literal-required]
     if "text" in overrides:
         table = _give_text(table, name, overrides["text"])
     resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder") if key in overrides}
@@ -164,7 +165,7 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
         if not isinstance(table.get(stage), Mapping):
             flag = f"--{stage}-{next(iter(settings), '')}"
             raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_what_there_is(table)}")
-        table = recipes.merge(table, {stage: settings})
+        table = recipe_tables.merge(table, {stage: settings})
     return table
 
 
@@ -173,12 +174,12 @@ def _give_text(table: Table, name: str, text: str) -> Table:
     if not readers:
         raise UsageError(f"--text: the recipe `{name}` has no stage whose objective is `mlm`, such as the search of `orticket` has")
     for stage in readers:
-        table = recipes.merge(table, {stage: {"objective": {"text": text}}})
+        table = recipe_tables.merge(table, {stage: {"objective": {"text": text}}})
     return table
 
 
 def _kinds(table: Table) -> dict[str, str]:
-    return {name: stage["kind"] for name, stage in table.items() if name not in recipes.HEAD}
+    return {name: stage["kind"] for name, stage in table.items() if name not in recipe_tables.HEAD}
 
 
 def _stages(table: Table, name: str, kind: str, flag: str) -> list[str]:
@@ -200,7 +201,7 @@ def _replace_attacks(table: Table, name: str, attacks: Sequence[str]) -> Table:
     if NO_ATTACK in attacks:
         if len(attacks) > 1:
             raise UsageError("--attack: `none` leaves attacks out and goes with no other")
-        return {key: value for key, value in table.items() if key in recipes.HEAD or value["kind"] != "attack"}
+        return {key: value for key, value in table.items() if key in recipe_tables.HEAD or value["kind"] != "attack"}
     table = dict(table)
     for stage in _stages(table, name, "attack", "--attack"):
         known = {attack["name"]: attack for attack in table[stage]["attacks"]}

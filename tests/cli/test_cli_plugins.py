@@ -124,3 +124,14 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(invoke: Any) -> None:
     assert facts["precision"] in ("fp32", "bf16")
     assert all(resource["found"] or resource["how_to_get"] for resource in facts["resources"])
     assert "precision" in invoke("doctor").stdout
+
+
+def test_the_name_of_a_recipe_is_whole_at_80_columns(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    from ticketlab.cli import running
+
+    monkeypatch.setattr(running, "_console", lambda: Console(width=80))
+    names = [one["name"] for one in json.loads(invoke("recipes", "--json").stdout)]
+    for command in ("recipes", "plugins"):
+        assert all(name in invoke(command).stdout for name in names)

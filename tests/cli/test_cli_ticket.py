@@ -148,3 +148,47 @@ def test_a_ticket_on_a_model_that_was_shrunk_says_so(invoke: Any, structured: Pa
     again = invoke("ticket", "apply", ticket, small, "--out", tmp_path / "again")
     assert again.exit_code == 2
     assert "the model has been shrunk already" in again.stderr
+
+
+@pytest.fixture
+def run_folder(search: Path, tmp_path: Path) -> Path:
+    """A run in a lab whose search stage is ``search``."""
+    folder = tmp_path / "lab" / "runs" / "mine-1"
+    folder.mkdir(parents=True)
+    stage = tmp_path / "lab" / "stages" / "ab" / "abcd"
+    stage.parent.mkdir(parents=True)
+    search.rename(stage)
+    write_results(folder, "abcd")
+    return folder
+
+
+def write_results(folder: Path, *keys: str) -> None:
+    seeds = {str(seed): {"search": {"kind": "search", "key": key}} for seed, key in enumerate(keys)}
+    (folder / "results.json").write_text(json.dumps({"tasks": {"films": seeds}}), encoding="utf-8")
+
+
+def test_draw_takes_a_run_with_one_search(invoke: Any, run_folder: Path, tmp_path: Path) -> None:
+    result = invoke("ticket", "draw", run_folder, "--sparsity", "1/2", "--out", tmp_path / "x.safetensors")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_draw_from_a_run_with_several_searches_names_their_folders(invoke: Any, run_folder: Path, tmp_path: Path) -> None:
+    write_results(run_folder, "abcd", "ef01")
+    result = invoke("ticket", "draw", run_folder, "--sparsity", "1/2", "--out", tmp_path / "x.safetensors")
+    assert result.exit_code == 2
+    assert "a run with 2 searches" in result.stderr
+    assert str(Path("stages", "ef", "ef01")) in result.stderr
+
+
+def test_draw_from_results_that_are_none_is_one_line(invoke: Any, run_folder: Path, tmp_path: Path) -> None:
+    (run_folder / "results.json").write_text("[]", encoding="utf-8")
+    result = invoke("ticket", "draw", run_folder, "--sparsity", "1/2", "--out", tmp_path / "x.safetensors")
+    assert result.exit_code == 2
+    assert "not the results of a run" in result.stderr
+
+
+@pytest.mark.parametrize(("given", "missing"), [("heads", "neurons"), ("neurons", "heads")])
+def test_half_a_structured_ratio_says_which_half_is_missing(invoke: Any, search: Path, tmp_path: Path, given: str, missing: str) -> None:
+    result = invoke("ticket", "draw", search, f"--{given}", "0.25", "--out", tmp_path / "x.safetensors")
+    assert result.exit_code == 2
+    assert f"--{missing} is missing beside --{given}" in result.stderr

@@ -11,9 +11,10 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticketlab import recipe as recipes
+from ticketlab import recipe_tables
 from ticketlab.errors import SettingError, UsageError
-from ticketlab.recipe import Recipe, from_table_of_stages, merge, override, resolve
+from ticketlab.recipe import Recipe, from_table_of_stages
+from ticketlab.recipe_tables import merge, override, resolve
 
 
 def build(text: str, **options: Any) -> Recipe:
@@ -277,7 +278,7 @@ LAYOUTS = [
 def test_a_mistake_in_a_file_has_its_line(tmp_path: Path, text: str, line: int) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(text.encode())
-    name, raw, source = recipes.read(path)
+    name, raw, source = recipe_tables.read(path)
     table = resolve(raw, scale="small" if "scales.small" in text else None, task="demo")
     with pytest.raises(SettingError) as problem:
         from_table_of_stages(name, table, source=source)
@@ -287,7 +288,7 @@ def test_a_mistake_in_a_file_has_its_line(tmp_path: Path, text: str, line: int) 
 def test_what_is_laid_over_a_file_does_not_blame_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(TRAIN, encoding="utf-8")
-    name, raw, source = recipes.read(path)
+    name, raw, source = recipe_tables.read(path)
     with pytest.raises(SettingError) as problem:
         from_table_of_stages(name, raw | {"tasks": ["demo", "demo"]}, source=source)
     assert "mine.toml" not in str(problem.value)
@@ -311,7 +312,7 @@ def test_a_file_that_is_no_recipe_is_named(tmp_path: Path, content: bytes, messa
     path = tmp_path / "mine.toml"
     path.write_bytes(content)
     with pytest.raises(UsageError) as problem:
-        recipes.read(path)
+        recipe_tables.read(path)
     assert str(problem.value).startswith(f"{path}: {message}")
 
 

@@ -119,15 +119,15 @@ def test_a_taken_name_names_both_sides_and_is_an_error_only_when_used(builtins_o
 
 
 def test_a_taken_recipe_is_an_error_only_when_used(builtins_only: Registry) -> None:
-    from ticketlab import recipe
+    from ticketlab import recipe_tables
 
     builtins_only.register(plugin(recipes=lambda: {"pgd": "mine.toml", "mine": "mine.toml"}), OURS)
     both = "the recipe `pgd` is registered by both ticketlab and ours 1"
     assert [problem.message for problem in builtins_only.problems] == [both]
-    assert recipe.read("freelb")[0] == "freelb"
+    assert recipe_tables.read("freelb")[0] == "freelb"
     assert builtins_only.recipe("mine") == Path("mine.toml")
     with pytest.raises(PluginError, match=both):
-        recipe.read("pgd")
+        recipe_tables.read("pgd")
 
 
 def test_unregistering_takes_back_everything(builtins_only: Registry) -> None:

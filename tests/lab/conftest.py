@@ -1,7 +1,7 @@
 import pytest
 from small_recipe import TABLE
 
-from ticketlab import recipe
+from ticketlab import recipe, recipe_tables
 from ticketlab.tasks.demo import Demo
 
 
@@ -13,7 +13,7 @@ def make_recipe(tiny):
         table = {name: stage for name, stage in TABLE.items() if name not in without}
         table |= {"model": str(tiny[family]), "max_length": 48, "precision": "fp32", "seeds": list(seeds)}
         for assignment in sets:
-            table = recipe.override(table, assignment)
+            table = recipe_tables.override(table, assignment)
         table["tasks"] = [Demo(rows=48, dev_rows=12, test_rows=24)]
         return recipe.from_table_of_stages("small", table)
 

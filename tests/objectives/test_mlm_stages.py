@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ticketlab import recipe, run
+from ticketlab import recipe, recipe_tables, run
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_encoder, load_mlm
 from ticketlab.errors import DataError
@@ -34,7 +34,7 @@ def make(tiny, text_file):
         table = {name: stage for name, stage in table.items() if name in stages}
         table |= {"model": str(tiny[family]), "max_length": 32, "precision": "fp32", "seeds": [0], **head}
         for assignment in sets:
-            table = recipe.override(table, assignment)
+            table = recipe_tables.override(table, assignment)
         table["tasks"] = [task(rows=24 + 8 * index, dev_rows=8, test_rows=8) for index, task in enumerate(tasks)]
         return recipe.from_table_of_stages("small", table)
 

@@ -10,7 +10,8 @@ import pytest
 
 from ticketlab import builtins
 from ticketlab.composition import compose
-from ticketlab.recipe import Recipe, from_table_of_stages, read, resolve
+from ticketlab.recipe import Recipe, from_table_of_stages
+from ticketlab.recipe_tables import read, resolve
 
 RECIPES = {name: read(name)[1] for name in builtins.ticketlab_recipes()}
 STRUCTURED = [name for name in RECIPES if name.startswith(("early-", "orticket", "vanilla-ticket"))]

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 import ticketlab.auto
-from ticketlab import recipe
+from ticketlab import recipe, recipe_tables
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk, masks_of
@@ -39,7 +39,7 @@ def make(model, *sets, without=()):
     table = {name: stage for name, stage in TABLE.items() if name not in without}
     table |= {"model": str(model), "max_length": 48, "precision": "fp32"}
     for assignment in sets:
-        table = recipe.override(table, assignment)
+        table = recipe_tables.override(table, assignment)
     table["tasks"] = [Demo(rows=48, dev_rows=12, test_rows=24)]
     return recipe.from_table_of_stages("structured", table)
 
@@ -101,11 +101,12 @@ def test_shrunk_and_held_have_as_many_trainable_parameters(tiny, tmp_path):
     assert shrunk == held
 
 
-def test_the_search_stops_early_the_same_way_twice(tiny, tmp_path):
+def test_the_search_stops_early_the_same_way_twice_and_says_so(tiny, tmp_path, capsys):
     one, other = (stages_of(run(make(tiny["bert"], without=("draw", "retrain", "evaluate")), tmp_path / name)) for name in "ab")
     search = one["search"]["search"]
     assert search["stop"]["stopped"]
     assert search["steps"] < 24
+    assert f"search: the stop rule `mask-distance` ended it after step {search['steps']}" in " ".join(capsys.readouterr().err.split())
     assert search == other["search"]["search"]
     assert all(look["heads"] < 0.2 and look["neurons"] < 0.2 for look in search["stop"]["looks"][-2:])
     assert search["history"][-1]["step"] == search["steps"]

@@ -136,7 +136,7 @@ def test_a_search_that_never_settles_is_reported_with_its_distances():
     flip = iter(range(1000))
     watching = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4) if next(flip) % 2 else four(1, 2, 3, 0.1))
     assert run(Walk(), watching, 0, 40) is None
-    words = watching.warning(40)
+    words = watching.verdict("search", 40)
     assert words is not None
     assert "mask-distance" in words
     assert "heads 0.5" in words
@@ -154,12 +154,12 @@ def test_looks_are_logged():
 def test_no_rule_never_warns():
     watching = stopping(build_component("stop rule", "none", ""), lambda: {})
     assert run(Walk(), watching, 0, 100) is None
-    assert watching.warning(100) is None
+    assert watching.verdict("search", 100) is None
     assert watching.looks == []
 
 
 def test_a_whole_search_shorter_than_a_mini_epoch_has_nothing_to_compare():
     watching = stopping(MaskDistance(), lambda: four(0.1, 2, 3, 4), steps_per_epoch=1000)
     assert run(Walk(), watching, 0, 10) is None
-    assert "never had anything to compare" in (watching.warning(10) or "")
+    assert "never had anything to compare" in (watching.verdict("search", 10) or "")
     assert math.isclose(MaskDistance().heads, 1 / 6)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from ticketlab import progress, recipe
+from ticketlab import progress, recipe_tables
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.errors import SettingError, did_you_mean
@@ -34,7 +34,7 @@ def demo(seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Pat
     from ticketlab.composition import compose
 
     plain = {name: compose(name, tasks=["demo"], scale="demo", seeds=[seed], model="demo", attacks=["deepwordbug"]) for name in MODELS}
-    keys = {name: {*composed.stages, *recipe.HEAD} for name, composed in plain.items()}
+    keys = {name: {*composed.stages, *recipe_tables.HEAD} for name, composed in plain.items()}
     known = set().union(*keys.values())
     for assignment in sets:
         if _key(assignment) not in known:

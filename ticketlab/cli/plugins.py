@@ -34,7 +34,11 @@ def plugins(as_json: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("Kind", "Name", "What it is", "From", box=box.SIMPLE)
+    table = Table(box=box.SIMPLE)
+    for column in ("Kind", "Name"):
+        table.add_column(column, no_wrap=True)
+    for column in ("What it is", "From"):
+        table.add_column(column, overflow="fold")
     for kind, of_kind in registry.by_kind(known).items():
         for entry in of_kind:
             table.add_row(kind if entry is of_kind[0] else "", *map(escape, (entry.name, entry.summary, entry.source.label)))

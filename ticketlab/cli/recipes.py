@@ -25,7 +25,7 @@ TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a reci
 @plugin_options
 @click.pass_context
 def recipes(ctx: click.Context, as_json: bool) -> None:
-    """List the recipes, with their papers."""
+    """List the recipes. --json has their papers and files too."""
     if ctx.invoked_subcommand is not None:
         return
     with prepared(ctx):
@@ -37,11 +37,12 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table("Recipe", "What it does", "Paper", "Scales", "From", box=box.SIMPLE)
+        table = Table(box=box.SIMPLE)
+        table.add_column("Recipe", no_wrap=True)
+        for column in ("What it does", "Scales", "From"):
+            table.add_column(column, overflow="fold")
         for recipe in found:
-            table.add_row(
-                *(escape(str(recipe[key])) for key in ("name", "summary", "paper")), ", ".join(recipe["scales"]), recipe["source"]
-            )
+            table.add_row(*(escape(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), escape(recipe["source"]))
         running.print_table(table)
 
 
@@ -49,18 +50,18 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Print the TOML file of the recipe NAME, as its author wrote it. `ticketlab run NAME --dry-run` prints it resolved."""
-    from ticketlab import recipe
+    from ticketlab import recipe_tables
 
-    _, _, path = recipe.read(name)
+    _, _, path = recipe_tables.read(name)
     click.echo(Path(path).read_text(encoding="utf-8"), nl=False)
 
 
 def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
     """Return what the list shows of a recipe; a broken file is described by what is wrong with it."""
-    from ticketlab import recipe
+    from ticketlab import recipe_tables
 
     try:
-        table = recipe.read(name)[1]
+        table = recipe_tables.read(name)[1]
     except (TicketlabError, OSError, ValueError) as problem:
         table = {"summary": f"not readable: {problem}"}
     scales = table.get("scales")

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ticketlab import files, progress, recipe
+from ticketlab import files, progress, recipe, recipe_tables
 from ticketlab.errors import UsageError
 from ticketlab.options import to_table
-from ticketlab.recipe import Recipe, Table
+from ticketlab.recipe import Recipe
+from ticketlab.recipe_tables import Table
 from ticketlab.tasks.base import Task
 
 
@@ -35,7 +36,7 @@ def one_stage(
         table["max_length"] = max_length
     table[kind] = {"kind": kind, "model": place, **settings}
     for assignment in sets:
-        table = recipe.override(table, assignment)
+        table = recipe_tables.override(table, assignment)
     return recipe.from_table_of_stages(kind, table)
 
 
@@ -69,7 +70,7 @@ def _max_length_of(model: str) -> int | None:
     written = files.expand(model) / "recipe.toml"
     if not written.is_file():
         return None
-    _, table, _ = recipe.read(written)
+    _, table, _ = recipe_tables.read(written)
     found = table.get("max_length")
     return found if isinstance(found, int) else None
 

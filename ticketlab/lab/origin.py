@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab import files, progress, recipe
+from ticketlab import files, progress, recipe_tables
 from ticketlab.errors import UsageError
 from ticketlab.export.origin import Measured, Origin
 from ticketlab.lab.lab import Lab
@@ -90,7 +90,7 @@ def _entries(root: Path) -> Iterator[_Entry]:
 def _ancestors(made: _Entry) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return (kind, settings for a card) of the stages that led to a model, itself included, in the order of the recipe."""
     try:
-        _, table, _ = recipe.read(made.folder / "recipe.toml")
+        _, table, _ = recipe_tables.read(made.folder / "recipe.toml")
     except UsageError:
         return {}
     stages = {name: stage for name, stage in table.items() if isinstance(stage, Mapping) and "kind" in stage}

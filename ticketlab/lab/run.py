@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -229,8 +230,14 @@ def _guarded(stage: Stage, context: Context) -> dict[str, Any]:
         if not plugins or os.environ.get("TICKETLAB_DEBUG") == "1":
             raise
         names = ", ".join(f"the {part.kind} `{part.name}` of {source.label}" for part, source in plugins.items())
-        message = " ".join(f"{type(problem).__name__}: {problem}".split())
+        message = " ".join(f"{type(problem).__name__}: {problem or _function(problem)}".split())
         raise PluginError(f"{context.name}: {message}; look at {names} first (TICKETLAB_DEBUG=1 shows the traceback)") from problem
+
+
+def _function(problem: Exception) -> str:
+    """Return where an error without words was raised."""
+    *_, frame = traceback.extract_tb(problem.__traceback__)
+    return f"in `{frame.name}`"
 
 
 def _outside(field: str, value: str) -> tuple[Input, str]:

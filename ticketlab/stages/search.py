@@ -80,9 +80,9 @@ class SearchStage(Training):
                 log=lambda record: context.log({**record, "stage": context.name}),
             )
             finished = self.fit(context, begun, lives=[search, stopping], evaluate=evaluate)
-            warning = stopping.warning(finished.steps)
-            if warning:
-                progress.say(f"warning: {context.name}: {warning}")
+            verdict = stopping.verdict(context.name, finished.steps)
+            if verdict:
+                progress.say(verdict)
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, "stop": stopping.report()}
             result["search"]["trainable_parameters"] = finished.parameters
             result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}

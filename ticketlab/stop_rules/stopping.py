@@ -68,14 +68,16 @@ class Stopping(Live):
         """Return what the result of the stage says about it."""
         return {"rule": self._rule.name, "stopped": self.stopped, "looks": self.looks}
 
-    def warning(self, steps: int) -> str | None:
-        """Return what to say of a search that its rule never stopped, with the last looks."""
-        if self.stopped or not self._rule.waits:
+    def verdict(self, search: str, steps: int) -> str | None:
+        """Return what to say at the end of the stage ``search``: when its rule ended it, or that it never did, with the last looks."""
+        if self.stopped:
+            return f"{search}: the stop rule `{self._rule.name}` ended it after step {steps} ({steps / self._steps_per_epoch:.2f} epochs)"
+        if not self._rule.waits:
             return None
         last = "; ".join(_words(look) for look in self.looks[-3:]) or "it never had anything to compare"
         return (
-            f"the stop rule `{self._rule.name}` never held in {steps} steps; the ticket is that of the last step ({last}). "
-            "More epochs, or a less strict rule, may let it"
+            f"warning: {search}: the stop rule `{self._rule.name}` never held in {steps} steps; the ticket is that of the last step "
+            f"({last}). Raise {search}.epochs, or loosen {search}.stop"
         )
 
 

@@ -156,7 +156,8 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> Mapping[str, list[str]]:
 
 
 def _lines(file: Path) -> _Rows:
-    return ["text"], [{"text": line} for line in _text(file).split("\n")]
+    lines = _text(file).split("\n")
+    return ["text"], [{"text": line} for line in (lines if lines[-1] else lines[:-1])]  # a newline ends the last line
 
 
 _READERS = {".csv": _csv, ".tsv": _tsv, ".jsonl": _json, ".json": _json, ".parquet": _parquet, ".txt": _lines}

@@ -26,7 +26,7 @@ def hold(model: PreTrainedModel, ticket: Ticket | str | Path) -> Hold:
     ticket's weights alone; after each step of an optimizer that has weights of this model, the removed ones are zeroed again, whatever
     momentum or weight decay did. The model stays plain: it can be saved, moved to another device and wrapped; a deep copy is not held.
     It is held until :meth:`Hold.release`, or as long as it lives, whether the handle is kept or not. Other weights than the ticket's
-    are a warning.
+    are a warning; a ticket of ``ticketlab ticket draw`` knows none, and goes on any. Two tickets held at a time leave what both keep.
 
     :raises UsageError: the model has another structure, or the path is no ticket.
     """

@@ -9,7 +9,7 @@ import click
 
 from ticketlab import files, progress
 from ticketlab.cli.command import Command
-from ticketlab.cli.ticket.place import ticket_file
+from ticketlab.cli.ticket.place import scores_file, ticket_file
 from ticketlab.errors import SettingError, UsageError
 from ticketlab.options import parse_ratio
 
@@ -42,17 +42,18 @@ def draw(
     like: Path | None,
     out: Path,
 ) -> None:
-    """Draw a ticket from SCORES, the folder of a search stage or its scores.safetensors, which lies beside the search's result.json.
+    """Draw a ticket from SCORES: a run with one search, the folder of a search stage, or its scores.safetensors beside its result.json.
 
     Which weights it goes with is not known here: it is applied to any without a warning.
     """
     own = {"heads": heads, "neurons": neurons}
     asked = sparsity is not None or None not in own.values()
+    given = next((name for name, value in own.items() if value is not None), None)
+    if given and not asked and like is None:
+        raise UsageError(f"--{'neurons' if given == 'heads' else 'heads'} is missing beside --{given}: 0 keeps all of them")
     if asked == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
         raise UsageError("how much is to be left out? Give --sparsity (or --heads and --neurons), or --like with a ticket, and not both")
-    from ticketlab.stages.base import SCORES
-
-    file = scores / SCORES if scores.is_dir() else scores
+    file = scores_file(scores)
     ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
     found = _search(file)
 

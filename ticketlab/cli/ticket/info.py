@@ -43,5 +43,5 @@ def info(file: Path, as_json: bool) -> None:
     for name, kept, total in ticket.survival():
         table.add_row(escape(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
     running.print_table(table)
-    for name, text in {**hashes, **ticket.provenance}.items():
+    for name, text in {name: value for name, value in {**hashes, **ticket.provenance}.items() if value not in (None, "")}.items():
         click.echo(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")
