@@ -35,7 +35,17 @@ def test_a_label_sorted_set_is_mixed():
     assert all(0.1 < share < 0.9 for share in shares if share is not shares[-1])
 
 
-def test_rows_are_padded_to_the_longest_of_their_batch():
+def test_rows_are_padded_to_the_longest_of_their_batch_in_round_lengths():
+    lengths = {1: 4, 4: 4, 5: 8, 9: 12}
+    rows = rows_of([*lengths, 12])
+    assert {len(rows.input_ids[index]): rows.collate([index]).input_ids.shape[1] for index in range(4)} == lengths
+
+
+def test_no_batch_is_longer_than_the_longest_row_of_all():
+    assert rows_of([3, 9]).collate([0, 1]).input_ids.shape[1] == 9
+
+
+def test_padding_is_masked():
     batch = rows_of([2, 4, 9]).collate([0, 1])
     assert batch.input_ids.tolist() == [[7, 7, 0, 0], [7, 7, 7, 7]]
     assert batch.attention_mask.tolist() == [[1, 1, 0, 0], [1, 1, 1, 1]]

@@ -13,7 +13,7 @@ from ticketlab import registry
 from ticketlab.component import Component
 from ticketlab.stages.base import Stage
 
-FORMAT = 1
+FORMAT = 2
 """Raise it when the same settings start to give other results for every stage."""
 
 

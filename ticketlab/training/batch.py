@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +16,8 @@ from ticketlab.training.random_state import derive
 
 POOL = 50
 """How many batches are sorted by length together: more saves padding, fewer keeps the order more random."""
+MULTIPLE = 4
+"""Batches are as long as their longest row, rounded up to this: a CPU compiles kernels for each new shape, and fewer shapes cost less."""
 
 
 @frozen
@@ -48,9 +51,15 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @functools.cached_property
+    def longest(self) -> int:
+        """The length of the longest row, which the model is known to take."""
+        return max(map(len, self.input_ids), default=0)
+
     def collate(self, indices: Sequence[int]) -> Batch:
-        """Pad the rows at ``indices`` to the longest of them."""
+        """Pad the rows at ``indices`` to the longest of them, rounded up to :data:`MULTIPLE` as far as the longest row of all."""
         length = max(len(self.input_ids[index]) for index in indices)
+        length = min(-(-length // MULTIPLE) * MULTIPLE, self.longest)
         ids = torch.full((len(indices), length), self.pad_id, dtype=torch.long)
         mask = torch.zeros((len(indices), length), dtype=torch.long)
         types = None if self.token_type_ids is None else torch.zeros((len(indices), length), dtype=torch.long)
