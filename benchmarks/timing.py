@@ -65,7 +65,9 @@ def loop(model, rows: Rows, adversary, precision: str, lives: Sequence = (), bat
 def steps(training: Loop, batches: Sequence[Sequence[int]]) -> Callable[[int], object]:
     """Return a call that takes one optimizer step for each batch."""
     device = next(training.objective.model.parameters()).device
-    prepared = [training.objective.prepare(training.rows.collate(batch), step).to(device) for step, batch in enumerate(batches)]
+    prepared = [
+        training.objective.prepare(training.rows.collate(batch), step, len(batches)).to(device) for step, batch in enumerate(batches)
+    ]
 
     def call(turn: int) -> None:
         for index, batch in enumerate(prepared):

@@ -13,8 +13,11 @@ def ticketlab_pruners() -> Components:
     """Pruners of the papers."""
     return [
         Lazy("hard-concrete", "learn a stochastic gate per weight, the weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"),
+        Lazy("imp", "train the weights, and remove the smallest a part at a time", "ticketlab.pruners.imp:IMP"),
+        Lazy("imp-rewind", "as imp, and take the weights back to where they started", "ticketlab.pruners.imp:IMPRewind"),
         Lazy("importance", "learn a coefficient per head and neuron, with the weights", "ticketlab.pruners.importance:Importance"),
         Lazy("magnitude", "score weights by their size, without training", "ticketlab.pruners.magnitude:Magnitude"),
+        Lazy("mask-training", "learn which weights stay, the weights frozen", "ticketlab.pruners.mask_training:MaskTraining"),
         Lazy("random", "score units at random, without training", "ticketlab.pruners.random:Random"),
     ]
 
@@ -33,7 +36,27 @@ def ticketlab_adversaries() -> Components:
 @hookimpl
 def ticketlab_losses() -> Components:
     """Losses of a classification task."""
-    return [Lazy("cross-entropy", "minus the log-probability of the label", "ticketlab.losses.cross_entropy:CrossEntropy")]
+    return [
+        Lazy("cross-entropy", "minus the log-probability of the label", "ticketlab.losses.cross_entropy:CrossEntropy"),
+        Lazy("focal", "cross-entropy that fades as the model becomes sure", "ticketlab.losses.focal:Focal"),
+        Lazy("poe", "cross-entropy of the model's probabilities times those of a bias model", "ticketlab.losses.poe:ProductOfExperts"),
+        Lazy("reweight", "cross-entropy, weighted by how wrong a bias model is", "ticketlab.losses.reweight:Reweight"),
+        Lazy(
+            "confreg",
+            "distil a teacher that is less confident where a bias model is right",
+            "ticketlab.losses.confreg:ConfidenceRegularisation",
+        ),
+    ]
+
+
+@hookimpl
+def ticketlab_bias_models() -> Components:
+    """Shortcuts of the papers' tasks."""
+    return [
+        Lazy("overlap", "how much of the second text is in the first: five features of its words", "ticketlab.bias_models.overlap:Overlap"),
+        Lazy("claim-only", "the first text alone: its word vectors, max-pooled", "ticketlab.bias_models.text_only:ClaimOnly"),
+        Lazy("hypothesis-only", "the second text alone: its word vectors, max-pooled", "ticketlab.bias_models.text_only:HypothesisOnly"),
+    ]
 
 
 @hookimpl
@@ -56,10 +79,25 @@ def ticketlab_tasks() -> Components:
         ("qqp", "are two questions the same (GLUE)"),
         ("mnli", "entailment between two sentences, three classes (GLUE)"),
     ]
+    hub_challenges = [
+        ("hans", "entailment where three shallow heuristics fail, two classes (HANS)"),
+        ("paws_wiki", "are sentences of the same words paraphrases, two classes (PAWS-Wiki)"),
+    ]
+    published = [
+        ("paws_qqp", "are questions of the same words paraphrases, two classes (PAWS-QQP)"),
+        ("fever", "does the evidence support or refute the claim, three classes (FEVER)"),
+        ("fever_symmetric_v1", "FEVER where the claim alone tells nothing, two classes (Symmetric v0.1)"),
+        ("fever_symmetric_v2", "FEVER where the claim alone tells nothing, two classes (Symmetric v0.2)"),
+    ]
+    places = {"hub": hub, "hub_challenges": hub_challenges, "published": published}
     return [
         Lazy("demo", "embedded review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo:Demo"),
         Lazy("local", "a csv, tsv, jsonl or parquet file, or a folder of them", "ticketlab.tasks.local:Local"),
-        *(Lazy(name, summary, f"ticketlab.tasks.hub:{name.title().replace('_', '')}") for name, summary in hub),
+        *(
+            Lazy(name, summary, f"ticketlab.tasks.{module}:{name.title().replace('_', '')}")
+            for module, tasks in places.items()
+            for name, summary in tasks
+        ),
     ]
 
 

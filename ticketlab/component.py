@@ -11,6 +11,7 @@ from attrs import frozen
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.optim import Optimizer
 
 
 @frozen
@@ -36,6 +37,9 @@ class Live:
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return optimizer groups of this object's own parameters, each with its learning rate."""
         return []
+
+    def meet(self, optimizer: Optimizer) -> None:
+        """See the optimizer, once, before the first step of this try; a checkpoint is loaded by then."""
 
     def before_step(self, step: int) -> None:
         """Prepare one optimizer step."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from attrs import evolve
 
 from ticketlab import recipe as recipes
-from ticketlab import recipe_tables, registry
+from ticketlab import recipe_tables, registry, what_losses_need
 from ticketlab.errors import UsageError, did_you_mean
 from ticketlab.lab import finished
 from ticketlab.options import settings_of, to_table
@@ -35,8 +35,14 @@ class Overrides(TypedDict, total=False):
     neurons: float | str
     scope: str
     """Of every draw stage, for all its units."""
+    ood: Sequence[Task | str]
+    """Challenge sets instead of the recipe's: names, paths or tasks."""
+    ood_map: Sequence[str]
+    """``TASK_LABEL=OOD_LABEL``, where a challenge set calls a label otherwise; beside the recipe's."""
     pruner: str
     """Of every search stage, as ``adversary``, ``loss`` and ``stop``."""
+    bias: str
+    """A bias model, or a file of probabilities, for every stage whose loss needs one."""
     adversary: str
     loss: str
     stop: str
@@ -103,9 +109,10 @@ def compose(
     table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
     if seeds is not None:
         table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    table = _lay(table, name, overrides)
+    table = what_losses_need.give(_lay(table, name, overrides), overrides.get("bias"))
     for assignment in sets:
         table = recipe_tables.override(table, assignment)
+    table = what_losses_need.give(table)
     return evolve(recipes.from_table_of_stages(name, table), source=source)
 
 
@@ -116,17 +123,20 @@ def judge(
     tasks: Task | str | Sequence[Task | str],
     sets: str | Iterable[str] = (),
     max_length: int | None = None,
+    ood: Task | str | Sequence[Task | str] = (),
+    ood_map: str | Sequence[str] = (),
     **settings: Any,
 ) -> Recipe:
     """Return the recipe that evaluates or attacks a finished classifier, as ``ticketlab evaluate`` and ``ticketlab attack`` do.
 
-    ``model`` is a folder, a hub name, or the directory of a run or stage; ``settings`` are those of the stage
+    ``model`` is a folder, a hub name, or the directory of a run or stage; ``ood`` are challenge sets; ``settings`` are those of the stage
     (``attacks=["deepwordbug"], examples=200``).
 
     :raises UsageError: no task, no such model, or an unknown setting.
     """
     chosen = [choose.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
-    return finished.one_stage(kind, model, chosen, settings, _listed(sets), max_length=max_length)
+    others = [choose.choose(task) if isinstance(task, str) else task for task in _listed(ood)]
+    return finished.one_stage(kind, model, chosen, settings, _listed(sets), max_length=max_length, ood=others, ood_map=_listed(ood_map))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -150,12 +160,17 @@ def _own_settings(name: str, raw: Table) -> str | None:
 
 
 def _lay(table: Table, name: str, overrides: Overrides) -> Table:
+    if "ood" in overrides:
+        sets = [choose.choose(one) if isinstance(one, str) else one for one in _listed(overrides["ood"])]
+        table = table | {"ood": [{"name": one.name, **to_table(one)} for one in sets]}
+    table = table | {"ood_map": [*table.get("ood_map", []), *_listed(overrides.get("ood_map", ()))]}
     if "attacks" in overrides:
         table = _replace_attacks(table, name, _listed(overrides["attacks"]))
     for key, (flag, kind, setting) in FLAGS.items():
         if key in overrides:
             for stage in _stages(table, name, kind, flag):
                 table = recipe_tables.merge(table, {stage: {**OF_ALL_UNITS.get(key, {}), setting: overrides[key]}})  # type: ignore[literal-required]
+    table = _tell_searches(table, overrides)
     if "text" in overrides:
         table = _give_text(table, name, overrides["text"])
     resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder") if key in overrides}
@@ -167,6 +182,25 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
             raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_what_there_is(table)}")
         table = recipe_tables.merge(table, {stage: settings})
     return table
+
+
+def _tell_searches(table: Table, overrides: Overrides) -> Table:
+    """Give the sparsity and the scope of the draw to the searches too: some pruners aim at them."""
+    kinds = _kinds(table)
+    for stage in [name for name, kind in kinds.items() if kind == "search"]:
+        drawn = [table[name]["sparsity"] for name, kind in kinds.items() if kind == "draw" and table[name]["search"] == stage]
+        if drawn and ("sparsity" in overrides or "pruner" in overrides):
+            table = recipe_tables.merge(table, {stage: {"sparsity": drawn[0]}})
+        elif "sparsity" in overrides:
+            table = recipe_tables.merge(table, {stage: {"sparsity": overrides["sparsity"]}})
+        pruner = table[stage]["pruner"]
+        if "scope" in overrides and "scope" in {field.name for field in settings_of(registry.current().get("pruner", _name_of(pruner)))}:
+            table = recipe_tables.merge(table, {stage: {"pruner": {"name": _name_of(pruner), "scope": overrides["scope"]}}})
+    return table
+
+
+def _name_of(component: Mapping[str, Any] | str) -> str:
+    return component if isinstance(component, str) else str(component["name"])
 
 
 def _give_text(table: Table, name: str, text: str) -> Table:
@@ -203,6 +237,9 @@ def _replace_attacks(table: Table, name: str, attacks: Sequence[str]) -> Table:
             raise UsageError("--attack: `none` leaves attacks out and goes with no other")
         return {key: value for key, value in table.items() if key in recipe_tables.HEAD or value["kind"] != "attack"}
     table = dict(table)
+    judged = [key for key, kind in _kinds(table).items() if kind == "evaluate"]
+    if judged and "attack" not in _kinds(table).values():
+        table["attack"] = {"kind": "attack", "model": table[judged[-1]]["model"], "attacks": []}
     for stage in _stages(table, name, "attack", "--attack"):
         known = {attack["name"]: attack for attack in table[stage]["attacks"]}
         table[stage] = table[stage] | {"attacks": [known.get(attack, {"name": attack}) for attack in attacks]}

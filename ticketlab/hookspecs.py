@@ -47,6 +47,11 @@ def ticketlab_losses() -> Components:  # type: ignore[empty-body]
 
 
 @hookspec
+def ticketlab_bias_models() -> Components:  # type: ignore[empty-body]
+    """Return bias models: features of the shortcuts that debiasing losses hold against an example."""
+
+
+@hookspec
 def ticketlab_attacks() -> Components:  # type: ignore[empty-body]
     """Return text attacks, to measure robustness with."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "train": "train:Train",
+    "bias": "bias:BiasStage",
     "search": "search:SearchStage",
     "draw": "draw:Draw",
     "evaluate": "evaluate:Evaluate",
@@ -47,6 +48,10 @@ class Recipe:
     seeds: Sequence[int] = (0,)
     train_rows: int | None = None
     """At most this many training examples of each task that does not say itself."""
+    ood: Sequence[Task] = ()
+    """Challenge sets: where models are evaluated out of distribution, and what trainings may mix in."""
+    ood_map: Sequence[str] = ()
+    """``TASK_LABEL=OOD_LABEL``, where a challenge set calls a label otherwise."""
     scale: str = "full"
     summary: str = ""
     paper: str = ""
@@ -57,8 +62,10 @@ class Recipe:
         head: Table = {"summary": self.summary, "paper": self.paper, "scale": self.scale, "model": self.model}
         head |= {"max_length": self.max_length, "precision": self.precision, "seeds": list(self.seeds)}
         head["train_rows"] = "none" if self.train_rows is None else self.train_rows
-        tasks = [{"name": task.name, **to_table(task)} for task in self.tasks]
-        return {**head, "tasks": tasks, **{name: {"kind": stage.name, **to_table(stage)} for name, stage in self.stages.items()}}
+        for key, tasks in (("tasks", self.tasks), ("ood", self.ood)):
+            head[key] = [{"name": task.name, **to_table(task)} for task in tasks]
+        head["ood_map"] = list(self.ood_map)
+        return {**head, **{name: {"kind": stage.name, **to_table(stage)} for name, stage in self.stages.items()}}
 
     def to_toml(self) -> str:
         """Return the recipe as TOML, every setting written out."""
@@ -68,7 +75,7 @@ class Recipe:
 
     def digest(self) -> str:
         """Return the sha256 of everything in the recipe but words about it and settings that change no result; it names run directories."""
-        stages = {name: {"kind": stage.name, **to_table(stage, identity_only=True)} for name, stage in self.stages.items()}
+        stages = {name: {"kind": stage.name, **stage.identity()} for name, stage in self.stages.items()}
         table = {key: value for key, value in self.to_table().items() if key not in ("summary", "paper")} | stages
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
@@ -109,22 +116,29 @@ def _build(name: str, table: Table, source: str) -> Recipe:
         raise SettingError(f"seeds: must be a list of whole numbers from 0, not {seeds!r}")
     if len(set(seeds)) < len(seeds):
         raise SettingError(f"seeds: a seed is named twice in {seeds}")
-    tasks = _tasks(table.get("tasks", []))
+    tasks, head["ood"] = (_tasks(key, table.get(key, [])) for key in ("tasks", "ood"))
+    head["ood_map"] = _pairs(table.get("ood_map", []))
     stages = dict(_stages({key: value for key, value in table.items() if key not in HEAD}))
     if not stages:
         raise SettingError("a recipe needs at least one stage, a table with a `kind`")
     return Recipe(name=name, stages=stages, tasks=tasks, seeds=tuple(seeds), source=source, **head)
 
 
-def _tasks(values: Any) -> tuple[Task, ...]:
+def _tasks(key: str, values: Any) -> tuple[Task, ...]:
     if not isinstance(values, list):
-        raise SettingError(f"tasks: must be a list, not {values!r}")
-    tasks = cast("tuple[Task, ...]", tuple(build_component("task", value, f"tasks[{index}]") for index, value in enumerate(values)))
+        raise SettingError(f"{key}: must be a list, not {values!r}")
+    tasks = cast("tuple[Task, ...]", tuple(build_component("task", value, f"{key}[{index}]") for index, value in enumerate(values)))
     labels = [task.label for task in tasks]
     for index, label in enumerate(labels):
         if label in labels[:index]:
-            raise SettingError(f"tasks[{index}]: there is a task `{label}` already, and results go by this name; rename the file or folder")
+            raise SettingError(f"{key}[{index}]: there is a task `{label}` already, and results go by this name; rename the file or folder")
     return tasks
+
+
+def _pairs(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) and "=" in value for value in values):
+        raise SettingError(f"ood_map: must be a list of TASK_LABEL=OOD_LABEL, not {values!r}")
+    return tuple(values)
 
 
 def _stages(tables: Mapping[str, Any]) -> Iterator[tuple[str, Stage]]:
@@ -163,12 +177,21 @@ def is_outside(value: str) -> bool:
     return "/" in value or "\\" in value or Path(value).exists()
 
 
+def named_checkpoint(value: str) -> tuple[str, str]:
+    """Split ``finetune@500`` and ``finetune@55%`` into the stage and the checkpoint; of a plain name the checkpoint is empty."""
+    match = re.fullmatch(r"([\w-]+)@(\d+|\d+(?:\.\d+)?%)", value)
+    return (match[1], match[2]) if match else (value, "")
+
+
 def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
     import attrs
 
     for key, value in stage.references().items():
         accepts = attrs.fields_dict(type(stage))[key].metadata["reference"]
-        found = earlier.get(value)
+        stage_name, at = named_checkpoint(value)
+        found = earlier.get(stage_name)
+        if at and found is not None and found.name != "train":
+            raise SettingError(f"{name}.{key}: `{stage_name}` is a {found.name} stage; only a train stage leaves checkpoints")
         if found is None and not is_outside(value) and not (value == "demo" and "train" in accepts):
             names = [other for other, candidate in earlier.items() if candidate.name in accepts]
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
@@ -177,8 +200,9 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
 
 
 def _check_together(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
+    named = {key: named_checkpoint(value)[0] for key, value in stage.references().items()}
     try:
-        stage.check({key: earlier[value] for key, value in stage.references().items() if value in earlier})
+        stage.check({key: earlier[value] for key, value in named.items() if value in earlier})
     except SettingError as problem:
         raise SettingError(f"{name}.{problem}") from None
 

@@ -13,7 +13,7 @@ from ticketlab.errors import SettingError, UsageError, did_you_mean
 
 Table = dict[str, Any]
 
-HEAD = ("summary", "paper", "scale", "model", "max_length", "precision", "seeds", "train_rows", "tasks")
+HEAD = ("summary", "paper", "scale", "model", "max_length", "precision", "seeds", "train_rows", "tasks", "ood", "ood_map")
 """Top-level keys that are not stages."""
 OVERLAYS = ("scales", "per_task")
 """Tables of overrides: ``[scales.small.search]``, ``[per_task.imdb.search]``. They are gone once a recipe is resolved."""

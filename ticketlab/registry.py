@@ -30,6 +30,7 @@ HOOK_OF_KIND = {
     "pruner": "ticketlab_pruners",
     "adversary": "ticketlab_adversaries",
     "loss": "ticketlab_losses",
+    "bias model": "ticketlab_bias_models",
     "attack": "ticketlab_attacks",
     "task": "ticketlab_tasks",
     "objective": "ticketlab_objectives",

@@ -51,7 +51,7 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["run", "--task", "demo", "--seed", "1", "--seeds", "2"], ["--seed", "--seeds"], id="seed and seeds"),
         pytest.param(["run", "--task", "demo", "--pruner", "magnitud"], ["search.pruner", "did you mean `magnitude`?"], id="pruner"),
         pytest.param(["run", "--task", "demo", "--attack", "textfoler"], ["attack.attacks[0]", "did you mean `textfooler`?"], id="attack"),
-        pytest.param(["run", "--task", "demo", "--sparsity", "7"], ["draw.sparsity", "at most 1"], id="sparsity"),
+        pytest.param(["run", "--task", "demo", "--sparsity", "7"], ["search.sparsity", "at most 1"], id="sparsity"),
         pytest.param(["run", "--task", "demo", "--sparsity", "a/b"], ["a/b"], id="not a fraction"),
         pytest.param(["run", "--task", "demo", "--set", "search.pruner.penalti=2"], ["search.pruner.penalti", "`penalty`"], id="set"),
         pytest.param(["run", "--task", "demo", "--set", "serch.lr=2"], ["serch", "did you mean `search`?"], id="set stage"),

@@ -85,7 +85,7 @@ def test_apply_writes_a_plain_model(invoke: Any, half: Path, tiny: dict[str, Pat
 def test_apply_to_other_weights_is_a_warning(invoke: Any, half: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
     ticket = Ticket.load(half)
     other = tmp_path / "other.safetensors"
-    Ticket(ticket.masks, ticket.structure, ticket.found_on, rewind_to="0" * 64).save(other)
+    Ticket(ticket.masks, ticket.structure, found_on="1" * 64, rewind_to="0" * 64).save(other)
     result = invoke("ticket", "apply", other, tiny["bert"], "--labels", "bad", "--labels", "good", "--out", tmp_path / "pruned")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: the ticket goes with other weights")

@@ -176,7 +176,7 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
     [
         pytest.param('a = 3\n[b]\nkind="train"', "a: a recipe has no such setting", id="head"),
         pytest.param('modle = "x"\n[b]\nkind="train"', "modle: a recipe has no such setting; did you mean `model`?", id="head, near"),
-        pytest.param("[a]\nlr = 1", "a: a stage needs a `kind`: train, search", id="no kind"),
+        pytest.param("[a]\nlr = 1", "a: a stage needs a `kind`: train, bias, search", id="no kind"),
         pytest.param('[a]\nkind = "trian"', "a.kind: there is no stage kind `trian`; did you mean `train`?", id="kind"),
         pytest.param('["a b"]\nkind = "train"', "a b: the name of a stage has letters, digits", id="name with a space"),
         pytest.param('["../x"]\nkind = "train"', "../x: the name of a stage has letters, digits", id="name with a path"),
@@ -224,7 +224,9 @@ def test_a_wrong_recipe_is_refused(text: str, message: str) -> None:
             '[a]\nkind="train"\n[b]\nkind="draw"\nsearch="a"', "b.search: `a` is a train stage; this needs a search stage", id="kind"
         ),
         pytest.param(
-            '[s]\nkind="search"\n[e]\nkind="evaluate"\nmodel="s"', "e.model: `s` is a search stage; this needs a train", id="model"
+            '[s]\nkind="search"\n[e]\nkind="evaluate"\nmodel="s"',
+            "e.model: a search with `hard-concrete` leaves scores and no model",
+            id="model",
         ),
         pytest.param('[d]\nkind="draw"', "d.search: there is no earlier stage `search`", id="what is not set"),
     ],
@@ -340,7 +342,7 @@ model = "finetune"
         pytest.param(BASE.replace('pruner = { name = "hard-concrete", lr = 0.1 }', 'pruner = "hard-concrete"'), True, id="a default"),
         pytest.param(BASE + "batch_size = 7\n", True, id="how many at once"),
         pytest.param(BASE.replace("epochs = 2", "epochs = 2\ncheckpoint_seconds = 5"), True, id="how often to save"),
-        pytest.param(BASE.replace('start = "finetune"', 'start = "finetune"\nmonitor_sparsity = 0.9'), True, id="what to watch"),
+        pytest.param(BASE.replace('start = "finetune"', 'start = "finetune"\nsparsity = 0.9'), True, id="what to watch"),
         pytest.param(BASE.replace("epochs = 2", "epochs = 3"), False, id="epochs"),
         pytest.param(BASE.replace("lr = 0.1", "lr = 0.2"), False, id="of a component"),
         pytest.param("seeds = [1]\n" + BASE, False, id="seeds"),

@@ -25,7 +25,7 @@ def masked(request, tiny):
     model, tokenizer, _ = load_mlm(str(tiny[request.param]), 0)
     objective = MaskedLMObjective(model.eval(), Vocabulary.of(tokenizer, model.get_input_embeddings().num_embeddings), ratio=0.3)
     rows, _ = cut(TEXTS, tokenizer, 64)
-    return objective, objective.prepare(rows.collate([0, 1, 2]), step=3)
+    return objective, objective.prepare(rows.collate([0, 1, 2]), step=3, steps=10)
 
 
 def theirs(model, batch) -> torch.Tensor:
@@ -92,7 +92,7 @@ def test_masks_change_with_the_step_and_not_with_the_pass(masked):
     objective, _ = masked
     rows = objective.model.get_input_embeddings().num_embeddings
     plain = batch_of_words(rows)
-    one, again, next_step = (objective.prepare(plain, step) for step in (0, 0, 1))
+    one, again, next_step = (objective.prepare(plain, step, 10) for step in (0, 0, 1))
     assert torch.equal(one.labels, again.labels)
     assert not torch.equal(one.labels, next_step.labels)
 

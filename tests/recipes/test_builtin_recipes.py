@@ -15,7 +15,9 @@ from ticketlab.recipe_tables import read, resolve
 
 RECIPES = {name: read(name)[1] for name in builtins.ticketlab_recipes()}
 STRUCTURED = [name for name in RECIPES if name.startswith(("early-", "orticket", "vanilla-ticket"))]
-TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "demo")
+SRNETS = [name for name in RECIPES if name.startswith("srnet")]
+ROBUST = [name for name in RECIPES if name not in SRNETS]
+TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "fever", "demo")
 SCALED = [(name, scale) for name, table in RECIPES.items() for scale in ("full", *table.get("scales", {}))]
 
 
@@ -35,7 +37,9 @@ def test_a_recipe_builds_at_every_scale_for_every_task(name: str, scale: str, ta
 def test_a_recipe_has_a_small_scale_and_ends_in_numbers(name: str) -> None:
     assert "small" in RECIPES[name]["scales"]
     assert RECIPES[name]["summary"]
-    assert {"evaluate", "attack"} <= {stage.name for stage in build(name).stages.values()}
+    kinds = {stage.name for stage in build(name).stages.values()}
+    assert "evaluate" in kinds
+    assert ("attack" in kinds) == (name in ROBUST)  # the paper of SRNets measures out of distribution instead
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -52,7 +56,7 @@ def test_the_small_scale_is_two_thousand_rows_two_passes_and_a_hundred_attacks(n
     recipe = build(name, "small")
     stages: Any = recipe.stages
     assert recipe.train_rows == 2000
-    assert stages["attack"].examples == 100
+    assert name in SRNETS or stages["attack"].examples == 100
     for stage in stages.values():
         adversary = getattr(stage, "adversary", None)
         assert adversary is None or adversary.name == "none" or adversary.steps == 2
@@ -81,7 +85,7 @@ def test_robust_tickets_are_searched_as_in_the_paper(task: str, eta: float, lr: 
     assert search.pruner.temperature == pytest.approx(2 / 3)
     assert (search.epochs, search.batch_size, search.warmup, search.weight_decay, search.clip) == (20, 32, 0.1, 1e-6, 1)
     assert (search.start, stages["retrain"].start, stages["retrain"].ticket) == ("finetune", "pretrained", "draw")
-    assert (stages["draw"].sparsity, stages["draw"].scope) == (sparsity, "global")
+    assert (stages["draw"].sparsity, stages["draw"].scope) == (sparsity, None)  # global, as this search ranks nothing
 
 
 @pytest.mark.parametrize("name", ["lottery-ticket", "random-ticket"])
@@ -92,7 +96,7 @@ def test_baselines_have_the_sparsity_of_the_robust_ticket(name: str) -> None:
         assert (ours.sparsity, ours.scope) == (theirs.sparsity, theirs.scope)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", ROBUST)
 def test_models_are_fine_tuned_and_retrained_as_in_the_papers(name: str) -> None:
     for stage in build(name).stages.values():
         settings: Any = stage
@@ -178,10 +182,12 @@ def test_baselines_are_trained_against_the_adversary_of_the_search(name: str) ->
 
 
 def test_all_models_of_a_comparison_meet_the_same_attacks() -> None:
-    attacks = {str(build(name).stages["attack"].attacks) for name in RECIPES}  # type: ignore[attr-defined]
+    attacks = {str(build(name).stages["attack"].attacks) for name in ROBUST}  # type: ignore[attr-defined]
     assert len(attacks) == 1
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_name_of_a_recipe_is_all_that_is_needed(name: str) -> None:
-    assert compose(name, tasks=["demo"]).stages.keys() == build(name).stages.keys()
+    built = build(name).stages
+    unneeded = {"bias"} - {getattr(stage, "bias", None) for stage in built.values() if "bias" in stage.references()}
+    assert compose(name, tasks=["demo"]).stages.keys() == built.keys() - unneeded

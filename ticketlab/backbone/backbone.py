@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -63,7 +64,7 @@ class Backbone:
 
     def _submodule(self, path: str) -> nn.Module:
         try:
-            return self.base.get_submodule(path)
+            return (self.model if path == self.classifier else self.base).get_submodule(path)
         except AttributeError:
             raise UsageError(f"{type(self.base).__name__} has no module `{path}`, which the adapter `{self.adapter.name}` names") from None
 
@@ -108,15 +109,29 @@ class Backbone:
         """Whether the model has a pooler; it is prunable, but not part of the structure."""
         return bool(self.adapter.pooler) and getattr(self.base, self.adapter.pooler.partition(".")[0], None) is not None
 
-    def units(self, *, pooler: bool = False) -> dict[str, tuple[int, ...]]:
+    @functools.cached_property
+    def classifier(self) -> str:
+        """The path of the classifier, seen from the whole model: its last linear module with an output per label. Empty if it has none."""
+        outputs = int(getattr(self.model.config, "num_labels", 0))
+        inside = {id(module) for module in self.base.modules()}
+        heads = [
+            name
+            for name, module in self.model.named_modules()
+            if isinstance(module, nn.Linear) and id(module) not in inside and module.out_features == outputs
+        ]
+        return heads[-1] if heads else ""
+
+    def units(self, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
         """Return every prunable group of units with its shape, in the order of the layers.
 
         ``weights/<matrix>``: (out, in); ``heads/<layer>``: (heads,); ``neurons/<layer>``: (neurons,). With ``pooler``, the
-        pooler's matrix comes last where the model has one.
+        pooler's matrix comes last among the matrices, then with ``classifier`` the classifier's, where the model has one.
         """
         matrices = [(path, getattr(layer, name)) for layer in self.layers for path, name in zip(layer.paths, MATRICES, strict=True)]
         if pooler and self.has_pooler:
             matrices.append((self.adapter.pooler, self._linear(self.adapter.pooler)))
+        if classifier and self.classifier:
+            matrices.append((self.classifier, self._linear(self.classifier)))
         units: dict[str, tuple[int, ...]] = {f"weights/{path}.weight": (m.out_features, m.in_features) for path, m in matrices}
         units |= {f"heads/{index}": (layer.query.out_features // self.head_dim,) for index, layer in enumerate(self.layers)}
         units |= {f"neurons/{index}": (layer.ffn_in.out_features,) for index, layer in enumerate(self.layers)}

@@ -15,6 +15,7 @@ import torch
 
 from ticketlab import files
 from ticketlab.backbone.adapters import SHRUNK, adapter_of
+from ticketlab.backbone.head import is_head
 from ticketlab.backbone.quiet import quiet
 from ticketlab.backbone.saving import save as save
 from ticketlab.backbone.shrunk import register
@@ -117,7 +118,7 @@ def load_classifier(name: str, label_names: Sequence[str], seed: int) -> tuple[P
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         model, missing = _load(name, source, num_labels=len(label_names), **labels)
-    _check_found(name, [key for key in missing if not _is_head(model, key)])
+    _check_found(name, [key for key in missing if not is_head(model, key)])
     return model, load_tokenizer(name)
 
 
@@ -129,7 +130,7 @@ def load_encoder(name: str) -> PreTrainedModel:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         model, missing = _load(name, resolve_model(name), kind="AutoModel")
-    _check_found(name, [key for key in missing if not _is_head(model, key)])
+    _check_found(name, [key for key in missing if not is_head(model, key)])
     return model
 
 
@@ -153,7 +154,7 @@ def load_mlm(name: str, seed: int) -> tuple[PreTrainedModel, PreTrainedTokenizer
     model, missing = load()
     if missing and not getattr(model.config, "tie_word_embeddings", True):
         model, missing = load(tie_word_embeddings=True)
-    _check_found(name, [key for key in missing if not _is_head(model, key)])
+    _check_found(name, [key for key in missing if not is_head(model, key)])
     tokenizer = load_tokenizer(name)
     if tokenizer.mask_token_id is None:
         raise UsageError(f"{name}: its tokenizer has no mask token, so there is no masked language modelling with it")
@@ -176,6 +177,12 @@ def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase
         raise TicketlabError(f"{folder}: the weights in `{broken}` are not all finite numbers; its training must have failed")
     names = model.config.id2label
     return model, load_tokenizer(folder), tuple(str(names[index]) for index in range(model.config.num_labels))
+
+
+def lacks_classifier(name: str) -> bool:
+    """Say whether a model is an encoder without a classifier, or under another head. Raises as :func:`load_config`."""
+    config = load_config(name, resolve_model(name))
+    return not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ())
 
 
 def load_config(name: str, source: str) -> PretrainedConfig:
@@ -218,13 +225,6 @@ def _load(name: str, source: str, kind: str = "AutoModelForSequenceClassificatio
 def _check_found(name: str, missing: Sequence[str]) -> None:
     if missing:
         raise UsageError(f"{name}: {len(missing)} weights are not in the checkpoint, `{missing[0]}` the first; it is incomplete")
-
-
-def _is_head(model: PreTrainedModel, key: str) -> bool:
-    """Say whether a parameter belongs to the head, which is everything outside the base model, and the pooler."""
-    prefix = "" if model.base_model is model else f"{model.base_model_prefix}."
-    pooler = adapter_of(model.config.model_type).pooler.partition(".")[0]
-    return not key.startswith(prefix) or bool(pooler and key.removeprefix(prefix).startswith(f"{pooler}."))
 
 
 def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str]) -> None:

@@ -82,7 +82,7 @@ def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]
 
     :raises UsageError: a mask names no unit of this backbone, or has another shape.
     """
-    units = backbone.units(pooler=True)
+    units = backbone.units(pooler=True, classifier=True)
     expanded: dict[str, Tensor] = {}
     for name, mask in masks.items():
         if units.get(name) != tuple(mask.shape):

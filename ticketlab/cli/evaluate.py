@@ -16,6 +16,7 @@ from ticketlab.cli.command import Command
 )
 @click.argument("model")
 @flags.TASK
+@flags.OOD
 @flags.SPLIT
 @flags.LABEL_MAP
 @flags.MAX_LENGTH
@@ -27,6 +28,8 @@ def evaluate(
     text_columns: Sequence[str],
     label_column: str | None,
     labels: Sequence[str],
+    ood: Sequence[str],
+    ood_map: Sequence[str],
     split: str | None,
     label_map: Sequence[str],
     max_length: int | None,
@@ -35,11 +38,17 @@ def evaluate(
     as_json: bool,
     csv_file: Path | None,
 ) -> None:
-    """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab."""
-    from ticketlab.lab.finished import one_stage
+    """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
+    With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
+    """
+    from ticketlab.lab.finished import one_stage
+    from ticketlab.tasks.choose import choose
+
+    others = [choose(value) for value in ood]
     chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
-    recipe = one_stage("evaluate", model, chosen, flags.given(split=split, label_map=list(label_map) or None), sets, max_length=max_length)
+    settings = flags.given(split=split, label_map=list(label_map) or None)
+    recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=others, ood_map=ood_map)
     done = running.run_in_lab(recipe, lab)
     rows = running.rows_of(done, label=model)
     if as_json:

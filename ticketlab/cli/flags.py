@@ -48,6 +48,16 @@ TASK = all_of(
     click.option("--label-column", metavar="COLUMN", help="Column of the label."),
     click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name; one for each, in order."),
 )  # fmt: skip
+OOD = all_of(
+    click.option(
+        "--ood", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
+        help="A challenge set to evaluate on as well, out of distribution: a data set as for --task; may be repeated.",
+    ),
+    click.option(
+        "--ood-map", multiple=True, metavar="TASK=OOD",
+        help="Which label of a challenge set a label of the task is, if named otherwise: neutral=non-entailment; may be repeated.",
+    ),
+)  # fmt: skip
 RESOURCES = all_of(
     click.option("--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is here)."),
     click.option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder for attacks that need one."),

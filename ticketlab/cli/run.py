@@ -19,6 +19,7 @@ EPILOG = """\b
 Examples:
   ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --attack textfooler --seeds 3
   ticketlab run early-robust --task sst2 --model bert-base-uncased --heads 1/6 --neurons 0.3 --seeds 3
+  ticketlab run srnet --task mnli --ood hans --model bert-base-uncased --sparsity 0.5 --search-loss poe --seeds 4
   ticketlab run orticket --text articles.txt --task sst2 --model bert-base-uncased --attack textfooler
   ticketlab run --pruner hard-concrete --retrain-adversary freelb --task reviews.csv --model demo --scale small
   ticketlab run robust-ticket --task sst2 --set search.adversary.steps=3 --dry-run > mine.toml
@@ -36,6 +37,7 @@ def _stage_options() -> list[flags.Decorator]:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("recipe", required=False, type=RecipeName())
 @flags.TASK
+@flags.OOD
 @click.option("--model", metavar="NAME|FOLDER", help="A model on the hub, a local folder, or `demo`.")
 @flags.MAX_LENGTH
 @flags.PRECISION
@@ -48,6 +50,10 @@ def _stage_options() -> list[flags.Decorator]:
 @click.option("--text", metavar="FILE|FOLDER|NAME", help="Plain text for masked language modelling (`ticketlab show objective mlm`).")
 @click.option("--loss", type=ComponentName("loss"), help="Loss of the search.")
 @click.option("--adversary", type=ComponentName("adversary"), help="Adversary of the search.")
+@click.option(
+    "--bias", type=ComponentName("bias model"), metavar="NAME|FILE",
+    help="Bias model of the losses that need one (`ticketlab show bias-model`), or a file of probabilities by example id.",
+)  # fmt: skip
 @flags.all_of(*_stage_options())
 @click.option(
     "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack with this; may be repeated. `none` for no attack."

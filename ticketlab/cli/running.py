@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ticketlab.recipe import Recipe
 
 WIDTH_OF_FILES = 160
-WIDEST = 10_000
 
 
 def run_in_lab(recipe: Recipe, lab: Path) -> Run:
@@ -50,15 +49,20 @@ def print_table(table: Table) -> None:
 
 
 def print_rows(rows: Sequence[Row], title: str) -> None:
-    """Print the table of rows on stdout, in two parts where the terminal is too narrow for one."""
-    from ticketlab.report.table import render
+    """Print the tables of rows on stdout, each in parts where the terminal is too narrow.
+
+    After the models come the subsets and classes of their challenge sets. What has too many subsets for a table is named on stderr.
+    """
+    from ticketlab.report import class_table, subset_table, table
+    from ticketlab.report.layout import fit
 
     console = _console()
-    whole, scores, costs = (render(rows, title, part) for part in ("whole", "scores", "costs"))
-    needed = console.measure(whole, options=console.options.update(max_width=WIDEST)).maximum
-    split = needed > console.width and len(whole.columns) > len(scores.columns)
-    for table in (scores, costs) if split else (whole,):
-        console.print(table)
+    few, many = subset_table.sheets(rows)
+    for sheet in (table.sheet(rows, title), *few, *class_table.sheets(rows), *many):
+        for part in fit(sheet, console):
+            console.print(part)
+    for line in subset_table.left_out(rows):
+        progress.say(line)
 
 
 def _console() -> Console:

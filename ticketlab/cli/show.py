@@ -39,7 +39,9 @@ def _kind(asked: str) -> str:
     word = asked.lower().replace("-", " ").replace("_", " ")
     if word not in forms:
         extra = " (`ticketlab recipes show NAME` shows a recipe)" if word.startswith("recipe") else ""
-        raise UsageError(f"there is no kind `{asked}`{did_you_mean(word, kinds).replace('stop rule', 'stop-rule')}{extra}")
+        raise UsageError(
+            f"there is no kind `{asked}`{did_you_mean(word.replace(' ', '-'), [kind.replace(' ', '-') for kind in kinds])}{extra}"
+        )
     return forms[word]
 
 

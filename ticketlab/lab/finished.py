@@ -22,6 +22,8 @@ def one_stage(
     sets: Sequence[str],
     seed: int = 0,
     max_length: int | None = None,
+    ood: Sequence[Task] = (),
+    ood_map: Sequence[str] = (),
 ) -> Recipe:
     """Return a recipe of a single stage of ``kind`` on a finished model.
 
@@ -31,6 +33,7 @@ def one_stage(
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
     place = locate(model)
     table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
+    table |= {"ood": [{"name": task.name, **to_table(task)} for task in ood], "ood_map": list(ood_map)}
     max_length = max_length or _max_length_of(model)
     if max_length is not None:
         table["max_length"] = max_length

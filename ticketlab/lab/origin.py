@@ -53,7 +53,7 @@ def origin_of(place: str | Path) -> Origin:
     if stage.parent.parent.name != "stages" or not (root / "runs").is_dir():
         return Origin()
     entries = list(_entries(root))
-    made = next((entry for entry in entries if entry.stage["key"] == stage.name and entry.stage["kind"] == "train"), None)
+    made = next((entry for entry in entries if entry.stage["key"] == stage.name and entry.stage["kind"] in ("train", "search")), None)
     if made is None:
         return Origin()
     ancestors = _ancestors(made)

@@ -25,8 +25,9 @@ from ticketlab.lab import environment, fingerprint
 from ticketlab.lab.key import components_in, stage_key
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.log import Log
-from ticketlab.recipe import Recipe
-from ticketlab.stages.base import RESULT, TICKET, Context, Input, Stage
+from ticketlab.recipe import Recipe, named_checkpoint
+from ticketlab.stages.base import RESULT, TICKET, Context, Input, Stage, model_folder
+from ticketlab.tasks import challenge
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 
@@ -75,12 +76,16 @@ class _Runner:
 
     def run(self) -> Run:
         data = [(evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load() for task in self.recipe.tasks]
+        self.ood = tuple(challenge.load(task) for task in self.recipe.ood)
+        self._check_labels(data)
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
         self._check_references()
-        self.directory = self.lab.run_folder(self.recipe.name, self._digest(data))
+        self.directory = self.lab.run_folder(self.recipe.name, self._digest([*data, *self.ood]))
         self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
         files.write_json(self.directory / "environment.json", environment.describe() | {"precision": self.precision})
+        for task, read in zip(self.recipe.ood, self.ood, strict=True):
+            self._say_data(task.label, read)
         tasks: dict[str, Any] = {}
         for task, read in zip(self.recipe.tasks, data, strict=True):
             self._say_data(task.label, read)
@@ -94,10 +99,23 @@ class _Runner:
             "precision": self.precision,
             "digest": self.recipe.digest(),
             "seeds": list(self.recipe.seeds),
+            "ood": [read.name for read in self.ood],
             "tasks": tasks,
         }
         files.write_json(self.directory / "results.json", results)
         return Run(self.directory, results)
+
+    def _check_labels(self, data: Sequence[TaskData]) -> None:
+        """Find out that the labels of a challenge set do not fit before anything is computed, and say how they are read."""
+        challenge.check_pairs(self.recipe.ood_map, self.ood)
+        for read in data:
+            for other in self.ood:
+                meaning = challenge.meaning(other.name, read.label_names, other.label_names, self.recipe.ood_map)
+                words = "; ".join(
+                    f"{name} is {' or '.join(read.label_names[index] for index in classes)}"
+                    for name, classes in zip(other.label_names, meaning, strict=True)
+                )
+                progress.say(f"{other.name} under {read.name}: {words}")
 
     def _digest(self, data: Sequence[TaskData]) -> str:
         """Return what tells this run from others of its recipe's name: the recipe, the data, other files and the code of plugins."""
@@ -110,14 +128,16 @@ class _Runner:
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
     def _needs_model(self) -> bool:
-        return any(stage.name in ("train", "search", "draw") for stage in self.recipe.stages.values())
+        return any(
+            stage.name in ("train", "search", "draw") or getattr(stage, "needs_model", False) for stage in self.recipe.stages.values()
+        )
 
     def _check_references(self) -> None:
         """Find out that a file or model outside the recipe is missing before anything is computed."""
         for stage in self.recipe.stages.values():
             stage.outside()
             for field, value in stage.references().items():
-                if value not in self.recipe.stages:
+                if named_checkpoint(value)[0] not in self.recipe.stages:
                     _outside(field, value)
 
     def _check_resources(self) -> None:
@@ -150,19 +170,21 @@ class _Runner:
     def _stage(self, name: str, stage: Stage, data: TaskData, model: str, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
         if not stage.uses_task:
             data = NO_TASK
+        ood = self.ood if stage.uses_ood else ()
         inputs: dict[str, Input] = {}
         keys: dict[str, str] = {}
         for field, value in stage.references().items():
-            if value in finished:
-                inputs[field] = Input(str(finished[value].folder), is_stage=True)
-                keys[field] = finished[value].key
+            named, at = named_checkpoint(value)
+            if named in finished:
+                inputs[field] = Input(str(finished[named].folder), is_stage=True, at=at)
+                keys[field] = f"{finished[named].key}@{at}" if at else finished[named].key
             else:
                 inputs[field], keys[field] = _outside(field, value)
         key = stage_key(
             stage,
             inputs=keys,
             outside=fingerprint.of_outside(stage.outside()),
-            data=data.fingerprint,
+            data="+".join((data.fingerprint, *(read.fingerprint for read in ood), *self.recipe.ood_map)) if ood else data.fingerprint,
             model=fingerprint.of_model(model) if model else "",
             max_length=self.recipe.max_length,
             precision=self.precision,
@@ -170,10 +192,11 @@ class _Runner:
             threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
         )
         title = f"{data.name} seed {seed} {name}".lstrip()
-        result = self.lab.result(key)
+        keep = self._wanted(name)
+        result = self._found(key, keep)
         if result is None:
             with self.lab.lock(key, title) as folder:
-                result = self.lab.result(key)  # another process may have finished it meanwhile
+                result = self._found(key, keep)  # another process may have finished it meanwhile
                 if result is None:
                     result = self._compute(
                         stage,
@@ -188,6 +211,9 @@ class _Runner:
                             precision=self.precision,
                             inputs=inputs,
                             log=lambda record: self.log({**record, "task": data.name or None, "seed": seed}),
+                            ood=ood,
+                            ood_map=self.recipe.ood_map,
+                            keep=keep,
                         ),
                         title,
                     )
@@ -195,8 +221,18 @@ class _Runner:
             self.log({"event": "found", "stage": name, "task": data.name or None, "seed": seed, "key": key})
             progress.say(f"{title}: found in the lab")
         registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
-        own = {"of": stage.references()["model"]} if "model" in stage.references() else {}
+        own = {"of": named_checkpoint(stage.references()["model"])[0]} if "model" in stage.references() else {}
         return _Finished(key, self.lab.stage(key), {"kind": stage.name, "key": key, "seed": seed, **own, **result})
+
+    def _wanted(self, name: str) -> list[str]:
+        """Return the checkpoints of a training that other stages start from."""
+        values = [named_checkpoint(value) for stage in self.recipe.stages.values() for value in stage.references().values()]
+        return sorted({at for named, at in values if named == name and at})
+
+    def _found(self, key: str, keep: Sequence[str]) -> dict[str, Any] | None:
+        """Return the result of a finished stage; None if it lacks a checkpoint that is wanted, so that it is trained once more."""
+        complete = all((self.lab.stage(key) / model_folder(at)).is_dir() for at in keep)
+        return self.lab.result(key) if complete else None
 
     def _compute(self, stage: Stage, context: Context, title: str) -> dict[str, Any]:
         self._check_resources()
@@ -243,7 +279,7 @@ def _function(problem: Exception) -> str:
 def _outside(field: str, value: str) -> tuple[Input, str]:
     """Resolve a reference that names no stage: a file, a folder, or a model."""
     path = Path(value)
-    if field in ("model", "start"):
+    if field in ("model", "start", "teacher"):
         resolved = loading.resolve_model(str(path / "model") if (path / "model").is_dir() else value)
         return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
     if not path.exists():

@@ -7,9 +7,8 @@ from typing import ClassVar
 import torch
 from attrs import frozen
 from torch import Tensor
-from torch.nn import functional
 
-from ticketlab.losses.base import Loss
+from ticketlab.losses.base import Loss, log_likelihood
 
 
 @frozen
@@ -21,5 +20,5 @@ class CrossEntropy(Loss):
 
     def per_example(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses and ones. See :meth:`Loss.per_example`."""
-        losses = functional.cross_entropy(logits, labels, reduction="none")
+        losses = -log_likelihood(logits.log_softmax(dim=1), labels)
         return losses, torch.ones_like(losses)

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from attrs import frozen
+from attrs import field, frozen
+from torch import Tensor
 
 from ticketlab.component import Component, Live
 from ticketlab.losses.base import Loss
@@ -19,7 +20,10 @@ Head = Literal["found", "new"]
 
 @frozen
 class Given:
-    """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used."""
+    """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used.
+
+    ``beside`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by.
+    """
 
     start: str
     data: TaskData
@@ -27,6 +31,7 @@ class Given:
     max_length: int
     precision: Precision
     seed: int
+    beside: Mapping[str, Tensor] = field(factory=dict)
 
 
 class Begun(ABC):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
 from ticketlab.component import Live
@@ -35,10 +35,11 @@ class _Classifying(Begun):
     def __init__(self, given: Given) -> None:
         self._given = given
         self.model, self.tokenizer = loading.load_classifier(given.start, given.data.label_names, derive(given.seed, "head"))
-        self.rows = self._encode("train")
+        self.rows = evolve(self._encode("train"), beside=given.beside)
 
     def live(self, lives: Sequence[Live]) -> TaskObjective:
-        return TaskObjective(self.model, self._given.loss, precision=self._given.precision, lives=lives)
+        given = self._given
+        return TaskObjective(self.model, given.loss, precision=given.precision, lives=lives, label_sets=given.data.label_sets)
 
     def evaluate(self) -> dict[str, float]:
         predicted = predict(self.model, self._development, precision=self._given.precision).argmax(dim=1)

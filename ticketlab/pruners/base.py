@@ -10,19 +10,21 @@ from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.component import Component, Live
+from ticketlab.tickets.draw import Scope
 
 
 @frozen
 class Plan:
-    """What a search knows before its first step."""
+    """What a search knows before its first step. ``sparsity`` is what tickets will be drawn at, of each group of units."""
 
     steps: int
     seed: int
+    sparsity: float = 0.0
 
 
-def weight_units(backbone: Backbone, *, pooler: bool = False) -> dict[str, tuple[int, ...]]:
+def weight_units(backbone: Backbone, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
     """Return the units of an unstructured pruner: every single weight, as matrix name and shape."""
-    return {name: shape for name, shape in backbone.units(pooler=pooler).items() if name.startswith("weights/")}
+    return {name: shape for name, shape in backbone.units(pooler=pooler, classifier=classifier).items() if name.startswith("weights/")}
 
 
 def structured_units(backbone: Backbone) -> dict[str, tuple[int, ...]]:
@@ -40,19 +42,26 @@ class Search(Live):
         """
         raise NotImplementedError
 
+    @property
+    def ready(self) -> bool:
+        """Whether what would be drawn now is what the search is for; not so before a schedule has come to its sparsity."""
+        return True
+
 
 @frozen
 class Pruner(Component):
     """Settings of a way to score units.
 
     ``trains_weights`` says whether the weights move during the search; ``searches`` is False for a search of no steps;
-    ``needs_sparsity`` says whether the search itself depends on the sparsity that will be drawn.
+    ``needs_sparsity`` says whether the search itself depends on the sparsity that will be drawn. ``leaves_model`` says whether the weights
+    at the end of the search are, under the ticket, a model to be used as it is.
     """
 
     kind: ClassVar[str] = "pruner"
     trains_weights: ClassVar[bool] = False
     searches: ClassVar[bool] = True
     needs_sparsity: ClassVar[bool] = False
+    leaves_model: ClassVar[bool] = False
 
     def groups(self) -> tuple[str, ...]:
         """Return the groups of units that are scored (heads, neurons, weights), or nothing where only the search knows.
@@ -60,6 +69,10 @@ class Pruner(Component):
         Draw stages that ask for others are then refused before anything is computed.
         """
         return ()
+
+    def ranks(self) -> Scope | None:
+        """Return how the search itself compares units, which is then how its tickets are drawn; None where it does not."""
+        return None
 
     def attach(self, backbone: Backbone, plan: Plan) -> Search:
         """Start a search on a backbone."""

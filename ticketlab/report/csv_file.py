@@ -7,32 +7,84 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from attrs import frozen
+
 from ticketlab import files
+from ticketlab.report.challenges import ChallengeCells, SubsetCells
 from ticketlab.report.rows import Row
 from ticketlab.report.statistics import Measure
 
-COLUMNS = ("label", "task", "model", "scale", "seeds", "attack", "measure", "mean", "deviation", "low", "high", "n")
+COLUMNS = ("label", "task", "model", "scale", "seeds", "attack", "measure", "mean", "deviation", "low", "high", "n", "set", "subset")
+
+
+@frozen
+class _Line:
+    name: str
+    measure: Measure | None
+    attack: str = ""
+    of: str = ""
+    subset: str = ""
 
 
 def write_csv(rows: Sequence[Row], path: str | Path) -> None:
-    """Write the rows to a file, atomically. Fractions are between 0 and 1; ``low`` and ``high`` bound their 95 % interval."""
+    """Write the rows to a file, atomically.
+
+    Fractions are between 0 and 1; ``low`` and ``high`` bound their 95 % interval. ``set`` names the challenge set, and is empty for the
+    task's own split; ``subset`` is the part of the set that the number is about, ``COLUMN=VALUE``.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        for attack, name, measure in _measures(row):
-            low, high = measure.interval or (None, None)
-            numbers = (measure.mean, measure.deviation, low, high, measure.n)
-            writer.writerow((row.label, row.task, row.model, row.scale, row.seeds, attack, name, *numbers))
+        for line in _lines(row):
+            if line.measure is not None:
+                low, high = line.measure.interval or (None, None)
+                numbers = (line.measure.mean, line.measure.deviation, low, high, line.measure.n)
+                about = (row.label, row.task, row.model, row.scale, row.seeds, line.attack, line.name)
+                writer.writerow((*about, *numbers, line.of, line.subset))
     files.write_text(Path(path), text.getvalue())
 
 
-def _measures(row: Row) -> Iterator[tuple[str, str, Measure]]:
-    found: list[tuple[str, str, Measure | None]] = [("", "clean", row.clean)]
-    found += [("", f"sparsity {group}", measure) for group, measure in row.sparsity.items()]
+def _lines(row: Row) -> Iterator[_Line]:
+    yield _Line("clean", row.clean)
+    if row.own_split is not None:
+        yield from _judged(row.own_split, "")
+    for cells in row.challenges:
+        yield _Line("accuracy", cells.accuracy, of=cells.name)
+        yield from _judged(cells, cells.name)
+    for group, measure in row.sparsity.items():
+        yield _Line(f"sparsity {group}", measure)
     for name in ("parameters", "search_seconds", "training_seconds", "seconds", "latency"):
-        found.append(("", name, getattr(row, name)))
-    for cells in row.attacks:
-        numbers = {"clean": cells.clean, "aua": cells.aua, "suc": cells.suc, "queries": cells.queries, "errors": Measure(cells.errors)}
-        found += [(cells.name, name, measure) for name, measure in numbers.items()]
-    yield from ((attack, name, measure) for attack, name, measure in found if measure is not None)
+        yield _Line(name, getattr(row, name))
+    for attack in row.attacks:
+        for name in ("clean", "aua", "suc", "queries"):
+            yield _Line(name, getattr(attack, name), attack=attack.name)
+        yield _Line("errors", Measure(attack.errors), attack=attack.name)
+
+
+def _judged(cells: ChallengeCells, of: str) -> Iterator[_Line]:
+    """Yield what the predictions on a set say beside their accuracy."""
+    yield _Line("weighted_f1", cells.weighted_f1, of=of)
+    yield _Line("majority", _fact(cells.majority, cells.n), of=of)
+    yield _Line("majority_f1", _fact(cells.majority_f1, cells.n), of=of)
+    yield _Line("outside", cells.outside, of=of)
+    for label, share in cells.labels.items():
+        yield _Line(f"examples {label}", _fact(share, cells.n), of=of)
+    for kind, measures in (("predicted", cells.predicted), ("recall", cells.recall)):
+        for label, measure in measures.items():
+            yield _Line(f"{kind} {label}", measure, of=of)
+    for column, subsets in cells.subsets.items():
+        for value, subset in subsets.items():
+            yield from _subset(subset, of, f"{column}={value}")
+
+
+def _subset(cells: SubsetCells, of: str, subset: str) -> Iterator[_Line]:
+    yield _Line("accuracy", cells.accuracy, of=of, subset=subset)
+    yield _Line("majority", _fact(cells.majority, cells.n), of=of, subset=subset)
+    for label, measure in cells.recall.items():
+        yield _Line(f"recall {label}", measure, of=of, subset=subset)
+
+
+def _fact(value: float | None, n: int) -> Measure | None:
+    """Return a number that belongs to the examples, whatever a model says of them: without deviation and interval."""
+    return None if value is None else Measure(value, n=n)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
+from ticketlab.report import challenges
+from ticketlab.report.challenges import ChallengeCells
+from ticketlab.report.making import Stages, making
 from ticketlab.report.statistics import Measure, summarise
-
-Stages = Mapping[str, Mapping[str, Any]]
-MAKING = ("train", "search", "draw")
 
 
 @frozen
@@ -30,8 +30,9 @@ class Row:
     """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it.
 
     ``search_seconds`` and ``training_seconds`` are those of the optimizer steps alone, as the papers time them; what is learnt from other
-    text than the task's belongs to the search. ``parameters`` counts what the last training can change; ``sparsity`` has the removed
-    fraction of each group of units; ``latency`` is the measured seconds per evaluated example.
+    text than the task's belongs to the search, and a search that leaves a model is a search. ``parameters`` counts what the last training
+    can change; ``sparsity`` has the removed fraction of each group of units; ``latency`` is the measured seconds per evaluated example.
+    ``own_split`` has what the predictions behind ``clean`` say beside their accuracy.
     """
 
     label: str
@@ -47,6 +48,8 @@ class Row:
     training_seconds: Measure | None
     seconds: Measure | None
     latency: Measure | None
+    own_split: ChallengeCells | None
+    challenges: tuple[ChallengeCells, ...]
 
 
 def rows(results: Mapping[str, Any]) -> list[Row]:
@@ -65,6 +68,11 @@ def rows(results: Mapping[str, Any]) -> list[Row]:
     return found
 
 
+def by_task(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows of each task, in the order of their first ones."""
+    return [[row for row in rows if row.task == task] for task in dict.fromkeys(row.task for row in rows)]
+
+
 def errors(results: Mapping[str, Any]) -> int:
     """Return how many attacked examples ended in an error, over all tasks, seeds and attacks."""
     return sum(cells.errors for row in rows(results) for cells in row.attacks)
@@ -75,47 +83,25 @@ def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Ma
     names = dict.fromkeys(name for attacks in attacked for name in attacks)
     attacks = tuple(_cells(name, [attacks[name] for attacks in attacked if name in attacks]) for name in names)
     evaluated = [found for stages in seeds if (found := _clean(stages, model)) is not None]
-    clean = summarise([found["accuracy"] for found in evaluated], [found["n"] for found in evaluated])
-    making = [list(_making(stages, model)) for stages in seeds]
+    own_split = challenges.cells(task, evaluated) if evaluated else None
+    made = making(seeds, model)
     return Row(
         label=label,
         task=task,
         model=results["model"],
         scale=results["scale"],
         seeds=len(seeds),
-        clean=clean or (attacks[0].clean if attacks else None),
+        clean=(own_split and own_split.accuracy) or (attacks[0].clean if attacks else None),
         attacks=attacks,
-        sparsity=_sparsity(making),
-        parameters=summarise([_last_trained(stages) for stages in making]),
-        search_seconds=_spent(making, "training_seconds", _prepares),
-        training_seconds=_spent(making, "training_seconds", lambda stage: not _prepares(stage)),
-        seconds=_spent(making, "seconds", lambda stage: True),
+        sparsity=made.sparsity,
+        parameters=made.parameters,
+        search_seconds=made.search_seconds,
+        training_seconds=made.training_seconds,
+        seconds=made.seconds,
         latency=summarise([_latency(stages, model) for stages in seeds]),
+        own_split=own_split,
+        challenges=_challenges(seeds, model),
     )
-
-
-def _sparsity(making: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Measure]:
-    """Return the sparsity of what was trained last under a ticket, by group of units."""
-    trained = [[stage["train"] for stage in stages if "train" in stage] for stages in making]
-    last = [results[-1].get("sparsity", {}) for results in trained if results]
-    found = {name: summarise([groups.get(name) for groups in last]) for name in dict.fromkeys(name for groups in last for name in groups)}
-    return {name: measure for name, measure in found.items() if measure is not None}
-
-
-def _last_trained(stages: Sequence[Mapping[str, Any]]) -> int | None:
-    counts = [stage["train"]["trainable_parameters"] for stage in stages if "trainable_parameters" in stage.get("train", {})]
-    return counts[-1] if counts else None
-
-
-def _spent(making: Sequence[Sequence[Mapping[str, Any]]], which: str, counts: Callable[[Mapping[str, Any]], bool]) -> Measure | None:
-    """Return the seconds of the stages that count; None where no seed has any."""
-    costs = [[stage["cost"][which] for stage in stages if which in stage.get("cost", {}) and counts(stage)] for stages in making]
-    return summarise([sum(seconds) for seconds in costs if seconds])
-
-
-def _prepares(stage: Mapping[str, Any]) -> bool:
-    """Say whether a stage searches, or trains something else than the task for a search to start from."""
-    return bool(stage["kind"] == "search" or stage.get("train", {}).get("objective", "task") != "task")
 
 
 def _attacks(stages: Stages, model: str) -> dict[str, Mapping[str, Any]]:
@@ -128,17 +114,16 @@ def _clean(stages: Stages, model: str) -> Mapping[str, Any] | None:
 
 def _latency(stages: Stages, model: str) -> float | None:
     timed = (stage for stage in stages.values() if stage.get("of") == model and "prediction_seconds" in stage.get("cost", {}))
-    return next((stage["cost"]["prediction_seconds"] / stage["clean"]["n"] for stage in timed), None)
+    return next((stage["cost"]["prediction_seconds"] / stage["clean"]["n"] for stage in timed if stage["clean"]["n"]), None)
 
 
-def _making(stages: Stages, model: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the stages up to the one that made the model; none for a model from outside."""
-    if model in stages:
-        for name, stage in stages.items():
-            if stage["kind"] in MAKING:
-                yield stage
-            if name == model:
-                return
+def _challenges(seeds: Sequence[Stages], model: str) -> tuple[ChallengeCells, ...]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for stages in seeds:
+        by_set = {name: one for stage in stages.values() if stage.get("of") == model for name, one in stage.get("ood", {}).items()}
+        for name, one in by_set.items():
+            found.setdefault(name, []).append(one)
+    return tuple(challenges.cells(name, by_seed) for name, by_seed in found.items())
 
 
 def _cells(name: str, found: Sequence[Mapping[str, Any]]) -> AttackCells:

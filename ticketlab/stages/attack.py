@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from attrs import frozen
@@ -15,6 +16,7 @@ from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.options import component, reference, setting
 from ticketlab.stages.base import Context, Split, Stage, split_setting
+from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
 
 
@@ -29,7 +31,7 @@ class AttackStage(Stage):
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
 
-    model: str = reference("train", accepts=("train",), help="a train stage, a model folder or a hub name")
+    model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
     examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, each label in its proportion; none for all")
     sample_seed: int = setting(0, help="picks the sample, and seeds the attack of each example")
@@ -39,6 +41,10 @@ class AttackStage(Stage):
     )
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
     batch_size: int = setting(64, at_least=1, unit="examples", help="texts per forward pass of the victim")
+
+    def check(self, named: Mapping[str, Stage]) -> None:
+        """Refuse a search that leaves no model; see :meth:`Stage.check`."""
+        check_leaves_model(named)
 
     def outside(self) -> dict[str, str]:
         """Return where the attacks' resources are: other word vectors make another attack."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -10,6 +10,7 @@ import attrs
 from attrs import frozen
 
 from ticketlab.component import Component
+from ticketlab.errors import UsageError
 from ticketlab.options import setting, to_table
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
@@ -20,6 +21,8 @@ PRETRAINED = "pretrained"
 RESULT = "result.json"
 SCORES = "scores.safetensors"
 TICKET = "ticket.safetensors"
+HEAD = "head.safetensors"
+BIAS = "bias.jsonl"
 """What stages leave in their folders."""
 
 
@@ -29,11 +32,13 @@ class Input:
 
     location: str
     is_stage: bool
+    at: str = ""
+    """Which of a train stage's checkpoints is meant, as in ``finetune@500``; empty for the finished model."""
 
     @property
     def model(self) -> str:
         """Where the model is."""
-        return str(Path(self.location) / "model") if self.is_stage else self.location
+        return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
 
     def file(self, name: str) -> Path:
         """A file of the stage, or the outside path itself."""
@@ -44,7 +49,8 @@ class Input:
 class Context:
     """Everything a stage depends on besides its settings. ``directory`` is the stage's own, kept between tries.
 
-    ``data`` is empty for a stage that does not use the task.
+    ``data`` is empty for a stage that does not use the task. ``ood`` are the recipe's challenge sets, and ``ood_map`` the pairs of labels
+    that are called otherwise there. ``keep`` names the checkpoints of a training that other stages start from.
     """
 
     directory: Path
@@ -57,6 +63,25 @@ class Context:
     precision: Precision
     inputs: Mapping[str, Input]
     log: Callable[[dict[str, Any]], None]
+    ood: Sequence[TaskData] = ()
+    ood_map: Sequence[str] = ()
+    keep: Collection[str] = ()
+
+
+def step_of(at: str, steps: int) -> int:
+    """Return the step of a training of ``steps`` that ``500`` or ``55%`` means.
+
+    :raises UsageError: it is after the end.
+    """
+    step = int(float(at[:-1]) / 100 * steps + 0.5) if at.endswith("%") else int(at)
+    if step > steps:
+        raise UsageError(f"there is no checkpoint at {at}: the training has {steps} steps")
+    return step
+
+
+def model_folder(at: str) -> str:
+    """Return the folder of a stage's model, or of its checkpoint ``at``."""
+    return f"model@{at}" if at else "model"
 
 
 def split_setting(help: str) -> Any:
@@ -76,6 +101,11 @@ class Stage(Component):
     def uses_task(self) -> bool:
         """Whether the result depends on the task's data by itself, and not only through its inputs. If not, tasks share the stage."""
         return True
+
+    @property
+    def uses_ood(self) -> bool:
+        """Whether the result depends on the recipe's challenge sets."""
+        return False
 
     def references(self) -> dict[str, str]:
         """Return the references that are set and are not :data:`PRETRAINED`, by field name."""

@@ -10,10 +10,11 @@ from attrs import frozen
 from ticketlab import files
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.head import load_head
 from ticketlab.backbone.masks import expand
 from ticketlab.errors import SettingError
 from ticketlab.options import ratio, reference, setting
-from ticketlab.stages.base import RESULT, SCORES, TICKET, Context, Stage
+from ticketlab.stages.base import HEAD, RESULT, SCORES, TICKET, Context, Stage
 from ticketlab.stages.search import SearchStage
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores
@@ -22,7 +23,10 @@ from ticketlab.tickets.ticket import Ticket
 
 @frozen
 class Draw(Stage):
-    """Remove the units with the lowest scores. Leaves ``ticket.safetensors``."""
+    """Remove the units with the lowest scores. Leaves ``ticket.safetensors``.
+
+    The classifier that a search leaves beside its scores goes into the ticket.
+    """
 
     name: ClassVar[str] = "draw"
     summary: ClassVar[str] = "draw a ticket from the scores of a search"
@@ -32,7 +36,11 @@ class Draw(Stage):
     sparsity: float = ratio(0.3, help="part of the units to remove: of the weights, or of the heads and of the neurons")
     heads: float | None = ratio(None, help="part of the heads to remove; none is `sparsity`")
     neurons: float | None = ratio(None, help="part of the neurons to remove; none is `sparsity`")
-    scope: Scope = setting("global", choices=SCOPES, help="rank all units of a group together, or those of each matrix (or layer) apart")
+    scope: Scope | None = setting(
+        None,
+        choices=SCOPES,
+        help="rank all units of a group together, or those of each matrix (or layer) apart; none is as the search ranks them, else global",
+    )
     heads_scope: Scope | None = setting(None, choices=SCOPES, help="the same for heads alone; none is `scope`")
     neurons_scope: Scope | None = setting(None, choices=SCOPES, help="the same for neurons alone; none is `scope`")
     keep_a_head: bool = setting(True, help="let the best head of each layer stay; the number of removed heads is the same")
@@ -48,7 +56,10 @@ class Draw(Stage):
     def check(self, named: Mapping[str, Stage]) -> None:
         """Refuse settings for units that the search does not score; see :meth:`Stage.check`."""
         search = named.get("search")
-        scored = search.pruner.groups() if isinstance(search, SearchStage) else ()
+        if not isinstance(search, SearchStage):
+            return
+        self._check_aim(search)
+        scored = search.pruner.groups()
         for name in ("heads", "heads_scope", "neurons", "neurons_scope"):
             if scored and name.partition("_")[0] not in scored and getattr(self, name) is not None:
                 whole = "scope" if name.endswith("_scope") else "sparsity"
@@ -57,31 +68,54 @@ class Draw(Stage):
                     f"choose another pruner, or one {whole} for all units (--{whole})"
                 )
 
+    def _check_aim(self, search: SearchStage) -> None:
+        """Refuse another sparsity or scope than those that the search aims at.
+
+        :raises SettingError: it is another.
+        """
+        pruner = search.pruner
+        if self.like is None and pruner.needs_sparsity and self.sparsity != search.sparsity:
+            raise SettingError(
+                f"sparsity: the search `{self.search}` with `{pruner.name}` aims at {search.sparsity:g}, so its tickets cannot be drawn at "
+                f"{self.sparsity:g}; give both the same (--sparsity does)"
+            )
+        if self.scope is not None and pruner.ranks() not in (None, self.scope):
+            raise SettingError(
+                f"scope: `{pruner.name}` ranks units as `{pruner.ranks()}` during the search `{self.search}`; leave this out, or set both "
+                "(--scope does)"
+            )
+
     def run(self, context: Context) -> dict[str, Any]:
         """Draw; see :meth:`Stage.run`."""
         search = context.inputs["search"]
         scores = load_scores(search.file(SCORES))
         found = files.read_json(search.file(RESULT))["search"]
-        asked = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
-        if "like" in context.inputs:
-            masks = draw_like(scores, Ticket.load(context.inputs["like"].file(TICKET)).masks)
-        else:
-            scopes = for_groups(scores, self.scope, heads=self.heads_scope, neurons=self.neurons_scope)
-            masks = draw(scores, asked, scopes, self.keep_a_head)
         pretrained = loading.load_encoder(context.model)
         backbone = Backbone(pretrained)
+        scope: Scope = self.scope or found.get("scope") or "global"
+        asked = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
+        if "like" in context.inputs:
+            other = Ticket.load(context.inputs["like"].file(TICKET))
+            outside = other.masks.keys() - scores.keys() - backbone.units().keys()  # a pooler or classifier that was not scored
+            masks = draw_like(scores, {name: mask for name, mask in other.masks.items() if name not in outside})
+        else:
+            scopes = for_groups(scores, scope, heads=self.heads_scope, neurons=self.neurons_scope)
+            masks = draw(scores, asked, scopes, self.keep_a_head)
+        head, labels = load_head(search.file(SCORES).parent / HEAD)
         learnt_on = {name: found[name] for name in ("objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
-        provenance = {"pruner": found["pruner"], "sparsity": asked, "scope": self.scope, "like": self.like, **learnt_on}
+        provenance = {"pruner": found["pruner"], "sparsity": asked, "scope": scope, "like": self.like, **learnt_on}
         ticket = Ticket(
             masks=masks,
             structure=found["structure"],
             found_on=found["found_on"],
             rewind_to=backbone.weights_hash(),
             provenance={**provenance, "key": context.key},
+            head=head,
+            labels=labels,
         )
         path = context.directory / TICKET
         ticket.save(path)
-        removed = sum(int((~kept).sum()) for kept in expand(backbone, masks).values())
+        removed = sum(int((~kept).sum()) for kept in expand(backbone, ticket.masks_on(backbone)).values())
         return {
             "ticket": {
                 "groups": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from attrs import frozen
@@ -11,6 +12,7 @@ from ticketlab.export.model import FORMATS, Format, export_model
 from ticketlab.export.origin import Origin
 from ticketlab.options import reference, setting
 from ticketlab.stages.base import TICKET, Context, Stage
+from ticketlab.stages.search import check_leaves_model
 from ticketlab.tickets.ticket import Ticket
 
 FOLDER = "exported"
@@ -27,7 +29,7 @@ class Export(Stage):
     summary: ClassVar[str] = "write a model in a format for others"
     seeded: ClassVar[bool] = False
 
-    model: str = reference("train", accepts=("train",), help="a train stage, a model folder or a hub name")
+    model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     ticket: str | None = reference(None, accepts=("draw",), help="a draw stage or a ticket file to apply first")
     format: Format = setting(
         "dense", choices=FORMATS, help="`dense` (zeros), `shrunk` (smaller; needs ticketlab), or `onnx` (needs neither ticketlab nor torch)"
@@ -37,6 +39,10 @@ class Export(Stage):
     def uses_task(self) -> bool:
         """Say that the task's data are not looked at."""
         return False
+
+    def check(self, named: Mapping[str, Stage]) -> None:
+        """Refuse a search that leaves no model; see :meth:`Stage.check`."""
+        check_leaves_model(named)
 
     def run(self, context: Context) -> dict[str, Any]:
         """Export; see :meth:`Stage.run`."""

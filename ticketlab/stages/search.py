@@ -10,50 +10,88 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab import progress
-from ticketlab.backbone import trial
+from ticketlab.backbone import masks, saving, trial
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.errors import PluginError
+from ticketlab.backbone.head import save_head
+from ticketlab.errors import PluginError, SettingError
+from ticketlab.objectives.base import Begun
 from ticketlab.options import component, ratio, reference, setting
 from ticketlab.pruners.base import Plan, Pruner, Search
-from ticketlab.stages.base import PRETRAINED, SCORES, Context
+from ticketlab.stages.base import HEAD, PRETRAINED, SCORES, Context, Stage
+from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.stopping import Stopping
 from ticketlab.tickets.draw import draw, group_of
 from ticketlab.tickets.scores import save_scores
+from ticketlab.training.loop import Finished
 from ticketlab.training.random_state import derive
+
+SCORE, WEIGHT = "score/", "weight/"
 
 
 @frozen
 class SearchStage(Training):
-    """Train a pruner's parameters and keep its scores, ``scores.safetensors``. The sparsity belongs to ``draw`` alone.
+    """Train a pruner's parameters and keep its scores, ``scores.safetensors``.
 
-    A stop rule may end the search at the end of any mini-epoch. After each epoch, and at the end, the ticket that would be drawn at
-    ``monitor_sparsity`` is evaluated on the development examples: the binary ticket, not the soft masks of the search.
+    A stop rule may end the search at the end of any mini-epoch. At every look at the development examples, the ticket that would be drawn
+    at ``sparsity`` is evaluated: the binary ticket, not the soft masks of the search. With ``select = "best"`` the scores of the best look
+    are kept. A pruner whose result is a model to be used as it is (``leaves_model``) also leaves it, under the ticket: ``model/``.
     """
 
     name: ClassVar[str] = "search"
     summary: ClassVar[str] = "score the prunable units of a model"
 
-    start: str = reference(PRETRAINED, accepts=("train",), help="the model to search in: `pretrained`, a train stage, or a model folder")
+    start: str = reference(
+        PRETRAINED,
+        accepts=("train",),
+        help="the model to search in: `pretrained`, a train stage (`finetune@500` a checkpoint), or a model folder",
+    )
     pruner: Pruner = component("pruner", "hard-concrete", help="how units are scored")
     stop: StopRule = component("stop rule", "none", help="when to end before the last epoch")
     epochs: float = setting(20.0, above=0, unit="epochs", help="passes over the training examples, at most")
     weight_decay: float = setting(1e-6, at_least=0, help="AdamW's weight decay on what is trained")
-    monitor_sparsity: float = ratio(0.3, identity=False, help="sparsity of the tickets that are evaluated during the search")
+    sparsity: float = ratio(0.3, help="what the tickets that are looked at are drawn at; a pruner that aims at a sparsity aims at this one")
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that count: of a search without steps only where it starts, its pruner and its objective."""
         settings = super().identity()
-        return settings if self.pruner.searches else {name: settings[name] for name in ("start", "pruner", "objective")}
+        if not self.pruner.searches:
+            return {name: settings[name] for name in ("start", "pruner", "objective")}
+        aims = self.pruner.needs_sparsity or self.select == "best"
+        return settings if aims else {name: value for name, value in settings.items() if name != "sparsity"}
 
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
         begun = self.begin(context)
         backbone = Backbone(begun.model)
         structure, found_on = backbone.fingerprint(), backbone.weights_hash()
-        steps = max(1, round(-(-len(begun.rows) // self.batch_size) * self.epochs))
         begun.model.requires_grad_(self.pruner.trains_weights)
+        self._warn(context, begun)
+        search = self.pruner.attach(backbone, Plan(self.steps(begun), derive(context.seed, "gates"), self.sparsity))
+        _check_scores(self.pruner, search, backbone)
+        about = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
+        scope = {"scope": self.pruner.ranks()} if self.pruner.ranks() else {}
+        result: dict[str, Any] = {"search": {"steps": 0, **about, **scope, **begun.provenance(), "trainable_parameters": 0}}
+        best: dict[str, Tensor] = {}
+        if self.pruner.searches:
+            torch.manual_seed(derive(context.seed, "search"))
+            finished, found, best = self._fit(context, begun, search)
+            result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, **found}
+            result["search"]["trainable_parameters"] = finished.parameters
+            result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
+        weights = {name.removeprefix(WEIGHT): value for name, value in best.items() if name.startswith(WEIGHT)}
+        if weights:
+            begun.model.load_state_dict(weights, strict=True)
+        scores = {name.removeprefix(SCORE): value for name, value in best.items() if name.startswith(SCORE)}
+        scores = scores or dict(_check_scores(self.pruner, search, backbone))
+        save_scores(scores, context.directory / SCORES)
+        search.close()
+        if self.pruner.leaves_model:
+            result["search"]["sparsity"] = self._leave_model(context, begun, backbone, scores)
+        return result
+
+    def _warn(self, context: Context, begun: Begun) -> None:
         if not self.pruner.searches and self.adversary.name != "none":
             progress.say(f"{context.name}: `{self.pruner.name}` scores without training; adversary, loss and epochs have no effect")
         if self.pruner.searches and begun.head == "new":
@@ -61,34 +99,64 @@ class SearchStage(Training):
                 f"{context.name}: the model has no head for `{self.objective.name}`, and scores learnt under a random one mean little; "
                 f'start from a train stage with the same objective and `trains = "head"`'
             )
-        search = self.pruner.attach(backbone, Plan(steps=steps, seed=derive(context.seed, "gates")))
-        _check_scores(self.pruner, search, backbone)
-        about = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
-        result: dict[str, Any] = {"search": {"steps": 0, **about, **begun.provenance(), "trainable_parameters": 0}}
-        if self.pruner.searches:
-            torch.manual_seed(derive(context.seed, "search"))
 
-            def evaluate(step: int) -> dict[str, float]:
-                with trial.masked(backbone, draw(search.scores(), self.monitor_sparsity, keep_a_head=False)):  # fits any sparsity
-                    return begun.evaluate()
+    def _fit(self, context: Context, begun: Begun, search: Search) -> tuple[Finished, dict[str, Any], dict[str, Tensor]]:
+        """Train; return how it ended, what the result says of that, and what was best."""
+        backbone, steps, best = Backbone(begun.model), self.steps(begun), Best(context.directory)
 
-            stopping = Stopping(
-                self.stop,
-                steps_per_epoch=-(-len(begun.rows) // self.batch_size),
-                scores=search.scores,
-                development=lambda: evaluate(0)["dev_accuracy"],
-                log=lambda record: context.log({**record, "stage": context.name}),
-            )
-            finished = self.fit(context, begun, lives=[search, stopping], evaluate=evaluate)
-            verdict = stopping.verdict(context.name, finished.steps)
-            if verdict:
-                progress.say(verdict)
-            result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, "stop": stopping.report()}
-            result["search"]["trainable_parameters"] = finished.parameters
-            result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
-        save_scores(_check_scores(self.pruner, search, backbone), context.directory / SCORES)
-        search.close()
-        return result
+        def development() -> dict[str, float]:
+            looked_at = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # fits any sparsity
+            with trial.masked(backbone, looked_at):
+                return begun.evaluate()
+
+        def state() -> dict[str, Tensor]:
+            moved = begun.model.state_dict() if self.pruner.trains_weights else {}
+            return {SCORE + name: value for name, value in search.scores().items()} | {
+                WEIGHT + name: value for name, value in moved.items()
+            }
+
+        def evaluate(step: int) -> dict[str, float]:
+            found = development()
+            if self.selects(step, steps) and search.ready:
+                best.offer(found["dev_accuracy"], state)
+            return found
+
+        stopping = Stopping(
+            self.stop,
+            steps_per_epoch=-(-len(begun.rows) // self.batch_size),
+            scores=search.scores,
+            development=lambda: development()["dev_accuracy"],
+            log=lambda record: context.log({**record, "stage": context.name}),
+        )
+        finished = self.fit(context, begun, lives=[search, stopping], evaluate=evaluate)
+        verdict = stopping.verdict(context.name, finished.steps)
+        if verdict:
+            progress.say(verdict)
+        return finished, {"stop": stopping.report()}, best.take()
+
+    def _leave_model(self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor]) -> dict[str, float]:
+        """Put the model under its ticket, as ``draw`` draws it, and write it; return the sparsity by group of units."""
+        ticket = draw(scores, self.sparsity, self.pruner.ranks() or "global")
+        masks.zero(backbone, ticket)
+        saving.save(begun.model, begun.tokenizer, context.directory / "model")
+        if self.uses_task:
+            save_head(begun.model, context.directory / HEAD)
+        kept: dict[str, list[Tensor]] = {}
+        for name, mask in ticket.items():
+            kept.setdefault(group_of(name), []).append(mask)
+        return {group: 1 - sum(int(mask.sum()) for mask in parts) / sum(mask.numel() for mask in parts) for group, parts in kept.items()}
+
+
+def check_leaves_model(named: Mapping[str, Stage], field: str = "model") -> None:
+    """Refuse a search as the model of a stage unless its pruner leaves one.
+
+    :raises SettingError: it does not.
+    """
+    stage = named.get(field)
+    if isinstance(stage, SearchStage) and not stage.pruner.leaves_model:
+        raise SettingError(
+            f"{field}: a search with `{stage.pruner.name}` leaves scores and no model; draw a ticket, train it, and name that train stage"
+        )
 
 
 def _check_scores(pruner: Pruner, search: Search, backbone: Backbone) -> Mapping[str, Tensor]:
@@ -101,7 +169,7 @@ def _check_scores(pruner: Pruner, search: Search, backbone: Backbone) -> Mapping
     scores = search.scores()
     if not isinstance(scores, Mapping) or not scores:
         raise PluginError(f"{type(search).__name__}.scores returned {type(scores).__name__}, not a score for each unit")
-    known = backbone.units(pooler=True)
+    known = backbone.units(pooler=True, classifier=True)
     needed = {name for name in backbone.units() if group_of(name) in {group_of(scored) for scored in scores}}
     wrong = [name for name, score in scores.items() if known.get(name) != tuple(score.shape)]
     missing = sorted(needed - set(scores))

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from attrs import frozen
-from safetensors.torch import load_file, save_file
 
-from ticketlab import files, progress
+from ticketlab import progress
 from ticketlab.backbone import saving
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import HeldMask
@@ -18,7 +17,8 @@ from ticketlab.backbone.shrinking import shrink
 from ticketlab.component import Live
 from ticketlab.objectives.base import Begun
 from ticketlab.options import reference, setting
-from ticketlab.stages.base import PRETRAINED, TICKET, Context
+from ticketlab.stages.base import PRETRAINED, TICKET, Context, model_folder, step_of
+from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.loop import Finished
@@ -36,7 +36,9 @@ class Train(Training):
     name: ClassVar[str] = "train"
     summary: ClassVar[str] = "fine-tune a model, or retrain a ticket"
 
-    start: str = reference(PRETRAINED, accepts=("train",), help="`pretrained`, another train stage, or a model folder")
+    start: str = reference(
+        PRETRAINED, accepts=("train",), help="`pretrained`, another train stage (`finetune@500` a checkpoint of it), or a model folder"
+    )
     ticket: str | None = reference(None, accepts=("draw",), help="a draw stage or a ticket file: train only what it keeps")
     reinit: Literal["none", "inside", "outside"] = setting(
         "none", choices=("none", "inside", "outside"), help="draw encoder weights anew, N(0, 0.02): those the ticket keeps, or the others"
@@ -49,9 +51,6 @@ class Train(Training):
         "all",
         choices=("all", "head"),
         help="what learns: everything, or the head alone over a frozen encoder; an `mlm` head that the model has is kept",
-    )
-    select: Literal["last", "best"] = setting(
-        "last", choices=("last", "best"), help="keep the last weights, or those of the epoch with the best development accuracy"
     )
 
     def run(self, context: Context) -> dict[str, Any]:
@@ -90,34 +89,48 @@ class Train(Training):
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
         ticket.check(backbone)
         if self.reinit != "none":
-            reinitialise(backbone, ticket.masks, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
+            reinitialise(backbone, ticket.masks_on(backbone), inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
         if not self.hold_mask:
             return [], {}
         sparsity = {group: ticket.sparsity(group) for group in ticket.groups}
         if self.shrink and "weights" not in ticket.groups:
             begun.model = shrink(begun.model, ticket.masks)
             return [], sparsity
-        return [HeldMask(backbone, ticket.masks)], sparsity
+        return [HeldMask(backbone, ticket.masks_on(backbone))], sparsity
 
     def _fit(self, context: Context, begun: Begun, lives: Sequence[Live]) -> Finished:
-        """Train; with ``select="best"``, put the weights of the best epoch back."""
-        best = context.directory / "best.safetensors"
-        best_score = files.read_json(best.with_suffix(".json")) if best.exists() else -1.0
+        """Train; with ``select="best"``, put the best weights back."""
+        steps, best = self.steps(begun), Best(context.directory)
 
         def evaluate(step: int) -> dict[str, float]:
-            nonlocal best_score
             found = begun.evaluate()
-            if self.select == "best" and found["dev_accuracy"] > best_score:
-                best_score = found["dev_accuracy"]
-                saved = {name: value.to("cpu", copy=True).contiguous() for name, value in begun.model.state_dict().items()}  # tied or not
-                files.replace(best, lambda path: save_file(saved, path))
-                files.write_json(best.with_suffix(".json"), best_score)
+            if self.selects(step, steps):
+                best.offer(found["dev_accuracy"], begun.model.state_dict)
             return found
 
         torch.manual_seed(derive(context.seed, "train"))
-        finished = self.fit(context, begun, lives=lives, evaluate=evaluate)
-        if self.select == "best":
-            begun.model.load_state_dict(load_file(best), strict=True)
-            best.unlink()
-            best.with_suffix(".json").unlink()
+        finished = self.fit(context, begun, lives=[*lives, _Checkpoints(context, begun, steps)], evaluate=evaluate)
+        weights = best.take()
+        if weights:
+            begun.model.load_state_dict(weights, strict=True)
         return finished
+
+
+class _Checkpoints(Live):
+    """Leaves the models that other stages start from, ``model@STEP/``, on the way."""
+
+    def __init__(self, context: Context, begun: Begun, steps: int) -> None:
+        self._context = context
+        self._begun = begun
+        self._at = {at: step_of(at, steps) for at in context.keep}
+        self._leave(0)
+
+    def after_step(self, step: int) -> bool:
+        """Write the model if it is wanted after this step."""
+        self._leave(step + 1)
+        return False
+
+    def _leave(self, step: int) -> None:
+        for at, wanted in self._at.items():
+            if wanted == step:
+                saving.save(self._begun.model, self._begun.tokenizer, self._context.directory / model_folder(at))

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
+import torch
 from attrs import frozen
+from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary
+from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.bias_models import probabilities
 from ticketlab.component import Live
+from ticketlab.errors import SettingError
 from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
-from ticketlab.options import component, setting
-from ticketlab.stages.base import Context, Stage
+from ticketlab.options import component, ratio, reference, setting
+from ticketlab.stages.base import BIAS, Context, Stage
+from ticketlab.tasks import challenge, label_map
+from ticketlab.tasks.base import TaskData
+from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.evaluation import predict
 from ticketlab.training.loop import Finished, Loop
 from ticketlab.training.optimizer import adamw
+
+OF_THE_LOSS = ("bias", "teacher")
+"""References that count only where the loss needs what they name."""
 
 
 @frozen
@@ -25,13 +37,27 @@ class Training(Stage):
 
     objective: ObjectiveSettings = component("objective", "task", help="what is learnt: the task, or the words of plain text")
     loss: Loss = component("loss", "cross-entropy", help="what is minimised on each example of the task")
+    bias: str | None = reference(
+        None, accepts=("bias",), help="a bias stage, or a file of probabilities by example id, where the loss needs it"
+    )
+    teacher: str | None = reference(None, accepts=("train",), help="a train stage or a finished classifier, where the loss needs a teacher")
     adversary: Adversary = component("adversary", "none", help="how the word embeddings are perturbed")
+    mix_ood: int = setting(
+        0, at_least=0, unit="times", help="learn from each training example of the recipe's OOD sets too, so many times an epoch"
+    )
     epochs: float = setting(3.0, above=0, unit="epochs", help="passes over the training examples")
     batch_size: int = setting(32, at_least=1, unit="examples", help="examples per optimizer step")
     lr: float = setting(2e-5, above=0, help="peak learning rate of the weights")
     weight_decay: float = setting(0.01, at_least=0, help="AdamW's weight decay; none on biases and layer norms")
     warmup: float = setting(0.1, at_least=0, at_most=1, unit="fraction of the steps", help="part of the training in which the rates rise")
     clip: float = setting(1.0, above=0, help="bound on the norm of the gradient")
+    eval_steps: int | None = setting(
+        None, at_least=1, unit="steps", help="steps between looks at the development examples; none looks at the end of each epoch"
+    )
+    select: Literal["last", "best"] = setting(
+        "last", choices=("last", "best"), help="keep what the last step left, or what had the best development accuracy"
+    )
+    select_after: float = ratio(0.0, help="part of the training before which `best` keeps nothing")
     checkpoint_seconds: float = setting(60.0, at_least=0, unit="seconds", identity=False, help="time between checkpoints")
 
     @property
@@ -39,10 +65,36 @@ class Training(Stage):
         """As the objective says."""
         return self.objective.uses_task
 
+    @property
+    def uses_ood(self) -> bool:
+        """Whether their training examples are mixed in."""
+        return self.uses_task and self.mix_ood > 0
+
+    def references(self) -> dict[str, str]:
+        """Return the references; those that the loss does not need do not count."""
+        needs = self.loss.needs if self.uses_task else ()
+        return {name: value for name, value in super().references().items() if name not in OF_THE_LOSS or name in needs}
+
+    def check(self, named: Mapping[str, Stage]) -> None:
+        """Refuse a loss without what it needs; see :meth:`Stage.check`."""
+        missing = {
+            "bias": "a [bias] stage, or a file of probabilities",
+            "teacher": "a train stage with plain cross-entropy, or a classifier",
+        }
+        for need in OF_THE_LOSS:
+            if need in self.loss.needs and self.uses_task and need not in self.references():
+                raise SettingError(f"{need}: the loss `{self.loss.name}` needs it; name {missing[need]} (`{need} = ...`)")
+        if self.uses_ood and "bias" in self.loss.needs:
+            raise SettingError(f"mix_ood: the loss `{self.loss.name}` needs a bias model, which knows nothing of the OOD sets' examples")
+
     def identity(self) -> dict[str, Any]:
-        """Return the settings that count: the loss is the task's."""
-        settings = super().identity()
-        return settings if self.uses_task else {name: value for name, value in settings.items() if name != "loss"}
+        """Return the settings that count: the loss is the task's, and what it does not need is nobody's."""
+        unused = {name for name in OF_THE_LOSS if name not in self.references()}
+        if not self.uses_task:
+            unused |= {"loss", "mix_ood"}
+        if self.select == "last":
+            unused.add("select_after")
+        return {name: value for name, value in super().identity().items() if name not in unused}
 
     def outside(self) -> dict[str, str]:
         """Return what the objective reads besides the task."""
@@ -51,10 +103,19 @@ class Training(Stage):
     def begin(self, context: Context) -> Begun:
         """Load the model to start from, on the device that trains it, and the rows."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
-        given = Given(start, context.data, self.loss, context.max_length, context.precision, context.seed)
+        data = challenge.mix(context.data, context.ood, context.ood_map, self.mix_ood) if self.uses_ood else context.data
+        given = Given(start, data, self.loss, context.max_length, context.precision, context.seed, beside=self._beside(context, data))
         begun = self.objective.begin(given)
         begun.model.to(pick_device())
         return begun
+
+    def steps(self, begun: Begun) -> int:
+        """Return the optimizer steps of the whole training."""
+        return max(1, round(-(-len(begun.rows) // self.batch_size) * self.epochs))
+
+    def selects(self, step: int, steps: int) -> bool:
+        """Say whether what there is after so many steps may be kept as the best."""
+        return self.select == "best" and step >= self.select_after * steps
 
     def fit(self, context: Context, begun: Begun, *, lives: Sequence[Live], evaluate: Callable[[int], dict[str, float]]) -> Finished:
         """Train, from the checkpoint in the stage's directory where there is one."""
@@ -74,5 +135,26 @@ class Training(Stage):
             log=context.log,
             title=context.name,
             evaluate=evaluate,
+            evaluate_steps=self.eval_steps,
         )
         return loop.run()
+
+    def _beside(self, context: Context, data: TaskData) -> dict[str, Tensor]:
+        """Return what the loss needs of each training example, joined by its id."""
+        beside: dict[str, Tensor] = {}
+        if "bias" in context.inputs:
+            file = context.inputs["bias"].file(BIAS)
+            beside["bias_log_probs"] = probabilities.read(file, data.examples("train"), data.label_names)
+        if "teacher" in context.inputs:
+            beside["teacher_probs"] = _taught(context.inputs["teacher"].model, data, context)
+        return beside
+
+
+def _taught(place: str, data: TaskData, context: Context) -> Tensor:
+    """Return a teacher's probabilities of the training examples, (rows, classes) in the order of the task's labels."""
+    model, tokenizer, names = loading.load_finished(place)
+    order = label_map.match(names, data.label_names)
+    rows = tokenize(data.examples("train"), tokenizer, context.max_length)
+    logits = predict(model.to(pick_device()), rows, precision=context.precision, title=f"{context.name}: teacher")
+    probs: Tensor = logits[:, torch.tensor(order)].softmax(dim=1)
+    return probs

@@ -9,16 +9,20 @@ from attrs import field, frozen
 
 from ticketlab.component import Component
 from ticketlab.errors import DataError
-from ticketlab.options import setting
+from ticketlab.options import ratio, setting
 
 
 @frozen
 class Example:
-    """One labelled example. ``id`` is unique in the data set; ``texts`` follow the columns; ``label`` indexes the label names."""
+    """One labelled example. ``id`` is unique in the data set; ``texts`` follow the columns; ``label`` indexes the label names.
+
+    ``subsets`` are its values in the columns of :attr:`TaskData.subsets`, empty where it has none.
+    """
 
     id: str
     texts: tuple[str, ...]
     label: int
+    subsets: tuple[str, ...] = ()
 
 
 @frozen
@@ -32,6 +36,10 @@ class TaskData:
     fingerprint: str
     dropped: Mapping[str, int] = field(factory=dict)
     """Rows left out, by reason (``unlabelled``, ``empty``)."""
+    subsets: tuple[str, ...] = ()
+    """Columns whose values divide the examples into parts that are reported apart, such as the heuristics of HANS."""
+    label_sets: tuple[tuple[int, ...], ...] = ()
+    """What labels beyond the label names mean: ``len(label_names) + k`` is any class of ``label_sets[k]``. In training examples alone."""
 
     def examples(self, split: str) -> tuple[Example, ...]:
         """Return the examples of a split, or of all splits together for ``all``.
@@ -54,6 +62,11 @@ class Task(Component):
     train_rows: int | None = setting(
         None, at_least=1, help="use at most this many training examples, each class in its proportion, picked by a hash of the id"
     )
+    train_share: float | None = ratio(
+        None,
+        help="where the set has a single split and that is not called train, this part of each class, by a hash of the id, is for training "
+        "(for mixing in, if it is a challenge set) and the rest is the test",
+    )
 
     @property
     def label(self) -> str:
@@ -66,3 +79,12 @@ class Task(Component):
         :raises DataError: it cannot be read, or its rows do not make a task.
         """
         raise NotImplementedError
+
+    def load_challenge(self) -> TaskData:
+        """Read the data set as a challenge set: its test split is evaluated, its training split may be mixed into another task's.
+
+        Built-in tasks let such a set have a single class, and classes in its test that its training split lacks.
+
+        :raises DataError: as :meth:`load`.
+        """
+        return self.load()

@@ -27,10 +27,12 @@ MOST_CLASSES = 100
 
 @frozen
 class Columns:
-    """The columns of a task: one text or a pair, and the label."""
+    """The columns of a task: one text or a pair, the label, those that name subsets, and that of the ids (none: the number of the row)."""
 
     texts: tuple[str, ...]
     label: str
+    subsets: tuple[str, ...] = ()
+    id: str | None = None
 
 
 def choose(table: Table, texts: Sequence[str] = (), label: str | None = None) -> Columns:

@@ -17,7 +17,11 @@ SPLIT_OF_STEM = {
     "valid": "validation",
     "val": "validation",
     "dev": "validation",
+    "validation_matched": "validation",
+    "dev_matched": "validation",
     "test": "test",
+    "test_matched": "test",
+    "dev_and_test": "test",
 }
 _SHARD = re.compile(r"(?P<stem>.+?)[-_.](?P<number>\d+)(-of-\d+)?")
 
@@ -54,6 +58,11 @@ def split_of(file: Path) -> str | None:
     stem = file.stem.lower()
     shard = _SHARD.fullmatch(stem)
     return SPLIT_OF_STEM.get(stem) or (SPLIT_OF_STEM.get(shard["stem"]) if shard else None)
+
+
+def says_no_split(found: Mapping[str, Sequence[Path]]) -> bool:
+    """Say whether the files are of one split and do not say of which."""
+    return len(found) == 1 and not any(split_of(file) for parts in found.values() for file in parts)
 
 
 def title(path: Path) -> str:

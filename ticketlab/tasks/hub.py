@@ -7,20 +7,18 @@ have a test but no validation split.
 from __future__ import annotations
 
 import importlib
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from attrs import frozen
 
 from ticketlab.errors import DataError
-from ticketlab.tasks.assemble import assemble
-from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.columns import Columns
-from ticketlab.tasks.rows import Row, usable
+from ticketlab.tasks.named import FOLDER, Named
 from ticketlab.tasks.tables import Table
 
 
-def fetch(dataset: str, config: str | None, split: str | None, *, who: str, instead: str) -> Any:
+def fetch(dataset: str, config: str | None, split: str | None, *, who: str, instead: str, revision: str | None = None) -> Any:
     """Return a split of a data set of the hub, or of the cache of the ``datasets`` library; all splits by name where ``split`` is None.
 
     ``who`` wants it and ``instead`` is what to pass if it fails, for messages.
@@ -29,8 +27,9 @@ def fetch(dataset: str, config: str | None, split: str | None, *, who: str, inst
     """
     datasets: Any = importlib.import_module("datasets")
     place = "/".join(part for part in (dataset, config) if part)
+    more = {} if revision is None else {"revision": revision}
     try:
-        return datasets.load_dataset(dataset, config, split=split)
+        return datasets.load_dataset(dataset, config, split=split, **more)
     except Exception as problem:  # the hub's client fails in as many ways as it has releases
         reason = " ".join(str(problem).split())[:200]
         raise DataError(
@@ -39,35 +38,43 @@ def fetch(dataset: str, config: str | None, split: str | None, *, who: str, inst
         ) from problem
 
 
+def numbered(names: Sequence[str]) -> dict[str, str]:
+    """Return the label names by the numbers that stand for them on the hub, for copies that lost the names."""
+    return {str(number): name for number, name in enumerate(names)}
+
+
 @frozen
-class Hub(Task):
+class Hub(Named):
     """A data set of the hub: where it is, its columns, and the split that is the test."""
 
     dataset: ClassVar[str]
     config: ClassVar[str | None] = None
-    columns: ClassVar[Columns]
+    revision: ClassVar[str | None] = None
     test_split: ClassVar[str]
+    dev_split: ClassVar[str | None] = None
 
-    def load(self) -> TaskData:
-        """Read the data set from the hub, or from the cache of the ``datasets`` library.
+    def published(self) -> Mapping[str, Table]:
+        """Return the splits from the hub, or from the cache of the ``datasets`` library; see :meth:`Named.published`."""
+        splits = {"train": "train", "validation": self.dev_split, "test": self.test_split}
+        return {split: self._split(name) for split, name in splits.items() if name}
 
-        :raises DataError: it is neither there nor reachable, or not as it was when this was written.
-        """
-        dropped: Counter[str] = Counter()
-        train, names = self._split("train", dropped)
-        test, _ = self._split(self.test_split, dropped)
-        splits = {"train": train, "test": test}
-        return assemble(self.label, self.columns.texts, splits, declared=names, train_rows=self.train_rows, dropped=dropped)
+    def called(self, split: str) -> str:
+        """Return the name of a split on the hub."""
+        return {"test": self.test_split, "validation": self.dev_split or split}.get(split, split)
 
-    def _split(self, split: str, dropped: Counter[str]) -> tuple[list[Row], tuple[str, ...]]:
+    def _split(self, split: str) -> Table:
         place = "/".join(part for part in (self.dataset, self.config) if part)
-        data = fetch(self.dataset, self.config, split, who=f"task `{self.name}`", instead="a local copy with `--task PATH`")
+        copy = f"a local copy with `--task PATH`, or put one at ${FOLDER}/{self.name}"
+        data = fetch(self.dataset, self.config, split, who=f"task `{self.name}`", instead=copy, revision=self.revision)
         label = self.columns.label
-        names = tuple(getattr(data.features.get(label), "names", ()))
-        if not names:
-            raise DataError(f"task `{self.name}`: {place} has no label names any more; pass a local copy with `--task PATH`")
-        rows = [{**row, label: names[row[label]] if 0 <= row[label] < len(names) else None} for row in data]
-        return usable(Table(f"{place} {split}", tuple(data.column_names), rows), self.columns, split, dropped), names
+        names = tuple(getattr(data.features.get(label), "names", None) or ())
+        known = {self.codes.get(name, name) for name in names} == set(self.label_names)
+        if not known and (names or not self.codes):
+            raise DataError(f"task `{self.name}`: {place} has other label names than {', '.join(self.label_names)} by now; pass {copy}")
+        rows = list(data)
+        if names:
+            rows = [{**row, label: names[row[label]] if row[label] in range(len(names)) else None} for row in rows]
+        return Table(f"{place} {split}", tuple(data.column_names), rows)
 
 
 @frozen
@@ -78,6 +85,8 @@ class Sst2(Hub):
     summary: ClassVar[str] = "movie reviews, two classes (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "sst2", "validation"
     columns: ClassVar[Columns] = Columns(("sentence",), "label")
+    label_names = ("negative", "positive")
+    codes = numbered(label_names)
 
 
 @frozen
@@ -88,6 +97,8 @@ class Imdb(Hub):
     summary: ClassVar[str] = "long movie reviews, two classes"
     dataset, test_split = "stanfordnlp/imdb", "test"
     columns: ClassVar[Columns] = Columns(("text",), "label")
+    label_names = ("neg", "pos")
+    codes = numbered(label_names)
 
 
 @frozen
@@ -98,6 +109,8 @@ class AgNews(Hub):
     summary: ClassVar[str] = "news, four classes"
     dataset, test_split = "fancyzhx/ag_news", "test"
     columns: ClassVar[Columns] = Columns(("text",), "label")
+    label_names = ("World", "Sports", "Business", "Sci/Tech")
+    codes = numbered(label_names)
 
 
 @frozen
@@ -108,6 +121,8 @@ class Qnli(Hub):
     summary: ClassVar[str] = "does the sentence answer the question (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "qnli", "validation"
     columns: ClassVar[Columns] = Columns(("question", "sentence"), "label")
+    label_names = ("entailment", "not_entailment")
+    codes = numbered(label_names)
 
 
 @frozen
@@ -118,6 +133,9 @@ class Qqp(Hub):
     summary: ClassVar[str] = "are two questions the same (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "qqp", "validation"
     columns: ClassVar[Columns] = Columns(("question1", "question2"), "label")
+    label_names = ("not_duplicate", "duplicate")
+    codes = numbered(label_names)
+    also: ClassVar[Mapping[str, Sequence[str]]] = {"label": ("is_duplicate",)}
 
 
 @frozen
@@ -128,3 +146,10 @@ class Mnli(Hub):
     summary: ClassVar[str] = "entailment between two sentences, three classes (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "mnli", "validation_matched"
     columns: ClassVar[Columns] = Columns(("premise", "hypothesis"), "label")
+    label_names = ("entailment", "neutral", "contradiction")
+    codes = numbered(label_names)
+    also: ClassVar[Mapping[str, Sequence[str]]] = {
+        "premise": ("sentence1",),
+        "hypothesis": ("sentence2",),
+        "label": ("gold_label",),
+    }

@@ -41,16 +41,16 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(distinct)
 
 
-def settle(source: str, train: Iterable[str], declared: Sequence[str]) -> tuple[str, ...]:
+def settle(source: str, train: Iterable[str], declared: Sequence[str], *, least: int = 2) -> tuple[str, ...]:
     """Return the label names of a task, in the order declared or else sorted.
 
-    :raises DataError: a single class, or a label outside those declared.
+    :raises DataError: fewer classes than ``least``, or a label outside those declared.
     """
     found = ordered(train)
     for name in found:
         if declared and name not in declared:
             raise DataError(f"{source}: the label `{name}` is not among those declared{did_you_mean(name, declared)}")
-    if len(found) < 2:
+    if len(found) < least:
         seen = f"all training rows are labelled `{found[0]}`" if found else "no training row has a label"
         raise DataError(f"{source}: {seen}; a task needs two classes (-1, -, null and nothing mean unlabelled, unless declared as labels)")
     return tuple(declared) or found

@@ -11,10 +11,10 @@ from attrs import frozen
 from ticketlab.errors import DataError
 from ticketlab.files import expand
 from ticketlab.options import setting
-from ticketlab.tasks import columns, files, tables
+from ticketlab.tasks import columns, files, subsets, tables
 from ticketlab.tasks.assemble import assemble
 from ticketlab.tasks.base import Task, TaskData
-from ticketlab.tasks.rows import Row, usable
+from ticketlab.tasks.rows import check_ids, usable_splits
 
 
 def names(value: Any) -> Any:
@@ -29,6 +29,7 @@ class Local(Task):
     """A data set in files. Columns are inferred where only one reading is possible; labels go by name.
 
     Splits come from the names of the files (train, validation or dev, test). A test split without labels counts as absent.
+    A single file whose name says no split is divided into train, dev and test; as a challenge set, or with ``train_share``, it is the test.
     """
 
     name: ClassVar[str] = "local"
@@ -38,6 +39,12 @@ class Local(Task):
     text_columns: tuple[str, ...] = setting((), converter=names, help="the column of the text, or the two of a pair; inferred if empty")
     label_column: str | None = setting(None, help="the column of the label; inferred if none")
     labels: tuple[str, ...] = setting((), converter=names, help="label names in order, others refused; as found, sorted, if empty")
+    id_column: str | None = setting(None, help="the column of the ids, unique over all splits; if none, an id is split and row number")
+    subset_columns: tuple[str, ...] | None = setting(
+        None,
+        converter=names,
+        help="columns whose values are reported apart; if none, those of text with 2 to 50 values that repeat; an empty list for no column",
+    )
 
     @property
     def label(self) -> str:
@@ -53,34 +60,42 @@ class Local(Task):
 
         :raises DataError: a file is missing or malformed, columns are ambiguous, or labels don't make classes.
         """
+        return self._load(challenge=False)
+
+    def load_challenge(self) -> TaskData:
+        """Read the files as a challenge set; see :meth:`Task.load_challenge`.
+
+        :raises DataError: a file is missing or malformed, columns are ambiguous, or nothing is labelled.
+        """
+        return self._load(challenge=True)
+
+    def _load(self, *, challenge: bool) -> TaskData:
         if not self.path:
             raise DataError("task `local` needs a path: pass a file or a folder with `--task PATH`")
         if len(set(self.labels)) < len(self.labels):
             raise DataError(f"labels: a label is declared twice in {', '.join(self.labels)}")
-        read = {split: tables.read(found) for split, found in files.find(self._path).items()}
+        found = files.find(self._path)
+        if files.says_no_split(found) and (challenge or self.train_share is not None):
+            found = {"test": next(iter(found.values()))}
+        read = {split: tables.read(parts) for split, parts in found.items()}
         main = next(read[split] for split in ("train", "validation", "test") if split in read)
         chosen = columns.choose(main, self.text_columns, self.label_column)
+        chosen = subsets.complete(chosen, list(read.values()), self.subset_columns, self.id_column)
         dropped: Counter[str] = Counter()
-        splits = {split: rows for split, table in read.items() if (rows := self._rows(table, chosen, split, dropped)) is not None}
-        if "train" not in splits and len(splits) > 1:
+        splits = usable_splits(read, chosen, dropped, self.labels)
+        if "train" not in splits and len(splits) > 1 and not challenge:
             raise DataError(f"{self.path}: there is no training split beside {' and '.join(splits)}; name a file train, or pass one file")
+        if chosen.id:
+            check_ids(self.path, chosen.id, splits)
         return assemble(
             self.label,
             chosen.texts,
             splits,
             source=self.path,
             declared=self.labels,
+            subsets=chosen.subsets,
             train_rows=self.train_rows,
+            train_share=self.train_share,
+            challenge=challenge,
             dropped=dropped,
         )
-
-    def _rows(self, table: tables.Table, chosen: columns.Columns, split: str, dropped: Counter[str]) -> list[Row] | None:
-        """Return the usable rows; None for a test split that has no labels."""
-        if split == "test" and chosen.label not in table.columns:
-            return None
-        here: Counter[str] = Counter()
-        rows = usable(table, chosen, split, here, self.labels)
-        if split == "test" and here["unlabelled"] == len(table.rows):
-            return None
-        dropped.update(here)
-        return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -21,14 +21,16 @@ class Row:
     id: str
     texts: tuple[str, ...]
     label: str
+    subsets: tuple[str, ...] = ()
 
 
 def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], declared: Collection[str] = ()) -> list[Row]:
-    """Return the rows with texts and a label, each with its number in the table in its id, and count the others in ``dropped``.
+    """Return the rows with texts and a label, and count the others in ``dropped``.
 
-    A declared label counts as one even where its name (``-1``) usually marks a row without label.
+    Without a column of ids, a row's number in the table is in its id. A declared label counts as one even where its name (``-1``) usually
+    marks a row without label.
 
-    :raises DataError: a column is missing, or holds lists or objects.
+    :raises DataError: a column is missing, or holds lists or objects; an id is empty.
     """
     for column in (*columns.texts, columns.label):
         if column not in table.columns:
@@ -38,6 +40,8 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], de
         try:
             label = label_name(row.get(columns.label))
             texts = tuple(text_of(row.get(column)) for column in columns.texts)
+            subsets = tuple(value_of(row.get(column), "a subset") for column in columns.subsets)
+            identity = f"{split}-{number}" if columns.id is None else value_of(row.get(columns.id), "an id")
         except TypeError as problem:
             raise DataError(f"{table.source} row {number + 1}: {problem}") from None
         if is_unlabelled(label) and label not in declared:
@@ -46,9 +50,48 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], de
             dropped["missing text"] += 1
         elif not all(text and text.strip() for text in texts):
             dropped["empty"] += 1
+        elif not identity.strip():
+            raise DataError(f"{table.source} row {number + 1}: the id in column `{columns.id}` is empty: {identity!r}")
         else:
-            rows.append(Row(f"{split}-{number}", tuple(text for text in texts if text), label))
+            rows.append(Row(identity, tuple(text for text in texts if text), label, subsets))
     return rows
+
+
+def usable_splits(
+    read: Mapping[str, Table], columns: Columns, dropped: Counter[str], declared: Collection[str] = ()
+) -> dict[str, list[Row]]:
+    """Return the usable rows of each split. A test split without labels counts as absent where there are others.
+
+    :raises DataError: as :func:`usable`.
+    """
+    splits = {}
+    for split, table in read.items():
+        may_be_absent = split == "test" and len(read) > 1
+        if may_be_absent and columns.label not in table.columns:
+            continue
+        here: Counter[str] = Counter()
+        rows = usable(table, columns, split, here, declared)
+        if may_be_absent and here["unlabelled"] == len(table.rows):
+            continue
+        dropped.update(here)
+        splits[split] = rows
+    return splits
+
+
+def check_ids(source: str, column: str, splits: Mapping[str, Sequence[Row]]) -> None:
+    """Refuse an id that two rows have, of one split or of two.
+
+    :raises DataError: the message has the id.
+    """
+    seen: dict[str, str] = {}
+    for split, rows in splits.items():
+        for row in rows:
+            if row.id in seen:
+                where = f"two rows of {split}" if seen[row.id] == split else f"a row of {seen[row.id]} and of one of {split}"
+                raise DataError(
+                    f"{source}: `{row.id}` in column `{column}` is the id of {where}; an id must be unique, over all splits together"
+                )
+            seen[row.id] = split
 
 
 def text_of(value: Any) -> str | None:
@@ -61,3 +104,13 @@ def text_of(value: Any) -> str | None:
     if value is None or value != value:  # nan is the one value that differs from itself
         return None
     return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair would stop a tokenizer
+
+
+def value_of(value: Any, what: str) -> str:
+    """Return a value as it stands, a number as :func:`~ticketlab.tasks.labels.label_name` writes it; a missing value is empty.
+
+    :raises TypeError: it is a list or an object; ``what`` is what to call it.
+    """
+    if isinstance(value, (list, dict)):
+        raise TypeError(f"{what} must be a text or a number, not {type(value).__name__}")
+    return text_of(value if isinstance(value, str) else label_name(value)) or ""

@@ -85,3 +85,19 @@ def arrange(splits: Mapping[str, Sequence[E]]) -> dict[str, list[E]]:
         return {"train": list(splits["train"]), "dev": list(splits["validation"]), "test": list(splits["test"])}
     train, dev = hold_out(splits["train"])
     return {"train": train, "dev": dev, "test": list(splits["validation"] if "validation" in splits else splits["test"])}
+
+
+def arrange_challenge(splits: Mapping[str, Sequence[E]]) -> dict[str, list[E]]:
+    """Return ``train``, ``dev`` and ``test`` of a challenge set, from which nothing is held out unless all that it has is a training split.
+
+    The test is its test split, or else its validation split.
+    """
+    if list(splits) == ["train"]:
+        return arrange(splits)
+    test, dev = ("test", "validation") if "test" in splits else ("validation", "none")
+    return {"train": list(splits.get("train", ())), "dev": list(splits.get(dev, ())), "test": list(splits[test])}
+
+
+def share_out(examples: Sequence[E], share: float) -> tuple[list[E], list[E]]:
+    """Return this share of the examples, each class in its proportion, and the rest."""
+    return pick(examples, int(share * len(examples) + 0.5))

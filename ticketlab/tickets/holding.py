@@ -31,7 +31,8 @@ def hold(model: PreTrainedModel, ticket: Ticket | str | Path) -> Hold:
     :raises UsageError: the model has another structure, or the path is no ticket.
     """
     loaded = ticket if isinstance(ticket, Ticket) else Ticket.load(ticket)
-    return Hold(removed_parts(loaded.backbone_of(model), loaded.masks))
+    backbone = loaded.backbone_of(model)
+    return Hold(removed_parts(backbone, loaded.masks_on(backbone)))
 
 
 class Hold:

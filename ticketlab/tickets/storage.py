@@ -1,8 +1,9 @@
 """The file format of tickets: safetensors with bit-packed masks, everything else as JSON in the header.
 
-The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format`` (1), ``structure``, ``found_on``, ``rewind_to``,
-``provenance``, ``shapes`` and ``sha256``, the hash over the packed masks in the order of their sorted names. Each mask is a tensor
-of uint8, numpy's ``packbits`` of the flattened mask. The same ticket always gives the same bytes.
+The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format``, ``structure``, ``found_on``, ``rewind_to``,
+``provenance``, ``shapes`` and ``sha256``, the hash over all tensors in the order of their sorted names. Each mask is a tensor of uint8,
+numpy's ``packbits`` of the flattened mask. A ticket with a classifier has its tensors as ``head/NAME``, and ``head`` (their names) and
+``labels`` in the header; its format is 2, that of others 1. The same ticket always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from ticketlab import files
 from ticketlab.errors import UsageError
 
 KEY = "ticketlab"
-FORMAT = 1
+FORMAT = 2
+HEAD = "head/"
 FIELDS = {"structure": str, "found_on": str, "rewind_to": str, "provenance": dict, "shapes": dict, "sha256": str}
 
 
-def encode(masks: Mapping[str, Tensor], header: Mapping[str, Any]) -> bytes:
+def encode(masks: Mapping[str, Tensor], header: Mapping[str, Any], head: Mapping[str, Tensor]) -> bytes:
     """Return the bytes of a ticket file."""
     packed = {name: np.packbits(mask.numpy().reshape(-1)) for name, mask in masks.items()}
-    text = json.dumps({**header, "format": FORMAT, "sha256": _digest(packed)}, sort_keys=True, separators=(",", ":"))
+    packed |= {HEAD + name: np.ascontiguousarray(value.detach().cpu().numpy()) for name, value in sorted(head.items())}
+    text = json.dumps({**header, "format": FORMAT if head else 1, "sha256": _digest(packed)}, sort_keys=True, separators=(",", ":"))
     return save(packed, metadata={KEY: text})
 
 
@@ -53,8 +56,8 @@ def write(path: Path, content: bytes) -> None:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 
 
-def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the masks of a ticket file and its header.
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Tensor]]:
+    """Return the masks of a ticket file, its header, and the classifier's tensors.
 
     :raises UsageError: the file is missing, is not a ticket, is of a newer format, or is damaged.
     """
@@ -69,7 +72,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if KEY not in metadata:
         raise UsageError(f"{path}: not a ticket: a safetensors file without ticketlab's header (a model's weights?)")
     header = _header(path, metadata[KEY])
-    return _unpack(path, packed, header), header
+    head = {name: packed.pop(HEAD + name) for name in header.get("head", ()) if HEAD + name in packed}
+    masks = _unpack(path, packed, header, head)
+    return masks, header, {name: torch.from_numpy(value) for name, value in head.items()}
 
 
 def _header(path: Path, text: str) -> dict[str, Any]:
@@ -80,15 +85,17 @@ def _header(path: Path, text: str) -> dict[str, Any]:
     version = header.get("format") if isinstance(header, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise UsageError(f"{path}: written by a newer ticketlab (format {version}, this one reads {FORMAT}); update ticketlab")
-    if version != FORMAT or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
+    lists = isinstance(header, dict) and all(isinstance(header.get(key, []), list) for key in ("head", "labels"))
+    if version not in (1, FORMAT) or not lists or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
         raise UsageError(f"{path}: damaged: its header lacks fields of a ticket")
     return dict(header)
 
 
-def _unpack(path: Path, packed: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> dict[str, Tensor]:
+def _unpack(path: Path, packed: Mapping[str, np.ndarray], header: Mapping[str, Any], head: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     shapes = header["shapes"]
     whole = packed.keys() == shapes.keys() and all(_fits(packed[name], shape) for name, shape in shapes.items())
-    if not whole or _digest(packed) != header["sha256"]:
+    whole = whole and head.keys() == set(header.get("head", ()))
+    if not whole or _digest({**packed, **{HEAD + name: value for name, value in head.items()}}) != header["sha256"]:
         raise UsageError(f"{path}: damaged: the masks are not those that its header describes")
     return {
         name: torch.from_numpy(np.unpackbits(packed[name], count=math.prod(shape)).astype(bool)).reshape(shape)

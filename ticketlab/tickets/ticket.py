@@ -48,6 +48,8 @@ class Ticket:
     ``masks`` has a boolean tensor for each group of units, True for those that stay, named and shaped as
     :meth:`ticketlab.backbone.backbone.Backbone.units`. ``structure`` is the backbone's fingerprint, ``found_on`` the hash of the
     weights it was found on, ``rewind_to`` of those that it goes with. ``provenance`` holds plain JSON values: what made the ticket.
+    ``head`` is the classifier that it was found with, by the names of the whole model, for ``labels`` in this order; empty for a ticket
+    that is not used without training.
     """
 
     masks: Mapping[str, Tensor] = field(converter=_masks)
@@ -55,11 +57,14 @@ class Ticket:
     found_on: str
     rewind_to: str
     provenance: Mapping[str, Any] = field(factory=dict, converter=_plain)
+    head: Mapping[str, Tensor] = field(factory=dict)
+    labels: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ticket):
             return NotImplemented
-        return self._header() == other._header() and all(torch.equal(mask, other.masks[name]) for name, mask in self.masks.items())
+        mine, theirs = {**self.masks, **self.head}, {**other.masks, **other.head}
+        return self._header() == other._header() and all(torch.equal(tensor, theirs[name]) for name, tensor in mine.items())
 
     def __hash__(self) -> int:
         return hash((self.structure, self.found_on, self.rewind_to, *((name, self.kept_by(name)) for name in self.masks)))
@@ -67,14 +72,15 @@ class Ticket:
     def _header(self) -> dict[str, Any]:
         shapes = {name: list(mask.shape) for name, mask in self.masks.items()}
         hashes = {"structure": self.structure, "found_on": self.found_on, "rewind_to": self.rewind_to}
-        return {**hashes, "provenance": self.provenance, "shapes": shapes}
+        heads = {"head": sorted(self.head), "labels": list(self.labels)} if self.head else {}
+        return {**hashes, "provenance": self.provenance, "shapes": shapes, **heads}
 
     def save(self, path: str | Path) -> None:
         """Write the ticket to a file, all or nothing; the folder is made where it is missing.
 
         :raises UsageError: the file cannot be written.
         """
-        storage.write(Path(path), storage.encode(self.masks, self._header()))
+        storage.write(Path(path), storage.encode(self.masks, self._header(), self.head))
 
     @classmethod
     def load(cls, path: str | Path) -> Ticket:
@@ -82,8 +88,9 @@ class Ticket:
 
         :raises UsageError: the file is missing, is not a ticket, or is damaged.
         """
-        masks, header = storage.read(Path(path))
-        return cls(masks, header["structure"], header["found_on"], header["rewind_to"], header["provenance"])
+        masks, header, head = storage.read(Path(path))
+        hashes = (header["structure"], header["found_on"], header["rewind_to"])
+        return cls(masks, *hashes, header["provenance"], head, tuple(header.get("labels", ())))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -131,27 +138,36 @@ class Ticket:
             shape = f"{backbone.model.config.model_type}, {len(backbone.layers)} layers of {backbone.num_heads} heads"
             raise UsageError(f"the ticket was drawn from a model of another structure than this one ({shape})")
 
+    def masks_on(self, backbone: Backbone) -> dict[str, Tensor]:
+        """Return the masks that have a place in ``backbone``: those of pooler and classifier only where it has such a one."""
+        units = backbone.units(pooler=True, classifier=True)
+        own = backbone.units()
+        return {name: mask for name, mask in self.masks.items() if name in own or units.get(name) == tuple(mask.shape)}
+
     def backbone_of(self, model: PreTrainedModel) -> Backbone:
         """Return the backbone of a model that the ticket may go on.
 
-        Other weights than those of ``rewind_to`` are a warning, unless the removed ones are zero already: then the model was trained
-        under this ticket.
+        Other weights than those of ``rewind_to`` or ``found_on`` are a warning, unless the removed ones are zero already: then the model
+        was trained under this ticket.
 
         :raises UsageError: the model has another structure.
         """
         backbone = Backbone(model)
         self.check(backbone)
-        if self.rewind_to and self.rewind_to != backbone.weights_hash() and not self.is_applied(backbone):
+        known = (self.rewind_to, self.found_on)
+        if self.rewind_to and backbone.weights_hash() not in known and not self.is_applied(backbone):
             warnings.warn("the ticket goes with other weights than the model has; it is applied all the same", stacklevel=3)
         return backbone
 
     def is_applied(self, backbone: Backbone) -> bool:
         """Say whether all removed weights of a backbone of this structure are zero."""
-        return all(not torch.any(backbone.parameter(name).detach().cpu()[~kept]) for name, kept in expand(backbone, self.masks).items())
+        expanded = expand(backbone, self.masks_on(backbone))
+        return all(not torch.any(backbone.parameter(name).detach().cpu()[~kept]) for name, kept in expanded.items())
 
     def apply(self, model: PreTrainedModel) -> None:
         """Set the removed weights of a model to zero, in place. Warns and raises as :meth:`backbone_of`."""
-        zero(self.backbone_of(model), self.masks)
+        backbone = self.backbone_of(model)
+        zero(backbone, self.masks_on(backbone))
 
     def shrink(self, model: PreTrainedModel) -> PreTrainedModel:
         """Return a smaller model without the removed heads and neurons, as a new one; ``model`` stays as it is.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from attrs import frozen
+from attrs import field, frozen
 from torch import Tensor
 
 from ticketlab.tasks.base import Example
@@ -22,12 +22,16 @@ MULTIPLE = 4
 
 @frozen
 class Batch:
-    """Padded rows. ``input_ids``, ``attention_mask`` and ``token_type_ids`` are (rows, length); ``labels`` is (rows,)."""
+    """Padded rows. ``input_ids``, ``attention_mask`` and ``token_type_ids`` are (rows, length); ``labels`` is (rows,).
+
+    ``beside`` has what a loss looks at besides logits and labels, by the name it takes it by: (rows, classes).
+    """
 
     input_ids: Tensor
     attention_mask: Tensor
     token_type_ids: Tensor | None
     labels: Tensor
+    beside: Mapping[str, Tensor] = field(factory=dict)
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -35,18 +39,20 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
         types = None if self.token_type_ids is None else self.token_type_ids.to(device)
-        return Batch(self.input_ids.to(device), self.attention_mask.to(device), types, self.labels.to(device))
+        beside = {name: values.to(device) for name, values in self.beside.items()}
+        return Batch(self.input_ids.to(device), self.attention_mask.to(device), types, self.labels.to(device), beside)
 
 
 @frozen
 class Rows:
-    """Tokenised examples. ``truncated`` counts those that were longer than the model takes."""
+    """Tokenised examples. ``truncated`` counts those that were longer than the model takes; ``beside`` is as in :class:`Batch`."""
 
     input_ids: Sequence[Sequence[int]]
     token_type_ids: Sequence[Sequence[int]] | None
     labels: Sequence[int]
     pad_id: int
     truncated: int
+    beside: Mapping[str, Tensor] = field(factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -69,7 +75,9 @@ class Rows:
             mask[row, :size] = 1
             if types is not None and self.token_type_ids is not None:
                 types[row, :size] = torch.tensor(self.token_type_ids[index])
-        return Batch(ids, mask, types, torch.tensor([self.labels[index] for index in indices]))
+        chosen = torch.tensor(list(indices))
+        beside = {name: values[chosen] for name, values in self.beside.items()}
+        return Batch(ids, mask, types, torch.tensor([self.labels[index] for index in indices]), beside)
 
     def epoch(self, size: int, seed: int, epoch: int) -> list[list[int]]:
         """Return the batches of one epoch as row indices: shuffled, then sorted by length within pools, then shuffled by batch."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ticketlab import progress
 from ticketlab.training.batch import Rows
 from ticketlab.training.objective import Precision, forward
 
@@ -26,14 +27,19 @@ def evaluating(model: Any) -> Iterator[None]:
             module.training = mode
 
 
-def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32") -> Tensor:
-    """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored."""
+def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32", title: str = "") -> Tensor:
+    """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored.
+
+    With a ``title`` there is a progress bar.
+    """
     device = next(model.parameters()).device
     logits: dict[int, Tensor] = {}
-    with evaluating(model):
+    with evaluating(model), progress.bar(title, len(rows)) if title else contextlib.nullcontext() as bar:
         for indices in rows.by_length(batch_size):
             outputs = forward(model, rows.collate(indices).to(device), precision).cpu()
             logits |= dict(zip(indices, outputs, strict=True))
+            if bar is not None:
+                bar.advance(len(indices))
     return torch.stack([logits[index] for index in range(len(rows))]) if logits else torch.zeros(0, 0)
 
 

@@ -38,7 +38,7 @@ class Schedule:
 
 @frozen
 class Loop:
-    """What a training is made of. ``lives`` are called in order; ``evaluate`` returns the development score after an epoch."""
+    """What a training is made of. ``lives`` are called in order; ``evaluate`` returns development scores."""
 
     objective: LiveObjective
     adversary: Adversary
@@ -55,6 +55,8 @@ class Loop:
     log: Log
     title: str
     evaluate: Callable[[int], dict[str, float]] | None = None
+    evaluate_steps: int | None = None
+    """Steps between evaluations; None evaluates at the end of each epoch. The last step is followed by one in any case."""
 
     @property
     def steps_per_epoch(self) -> int:
@@ -76,6 +78,8 @@ class Loop:
         rates = [group["lr"] for group in self.optimizer.param_groups]
         fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}
         state = self.checkpoint.load(self.optimizer, self.lives) or fresh
+        for live in self.lives:
+            live.meet(self.optimizer)
         if state["step"]:
             progress.say(f"{self.title}: going on after step {state['step']} of {self.steps}")
         history: list[dict[str, float]] = list(state["history"])
@@ -93,7 +97,7 @@ class Loop:
                     batches = self.rows.epoch(self.batch_size, self.seed, epoch)
                 for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate * schedule.factor(step)
-                batch = self.objective.prepare(self.rows.collate(batches[index]), step).to(device)
+                batch = self.objective.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
                 began = _now(device)
                 loss = self._step(step, batch)
                 seconds += _now(device) - began
@@ -101,9 +105,9 @@ class Loop:
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
                 bar.advance(1, f"loss {recent:.4f}")
                 done = any(verdicts)
-                if index == self.steps_per_epoch - 1 or step == self.steps - 1 or done:
+                if self._is_due(step) or done:
                     self._check_finite(step)
-                    history.append(self._end_of_epoch(step, recent))
+                    history.append(self._look(step, recent))
                 progress_so_far = {"step": step + 1, "loss": recent, "history": history, "seconds": seconds}
                 if done:
                     break
@@ -137,14 +141,18 @@ class Loop:
         self.optimizer.zero_grad(set_to_none=True)
         return float(loss)
 
-    def _end_of_epoch(self, step: int, loss: float) -> dict[str, float]:
+    def _is_due(self, step: int) -> bool:
+        """Say whether the model is evaluated after ``step``."""
+        return (step + 1) % (self.evaluate_steps or self.steps_per_epoch) == 0 or step == self.steps - 1
+
+    def _look(self, step: int, loss: float) -> dict[str, float]:
         record: dict[str, float] = {"step": step + 1, "loss": loss}
         for live in self.lives:
             record |= live.metrics()
         if self.evaluate is not None:
             record |= self.evaluate(step + 1)
             self.objective.model.train()
-        self.log({"event": "epoch", "stage": self.title, **record})
+        self.log({"event": "epoch" if self.evaluate_steps is None else "evaluation", "stage": self.title, **record})
         return record
 
     def _save(self, step: int, state: dict[str, Any]) -> None:

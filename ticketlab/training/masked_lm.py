@@ -46,7 +46,7 @@ class MaskedLMObjective:
         self._head = head_of(model)
         self._pass = 0
 
-    def prepare(self, batch: Batch, step: int) -> Batch:
+    def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Mask the batch, once for all passes of the step."""
         self._pass = 0
         return mask(batch, self.vocabulary, self.ratio, derive(self.seed, step))

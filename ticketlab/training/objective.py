@@ -46,17 +46,26 @@ class LiveObjective(Objective, Protocol):
 
     model: Any
 
-    def prepare(self, batch: Batch, step: int) -> Batch:
-        """Return the batch that all passes of optimizer step ``step`` see, on the device that ``batch`` is on."""
+    def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
+        """Return the batch that all passes of optimizer step ``step`` of ``steps`` see, on the device that ``batch`` is on."""
 
 
 class TaskObjective:
     """A classification loss of a model.
 
-    The perturbation is added to the word embeddings only; the model adds positions and types afterwards.
+    The perturbation is added to the word embeddings only; the model adds positions and types afterwards. ``label_sets`` are the classes
+    that labels beyond the model's own stand for: label ``classes + k`` is any of ``label_sets[k]``.
     """
 
-    def __init__(self, model: Any, loss: Loss, *, precision: Precision = "fp32", lives: Sequence[Live] = ()) -> None:
+    def __init__(
+        self,
+        model: Any,
+        loss: Loss,
+        *,
+        precision: Precision = "fp32",
+        lives: Sequence[Live] = (),
+        label_sets: Sequence[Sequence[int]] = (),
+    ) -> None:
         self.model = model
         self.loss = loss
         self.precision = precision
@@ -64,10 +73,13 @@ class TaskObjective:
         self.word_embeddings = model.get_input_embeddings()
         self.embedding_dim = int(self.word_embeddings.embedding_dim)
         self._pass = 0
+        self._progress = 0.0
+        self._members = _members(int(model.config.num_labels), label_sets) if label_sets else None
 
-    def prepare(self, batch: Batch, step: int) -> Batch:
+    def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Start counting passes from 0; the batch stays as it is."""
         self._pass = 0
+        self._progress = step / steps
         return batch
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
@@ -76,9 +88,25 @@ class TaskObjective:
             live.before_pass(self._pass)
         self._pass += 1
         logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
-        losses, own_weights = self.loss.per_example(logits, batch.labels)
+        beside: dict[str, Any] = dict(batch.beside)
+        if "progress" in self.loss.needs:
+            beside["progress"] = self._progress
+        losses, own_weights = self.loss.per_example(logits, self._labels(batch), **beside)
         all_weights = own_weights if weights is None else own_weights * weights
         return Output(self.loss.reduce(losses, all_weights), losses, all_weights, logits)
+
+    def _labels(self, batch: Batch) -> Tensor:
+        """Return the labels, as sets where there are any: (rows, classes) booleans."""
+        return batch.labels if self._members is None else self._members.to(batch.labels.device)[batch.labels]
+
+
+def _members(classes: int, label_sets: Sequence[Sequence[int]]) -> Tensor:
+    """Return (labels, classes) booleans: which classes each label stands for."""
+    members = torch.zeros(classes + len(label_sets), classes, dtype=torch.bool)
+    members[:classes].fill_diagonal_(True)
+    for index, allowed in enumerate(label_sets):
+        members[classes + index, list(allowed)] = True
+    return members
 
 
 def forward(model: Any, batch: Batch, precision: Precision, word_embeddings: Any = None, delta: Tensor | None = None) -> Tensor:

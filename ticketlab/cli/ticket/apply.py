@@ -24,10 +24,12 @@ from ticketlab.errors import UsageError
 def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path) -> None:
     """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET leaves out set to zero.
 
-    Plain transformers reads the result; with --shrink, after `import ticketlab.auto`. Where MODEL has no classifier, one for --labels
-    is put on it, untrained.
+    Plain transformers reads the result; with --shrink, after `import ticketlab.auto`. Where MODEL has no classifier, the one that the
+    ticket was found with is put on it if TICKET has one, or an untrained one for --labels.
     """
     from ticketlab.backbone import loading, saving
+    from ticketlab.backbone.backbone import Backbone
+    from ticketlab.backbone.head import put_head
     from ticketlab.lab.finished import in_lab
     from ticketlab.tickets.ticket import Ticket
 
@@ -37,8 +39,12 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     place = in_lab(model)
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
-    if labels:
-        classifier, tokenizer = loading.load_classifier(place, tuple(labels), seed=0)
+    own_head = not labels and bool(loaded.head) and loading.lacks_classifier(place)
+    if labels or own_head:
+        classifier, tokenizer = loading.load_classifier(place, tuple(labels) or loaded.labels, seed=0)
+        if own_head:
+            loaded.check(Backbone(classifier))
+            put_head(classifier, loaded.head)
     else:
         try:
             classifier, tokenizer, _ = loading.load_finished(place)

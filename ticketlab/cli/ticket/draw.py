@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--scope",
     type=click.Choice(["global", "local"]),
-    default="global",
-    show_default=True,
-    help="Rank all units of a kind together, or those of each matrix or layer apart.",
+    help="Rank all units of a kind together, or those of each matrix or layer apart.  [default: as the search ranked them, else global]",
 )
 @click.option("--keep-a-head/--no-keep-a-head", default=True, show_default=True, help="Let the best head of each layer stay.")
 @click.option("--like", type=click.Path(path_type=Path), help="Leave out as many units of each matrix as this ticket does.")
@@ -37,7 +35,7 @@ def draw(
     sparsity: str | None,
     heads: str | None,
     neurons: str | None,
-    scope: str,
+    scope: str | None,
     keep_a_head: bool,
     like: Path | None,
     out: Path,
@@ -56,7 +54,10 @@ def draw(
     file = scores_file(scores)
     ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
     found = _search(file)
+    scope = scope or found.get("scope") or "global"
 
+    from ticketlab.backbone.head import load_head
+    from ticketlab.stages.base import HEAD
     from ticketlab.tickets import draw as drawing
     from ticketlab.tickets.scores import load_scores
     from ticketlab.tickets.ticket import Ticket
@@ -72,12 +73,15 @@ def draw(
         masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like)).masks)
     known = ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint")
     facts: dict[str, Any] = {name: found[name] for name in known if name in found}
+    head, labels = load_head(file.parent / HEAD)
     ticket = Ticket(
         masks=masks,
         structure=found["structure"],
         found_on=found["found_on"],
         rewind_to=found.get("rewind_to", ""),
         provenance={**facts, "sparsity": wanted or None, "scope": scope, "like": str(like) if like else None},
+        head=head,
+        labels=labels,
     )
     ticket.save(out)
     progress.say(f"{out}: keeps {ticket.counts()}")

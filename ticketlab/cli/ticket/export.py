@@ -56,8 +56,7 @@ def _classifier(place: str, model: str) -> tuple[PreTrainedModel, PreTrainedToke
     """
     from ticketlab.backbone import loading
 
-    source = loading.resolve_model(place)
-    if not any(str(kind).endswith("ForSequenceClassification") for kind in loading.load_config(place, source).architectures or ()):
+    if loading.lacks_classifier(place):
         raise UsageError(
             f"{model}: an encoder without a classifier; train one with `ticketlab run`, or put labels on it with "
             "`ticketlab ticket apply --labels`"

@@ -28,7 +28,8 @@ def info(file: Path, as_json: bool) -> None:
     if as_json:
         masks = [{"name": name, "kept": kept, "total": total} for name, kept, total in ticket.survival()]
         whole = {"sparsity": ticket.sparsity(), "bytes": path.stat().st_size}
-        running.print_json({**whole, "groups": groups, "masks": masks, **hashes, "provenance": dict(ticket.provenance)})
+        classifier = {"classifier": {"labels": list(ticket.labels), "tensors": sorted(ticket.head)}} if ticket.head else {}
+        running.print_json({**whole, "groups": groups, "masks": masks, **hashes, **classifier, "provenance": dict(ticket.provenance)})
         return
     from rich import box
     from rich.markup import escape
@@ -43,5 +44,7 @@ def info(file: Path, as_json: bool) -> None:
     for name, kept, total in ticket.survival():
         table.add_row(escape(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
     running.print_table(table)
+    if ticket.head:
+        click.echo(f"classifier: for {', '.join(ticket.labels)}")
     for name, text in {name: value for name, value in {**hashes, **ticket.provenance}.items() if value not in (None, "")}.items():
         click.echo(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")

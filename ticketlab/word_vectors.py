@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,6 +75,12 @@ class WordVectors:
 
     def _number(self, word: str | int) -> int:
         return self._index[word] if isinstance(word, str) else int(word)
+
+
+@functools.lru_cache(maxsize=2)
+def load(path: str) -> WordVectors:
+    """Read a file once per process. Raises as :func:`read`."""
+    return read(Path(path))
 
 
 def read(path: Path) -> WordVectors:

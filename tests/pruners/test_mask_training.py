@@ -1,0 +1,332 @@
+"""Mask training against autograd through an explicit binarization, and its thresholds by count."""
+
+import copy
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_searches import FAMILIES, StopAt, Watch, alive, batch, loss_of, odd_model, same_bits, state_of, tiny_classifier, training
+
+from ticketlab.adversaries.freelb import FreeLB
+from ticketlab.adversaries.none import Clean
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.errors import Interrupted, SettingError
+from ticketlab.losses.cross_entropy import CrossEntropy
+from ticketlab.pruners.base import Plan, weight_units
+from ticketlab.pruners.mask_training import MaskTraining, lowest_kept
+from ticketlab.tickets.draw import draw, removed_count
+from ticketlab.training.objective import TaskObjective
+
+
+class Binarize(torch.autograd.Function):
+    """1 where the mask is at least the threshold; backwards, nothing happened."""
+
+    @staticmethod
+    def forward(ctx, mask, threshold):
+        return (mask >= threshold).float()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+def attach(pruner, model, sparsity=0.5, steps=10):
+    return pruner.attach(Backbone(model.requires_grad_(False)), Plan(steps=steps, seed=0, sparsity=sparsity))
+
+
+def removed(search) -> dict[str, int]:
+    """Return how many weights of each matrix the model of the next step lacks."""
+    search.before_step(0)
+    counts = {}
+    for name in search.masks:
+        effective, weight = search._backbone.module(name).weight.detach(), search._backbone.weight(name).detach()
+        assert torch.all((effective == 0) | (effective == weight))
+        counts[name] = int((effective == 0).sum())
+    search.after_backward()
+    return counts
+
+
+def expected(search, sparsity) -> dict[str, int]:
+    return {name: removed_count(sparsity, mask.numel()) for name, mask in search.masks.items()}
+
+
+def scrambled(search):
+    """Move the masks about, so that some weights come back and others go."""
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for mask in search.masks.values():
+            mask.add_(torch.randn(mask.shape, generator=generator), alpha=0.01)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gradients_of_two_passes_are_those_of_autograd_straight_through(tmp_path, family):
+    model = tiny_classifier(family, tmp_path).requires_grad_(False)
+    plain = copy.deepcopy(model)
+    search = attach(MaskTraining(), model)
+    scrambled(search)
+    search.before_step(0)
+    for seed in (0, 1):
+        loss_of(model, seed).backward()
+    search.after_backward()
+
+    masks = {name: mask.detach().clone().requires_grad_() for name, mask in search.masks.items()}
+    for seed in (0, 1):
+        weights = {parameter_name(plain, name): Backbone(plain).weight(name) * Binarize.apply(mask, 0.01) for name, mask in masks.items()}
+        logits = torch.func.functional_call(plain, weights, kwargs={"input_ids": batch(seed).input_ids}).logits
+        torch.nn.functional.cross_entropy(logits, batch(seed).labels).backward()
+    below = 0
+    for name, mask in search.masks.items():
+        torch.testing.assert_close(mask.grad, masks[name].grad, atol=1e-7, rtol=1e-4)
+        below += int(torch.count_nonzero(mask.grad[mask < 0.01]))
+    assert below > 0  # weights that are out can come back
+    assert all(parameter.grad is None for name, parameter in model.named_parameters() if "original" in name)
+
+
+def parameter_name(model, unit: str) -> str:
+    weight = Backbone(model).weight(unit)
+    return next(name for name, parameter in model.named_parameters() if parameter is weight)
+
+
+def test_all_passes_of_a_step_see_one_masked_weight_and_add_up():
+    model = odd_model().eval()
+    search = attach(MaskTraining(), model)
+    objective = TaskObjective(model, CrossEntropy(), lives=[search])
+    gradients = {}
+    for adversary in (Clean(), FreeLB(steps=3, init_magnitude=0.0, step_size=1e-9)):  # three times a third of the clean gradient
+        search.before_step(0)
+        effective = model.classifier.weight
+        adversary.step(objective, batch(0), 0)
+        assert model.classifier.weight is effective
+        search.after_backward()
+        gradients[adversary.name] = {name: mask.grad for name, mask in search.masks.items()}
+        for mask in search.masks.values():
+            mask.grad = None
+    for name, gradient in gradients["none"].items():
+        assert gradient.abs().max() > 0
+        torch.testing.assert_close(gradients["freelb"][name], gradient, atol=1e-7, rtol=1e-3)
+
+
+def test_a_hard_start_gives_the_largest_weights_alpha_phi_and_the_others_nothing():
+    model = odd_model()
+    search = attach(MaskTraining(alpha=3.0, phi=0.5), model, sparsity=0.7)
+    for name, mask in search.masks.items():
+        size = Backbone(model).weight(name).detach().abs()
+        assert set(mask.tolist()[0]) <= {0.0, 1.5}
+        assert int((mask == 0).sum()) == removed_count(0.7, mask.numel())
+        assert size[mask == 0].max() < size[mask > 0].min()
+    assert removed(search) == expected(search, 0.7)
+    with torch.no_grad():
+        search.masks["weights/classifier.weight"].fill_(0.5)
+    assert removed(search)["weights/classifier.weight"] == 0  # at the threshold a weight stays
+
+
+def test_a_soft_start_is_the_sizes_of_the_weights_at_the_right_threshold():
+    model = odd_model()
+    search = attach(MaskTraining(initial="soft"), model, sparsity=0.7)
+    for name, mask in search.masks.items():
+        assert torch.equal(mask.detach(), Backbone(model).weight(name).detach().abs())
+    assert removed(search) == expected(search, 0.7)
+
+
+@pytest.mark.parametrize("initial", ["hard", "soft"])
+@pytest.mark.parametrize(("sparsity", "scope"), [(0.0, "local"), (1.0, "local"), (0.0, "global"), (1.0, "global")])
+def test_nothing_and_everything_can_be_removed(tmp_path, sparsity, scope, initial):
+    loop, search = training(
+        MaskTraining(threshold_steps=1, scope=scope, initial=initial), odd_model(), tmp_path, steps=2, sparsity=sparsity
+    )  # fmt: skip
+    assert removed(search) == expected(search, sparsity)
+    loop.run()
+    assert removed(search) == expected(search, sparsity)
+    assert search.metrics() == {"sparsity": sparsity}
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    sparsity=st.floats(0.05, 0.95),
+    first=st.none() | st.floats(0, 1),
+    scope=st.sampled_from(["local", "global"]),
+    every=st.integers(1, 4),
+    steps=st.integers(3, 9),
+    seed=st.integers(0, 3),
+)
+def test_each_update_of_the_thresholds_meets_the_sparsity_of_its_time(tmp_path_factory, sparsity, first, scope, every, steps, seed):
+    initial = None if first is None else first * sparsity
+    checked = []
+
+    def look(step):
+        done = step + 1
+        if done % every and done != steps:
+            return
+        reached = sparsity if initial is None else sparsity + (initial - sparsity) * (1 - done / steps) ** 3
+        counts = removed(search)
+        if scope == "local":
+            assert counts == expected(search, reached)
+        else:
+            assert sum(counts.values()) == removed_count(reached, sum(mask.numel() for mask in search.masks.values()))
+        checked.append(done)
+
+    pruner = MaskTraining(threshold_steps=every, initial_sparsity=initial, scope=scope, initial="soft")
+    loop, search = training(pruner, odd_model(seed), tmp_path_factory.mktemp("masks"), steps=steps, sparsity=sparsity, after=[Watch(look)])
+    loop.run()
+    assert checked[-1] == steps
+    assert search.ready
+    mask = draw(search.scores(), sparsity, pruner.ranks())
+    search.before_step(0)
+    for name, kept in mask.items():
+        assert torch.equal(search._backbone.module(name).weight != 0, kept)
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "end", "expected"),
+    [
+        (20, 5, 1.0, {4: 0.7, 5: 0.815625, 10: 0.875, 15: 0.896875, 20: 0.9}),
+        (40, 5, 0.5, {4: 0.7, 5: 0.815625, 10: 0.875, 20: 0.9, 25: 0.9}),
+        (10, 100, 1.0, {9: 0.7, 10: 0.9}),
+        (3, 100, 0.5, {1: 0.7, 2: 0.9}),
+        (1, 100, 0.1, {1: 0.9}),
+    ],
+)
+def test_a_rising_sparsity_follows_the_cubic_schedule(steps, every, end, expected):
+    search = attach(MaskTraining(initial="soft", initial_sparsity=0.7, threshold_steps=every, schedule_end=end), odd_model(), 0.9, steps)
+    assert search.metrics()["sparsity"] == pytest.approx(0.7, abs=0.005)
+    for step in range(steps):
+        assert search.after_step(step) is False
+        if step + 1 in expected:
+            assert search.metrics()["sparsity"] == pytest.approx(expected[step + 1], abs=0.005)
+            assert search.ready is (expected[step + 1] == 0.9)
+
+
+def test_a_hard_start_of_a_rising_sparsity_is_at_the_first_sparsity():
+    search = attach(MaskTraining(initial_sparsity=0.2), odd_model(), sparsity=0.9)
+    assert removed(search) == expected(search, 0.2)
+    assert not search.ready
+
+
+def test_a_sparsity_cannot_fall():
+    with pytest.raises(SettingError, match=r"initial_sparsity: 0\.7 is more than .* 0\.5"):
+        attach(MaskTraining(initial_sparsity=0.7), odd_model(), sparsity=0.5)
+
+
+def test_masks_that_are_equal_stay_in_the_search_and_the_drawn_ticket_has_its_count_all_the_same():
+    search = attach(MaskTraining(), odd_model())
+    with torch.no_grad():
+        for mask in search.masks.values():
+            mask.fill_(0.3)
+    search.after_step(99)
+    assert search.metrics() == {"sparsity": 0.0}
+    for kept in draw(search.scores(), 0.5, "local").values():
+        assert int((~kept).sum()) == removed_count(0.5, kept.numel())
+        assert not kept.flatten()[0]  # equal ones by their position
+
+
+@pytest.mark.parametrize(("count", "value"), [(0, -math.inf), (1, 2.0), (2, 2.0), (3, 5.0), (4, math.inf)])
+def test_the_threshold_is_the_lowest_value_that_stays(count, value):
+    assert lowest_kept(torch.tensor([2.0, 5.0, 1.0, 2.0]), count) == value
+
+
+@pytest.mark.parametrize("initial", ["hard", "soft"])
+def test_masks_learn_the_weights_do_not_and_closing_leaves_the_very_model(tmp_path, initial):
+    model = odd_model()
+    start = state_of(model)
+    parameters = {name: id(parameter) for name, parameter in model.named_parameters()}
+    loop, search = training(MaskTraining(initial=initial), model, tmp_path, steps=6, sparsity=0.5, adversary=FreeLB(steps=2))
+    before = search.scores()
+    assert loop.run().parameters == sum(mask.numel() for mask in before.values())
+    assert all(bool((score != before[name]).any()) for name, score in search.scores().items())
+    search.close()
+    assert same_bits(state_of(model), start)
+    assert {name: id(parameter) for name, parameter in model.named_parameters()} == parameters
+
+
+def test_masks_learn_at_the_rate_of_the_stage_unless_told_otherwise_and_never_decay():
+    (group,) = attach(MaskTraining(), odd_model()).parameter_groups()
+    assert "lr" not in group
+    assert group["weight_decay"] == 0.0
+    (group,) = attach(MaskTraining(lr=0.3), odd_model()).parameter_groups()
+    assert group["lr"] == 0.3
+
+
+def test_pooler_and_classifier_are_masked_as_asked(tmp_path):
+    model = tiny_classifier("bert", tmp_path)
+    encoder, pooler, head = set(weight_units(Backbone(model))), {"weights/pooler.dense.weight"}, {"weights/classifier.weight"}
+    for pruner, units in (
+        (MaskTraining(), encoder | head),
+        (MaskTraining(pooler=True), encoder | pooler | head),
+        (MaskTraining(classifier=False), encoder),
+    ):
+        search = attach(pruner, model)
+        assert set(search.scores()) == units
+        search.close()
+
+
+@pytest.mark.parametrize("step", [0, 2, 3, 6])
+@pytest.mark.parametrize("first", [None, 0.3], ids=["fixed", "rising"])
+def test_a_resumed_search_ends_with_the_same_bits(tmp_path, step, first):
+    def start(folder, *after):
+        pruner = MaskTraining(threshold_steps=2, initial_sparsity=first)
+        return training(pruner, odd_model(), folder, steps=8, sparsity=0.7, adversary=FreeLB(steps=2), after=after)
+
+    whole, search = start(tmp_path / "whole")
+    expected = whole.run()
+    stopped, _ = start(tmp_path / "parts", StopAt(step))
+    with pytest.raises(Interrupted):
+        stopped.run()
+    resumed, again = start(tmp_path / "parts", StopAt(99))
+    found = resumed.run()
+    assert (found.steps, found.loss, found.history) == (expected.steps, expected.loss, expected.history)
+    assert same_bits(search.scores(), again.scores())
+    assert removed(search) == removed(again)
+    assert again.ready
+
+
+def test_a_search_that_goes_on_after_its_schedule_is_ready_at_once():
+    pruner = MaskTraining(initial_sparsity=0.3, schedule_end=0.5)
+    search, again = attach(pruner, odd_model(), 0.7), attach(pruner, odd_model(), 0.7)
+    search.after_step(4)
+    assert search.ready
+    assert not again.ready
+    again.load_state_dict(search.state_dict())
+    assert again.ready
+    assert removed(again) == removed(search)
+
+
+def test_between_steps_the_model_is_unmasked_and_a_copy_can_be_taken_within_one():
+    model = odd_model().eval()
+    before = loss_of(model, 0).item()
+    search = attach(MaskTraining(), model)
+    search.before_step(0)
+    masked = loss_of(model, 0)
+    masked.backward()
+    twin = copy.deepcopy(model)
+    assert loss_of(twin, 0).item() == masked.item()
+    search.after_backward()
+    assert loss_of(model, 0).item() == before != masked.item()
+    other = copy.deepcopy(search)
+    assert same_bits(other.scores(), search.scores())
+    search.close()
+    assert loss_of(twin, 0).item() == masked.item()
+
+
+def test_ten_rounds_leave_nothing_behind(tmp_path):
+    model = odd_model()
+    start = state_of(model)
+    counts = []
+    for number in range(10):
+        loop, search = training(MaskTraining(threshold_steps=1), model, tmp_path / str(number), steps=3, sparsity=0.5)
+        loop.run()
+        twin = copy.deepcopy(model)
+        search.close()
+        del loop, search, twin
+        counts.append(alive())
+    assert counts[-1] == counts[1]
+    assert same_bits(state_of(model), start)
+
+
+def test_scores_are_a_copy_that_later_steps_do_not_change():
+    search = attach(MaskTraining(), odd_model())
+    kept = search.scores()["weights/classifier.weight"].clone()
+    found = search.scores()
+    scrambled(search)
+    assert torch.equal(found["weights/classifier.weight"], kept)

@@ -1,0 +1,79 @@
+"""``--loss poe`` works with any recipe: the bias model and the teacher that a loss needs are found or added."""
+
+import pytest
+
+from ticketlab.composition import compose
+from ticketlab.errors import UsageError
+
+
+def table(name=None, **overrides):
+    return compose(name, tasks=["mnli"], **overrides).to_table()
+
+
+def stages(found):
+    return [name for name, value in found.items() if isinstance(value, dict)]
+
+
+def test_a_bias_stage_is_added_where_a_loss_needs_one_and_the_recipe_has_none():
+    found = table("robust-ticket", loss="poe")
+    assert stages(found)[0] == "bias"
+    assert found["bias"]["model"]["name"] == "overlap"
+    assert found["search"]["bias"] == "bias"
+    assert found["retrain"]["bias"] == "none"
+
+
+def test_nothing_is_added_where_no_loss_needs_anything():
+    assert "bias" not in table("robust-ticket")
+    assert "bias" not in table("srnet-std")
+    assert "bias" in table("srnet")
+
+
+def test_the_fine_tuned_model_is_the_teacher_and_another_is_trained_where_it_is_none():
+    assert table("srnet-confreg")["search"]["teacher"] == "finetune"
+    assert table(loss="confreg")["search"]["teacher"] == "finetune"
+    found = table("srnet-dense", stages={"finetune": {"loss": "confreg"}})
+    assert stages(found)[:2] == ["teacher", "bias"] or stages(found)[:2] == ["bias", "teacher"]
+    assert found["finetune"]["teacher"] == "teacher"
+    assert found["teacher"]["loss"]["name"] == "cross-entropy"
+    assert (found["teacher"]["epochs"], found["teacher"]["lr"]) == (found["finetune"]["epochs"], found["finetune"]["lr"])
+
+
+def test_a_bias_model_or_a_file_is_chosen_for_every_loss_that_needs_one(tmp_path):
+    found = table("srnet-from-poe", bias="hypothesis-only")
+    assert found["bias"]["model"]["name"] == "hypothesis-only"
+    file = tmp_path / "own.jsonl"
+    file.touch()
+    found = table("srnet-from-poe", bias=str(file))
+    assert (found["finetune"]["bias"], found["search"]["bias"]) == (str(file), str(file))
+    assert "bias" not in stages(found)
+
+
+def test_a_bias_model_that_is_none_or_that_nobody_needs_is_refused():
+    with pytest.raises(UsageError, match=r"--bias overlop: there is no bias model `overlop`; did you mean `overlap`"):
+        table("srnet", bias="overlop")
+    with pytest.raises(UsageError, match=r"no loss of this recipe needs a bias model"):
+        table("robust-ticket", bias="overlap")
+
+
+def test_a_loss_may_be_set_by_path_too():
+    assert stages(table("robust-ticket", sets=["retrain.loss=reweight"]))[0] == "bias"
+    assert table("robust-ticket", loss="poe", sets=["bias.folds=3"])["bias"]["folds"] == 3
+
+
+def test_the_search_is_told_the_sparsity_and_the_scope_of_the_draw():
+    found = table("srnet", sparsity="1/5", scope="global")
+    assert (found["search"]["sparsity"], found["draw"]["sparsity"]) == (0.2, 0.2)
+    assert (found["search"]["pruner"]["scope"], found["draw"]["scope"]) == ("global", "global")
+    assert table(pruner="imp-rewind", sparsity=0.7)["search"]["sparsity"] == 0.7
+
+
+def test_attacks_may_be_asked_of_a_recipe_without_any():
+    found = table("srnet", attacks=["deepwordbug"])
+    assert found["attack"]["model"] == "search"
+
+
+def test_challenge_sets_take_the_place_of_the_recipes():
+    assert [one["name"] for one in table("srnet")["ood"]] == ["hans"]
+    found = table("srnet", ood=["paws_wiki"], ood_map=["neutral=paraphrase"])
+    assert [one["name"] for one in found["ood"]] == ["paws_wiki"]
+    assert found["ood_map"] == ["neutral=paraphrase"]

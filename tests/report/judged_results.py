@@ -1,0 +1,70 @@
+"""Results of evaluate on a two-way challenge set, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+YES, NO = "entailment", "non-entailment"
+
+
+def part(right: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Count ``right`` answers by label among ``sizes`` examples by label."""
+    n, correct = sum(sizes.values()), sum(right.values())
+    return {
+        "accuracy": correct / n if n else None,
+        "n": n,
+        "correct": correct,
+        "majority": max(sizes.values()) / n if n else None,
+        "recall": {label: right[label] / size if size else None for label, size in sizes.items()},
+    }
+
+
+def judged(right: Mapping[str, int], sizes: Mapping[str, int], outside: int = 0, **more: Any) -> dict[str, Any]:
+    """Return what evaluate leaves of a set. Wrong answers are the first label; ``more`` has the weighted F1 and its baseline."""
+    n = sum(sizes.values())
+    first = next(iter(sizes))
+    predicted = dict(right) | {first: right[first] + n - sum(right.values()) - outside}
+    found = {**part(right, sizes), "f1": None, "weighted_f1": None, "majority_f1": None, "outside": outside}
+    return {**found, "labels": dict(sizes), "predicted": predicted, "meaning": {}, "subsets": {}, "truncated": 0, "dropped": {}, **more}
+
+
+def hans(yes: int, no: int, *, columns: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Return 80 examples, 40 of each label, of which so many are right, and columns of so many values of 2 examples each."""
+    one = part({YES: 2, NO: 0}, {YES: 2, NO: 0})
+    subsets: dict[str, Any] = {column: {f"{column} {number}": one for number in range(count)} for column, count in (columns or {}).items()}
+    subsets["heuristic"] = {
+        "lexical_overlap": part({YES: yes, NO: 0}, {YES: 40, NO: 20}),
+        "constituent": part({YES: 0, NO: no}, {YES: 0, NO: 20}),
+    }
+    return judged({YES: yes, NO: no}, {YES: 40, NO: 40}, outside=4, weighted_f1=0.6, majority_f1=1 / 3, subsets=subsets)
+
+
+def clean(right: int) -> dict[str, Any]:
+    """Return 100 examples of the task's own three labels, 50, 30 and 20, of which so many of the first are right."""
+    sizes = {YES: 50, "neutral": 30, "contradiction": 20}
+    return judged({YES: right, "neutral": 30, "contradiction": 20}, sizes, weighted_f1=right / 50, majority_f1=1 / 3)
+
+
+def stages(*, right: int = 40, ood: Mapping[str, Any] | None = None, of: str = "search") -> dict[str, Any]:
+    """Return the stages of a run whose search leaves a model."""
+    evaluated = {"kind": "evaluate", "of": of, "clean": clean(right), "cost": {"seconds": 5.0, "prediction_seconds": 4.0}}
+    if ood is not None:
+        evaluated["ood"] = dict(ood)
+    return {
+        "bias": {"kind": "bias", "bias": {"rows": 10}, "cost": {"seconds": 3.0}},
+        "teacher": {"kind": "train", "train": {"trainable_parameters": 900}, "cost": {"seconds": 7.0, "training_seconds": 5.0}},
+        "finetune": {"kind": "train", "train": {"trainable_parameters": 900}, "cost": {"seconds": 10.0, "training_seconds": 8.0}},
+        "search": {
+            "kind": "search",
+            "search": {"trainable_parameters": 640, "sparsity": {"weights": 0.5}},
+            "cost": {"seconds": 20.0, "training_seconds": 15.0},
+        },
+        "evaluate": evaluated,
+    }
+
+
+def results(*seeds: Mapping[str, Any], task: str = "mnli", recipe: str = "srnet") -> dict[str, Any]:
+    """Return a results.json of the stages of each seed."""
+    head = {"schema": 1, "recipe": recipe, "scale": "full", "model": "demo", "seeds": list(range(len(seeds)))}
+    return {**head, "tasks": {task: {str(seed): dict(found) for seed, found in enumerate(seeds)}}}

@@ -1,0 +1,291 @@
+"""SRNets on tiny models, whole: the model that is evaluated is the one under the ticket, the classifier is stored, and kills change nothing."""
+
+import json
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from ticketlab import recipe, recipe_tables
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.head import head_of
+from ticketlab.backbone.loading import load_classifier, load_finished
+from ticketlab.errors import DataError, SettingError, UsageError
+from ticketlab.lab.run import run
+from ticketlab.tasks.base import Task
+from ticketlab.tasks.demo import Demo
+from ticketlab.tasks.local import Local
+from ticketlab.tickets.draw import removed_count
+from ticketlab.tickets.ticket import Ticket
+from ticketlab.training.checkpoint import Checkpoint
+
+FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
+TABLE = {
+    "bias": {"kind": "bias", "model": "claim-only", "folds": 3},
+    "finetune": {"kind": "train", "epochs": 2, "lr": 1e-3, "batch_size": 8, "checkpoint_seconds": 0},
+    "search": {
+        "kind": "search", "start": "finetune", "epochs": 2, "batch_size": 8, "lr": 1e-3, "checkpoint_seconds": 0, "sparsity": 0.5,
+        "loss": "poe", "bias": "bias", "pruner": {"name": "mask-training", "lr": 0.02, "threshold_steps": 3},
+    },
+    "draw": {"kind": "draw", "sparsity": 0.5},
+    "evaluate": {"kind": "evaluate", "model": "search"},
+}  # fmt: skip
+
+
+def make(model, *sets, task: Task | None = None, ood=(), without=(), **before):
+    table = before | {name: stage for name, stage in TABLE.items() if name not in without}
+    table |= {"model": str(model), "max_length": 48, "precision": "fp32", "ood": list(ood)}
+    for assignment in sets:
+        table = recipe_tables.override(table, assignment)
+    table["tasks"] = [task or Demo(rows=48, dev_rows=12, test_rows=24)]
+    return recipe.from_table_of_stages("srnet", table)
+
+
+def stages_of(done):
+    (task,) = done.results["tasks"].values()
+    return task["0"]
+
+
+def folder(lab, done, name):
+    key = stages_of(done)[name]["key"]
+    return lab / "stages" / key[:2] / key
+
+
+def masked(model, ticket):
+    backbone = Backbone(model)
+    return {name: backbone.weight(name).detach()[~mask] for name, mask in ticket.masks.items()}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pruner", ["mask-training", "imp", "imp-rewind"])
+def test_the_model_of_a_search_is_under_its_ticket_of_exactly_the_sparsity(pruner, family, tiny, tmp_path):
+    done = run(make(tiny[family], f'search.pruner={{name = "{pruner}"}}'), tmp_path)
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    model, _, names = load_finished(str(folder(tmp_path, done, "search") / "model"))
+    assert names == ticket.labels == ("negative", "positive")
+    assert "weights/" + Backbone(model).classifier + ".weight" in ticket.masks
+    for name, mask in ticket.masks.items():
+        assert int((~mask).sum()) == removed_count(0.5, mask.numel()), name
+    assert all(not torch.any(values) for values in masked(model, ticket).values())
+    for name, value in head_of(model).items():
+        assert torch.equal(value, ticket.head[name])
+    stages = stages_of(done)
+    assert stages["search"]["search"]["sparsity"]["weights"] == pytest.approx(ticket.sparsity("weights"))
+    assert stages["evaluate"]["of"] == "search"
+    assert stages["draw"]["ticket"]["groups"]["weights"]["achieved"] == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("pruner", ["mask-training", "imp-rewind"])
+def test_the_weights_that_stay_are_bit_for_bit_those_of_the_start(pruner, tiny, tmp_path):
+    done = run(make(tiny["bert"], f'search.pruner={{name = "{pruner}"}}'), tmp_path)
+    start = load_finished(str(folder(tmp_path, done, "finetune") / "model"))[0]
+    found = load_finished(str(folder(tmp_path, done, "search") / "model"))[0]
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    ticket.apply(start)
+    theirs = found.state_dict()
+    assert all(torch.equal(value, theirs[name]) for name, value in start.state_dict().items())
+
+
+def test_imp_leaves_the_weights_that_it_trained(tiny, tmp_path):
+    done = run(make(tiny["bert"], 'search.pruner={name = "imp"}'), tmp_path)
+    start = load_finished(str(folder(tmp_path, done, "finetune") / "model"))[0].state_dict()
+    found = load_finished(str(folder(tmp_path, done, "search") / "model"))[0].state_dict()
+    assert not torch.equal(start["bert.embeddings.LayerNorm.weight"], found["bert.embeddings.LayerNorm.weight"])
+
+
+def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, tmp_path):
+    """The random classifier that it was found with is in the file: without it nobody could get the same predictions."""
+    done = run(make(tiny["bert"], "search.start=pretrained", without=("finetune",)), tmp_path)
+    ticket = Ticket.load(next((done.directory / "tickets").glob("*.safetensors")))
+    found = load_finished(str(folder(tmp_path, done, "search") / "model"))[0]
+    model = load_classifier(str(tiny["bert"]), ticket.labels, seed=99)[0]
+    with torch.no_grad():
+        for name, value in ticket.head.items():
+            model.state_dict()[name].copy_(value)
+    ticket.apply(model)
+    theirs = found.state_dict()
+    assert all(torch.equal(value, theirs[name]) for name, value in model.state_dict().items())
+
+
+def test_the_classifiers_mask_stays_behind_where_the_task_is_another(tiny, tmp_path):
+    done = run(make(tiny["bert"]), tmp_path)
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    model = load_classifier(str(tiny["bert"]), ("a", "b", "c"), seed=0)[0]
+    ticket.apply(model)
+    assert bool(torch.all(model.classifier.weight != 0))
+    assert ticket.is_applied(Backbone(model))
+
+
+def test_a_checkpoint_of_fine_tuning_is_a_start(tiny, tmp_path):
+    whole = stages_of(run(make(tiny["bert"]), tmp_path))
+    done = run(make(tiny["bert"], "search.start=finetune@4"), tmp_path)
+    stages = stages_of(done)
+    assert stages["finetune"]["key"] == whole["finetune"]["key"]
+    assert stages["search"]["key"] != whole["search"]["key"]
+    early = load_finished(str(folder(tmp_path, done, "finetune") / "model@4"))[0]
+    assert stages["search"]["search"]["found_on"] == Backbone(early).weights_hash()
+    # 48 rows in batches of 8, two epochs: a third of 12 steps
+    third = stages_of(run(make(tiny["bert"], "search.start=finetune@33.4%"), tmp_path))
+    assert third["search"]["search"]["found_on"] == stages["search"]["search"]["found_on"]
+
+
+def test_a_replayed_training_leaves_the_same_bits(tiny, tmp_path):
+    """The lab has the fine-tuning already, without the checkpoint that is wanted now: it is trained once more."""
+    first = run(make(tiny["bert"]), tmp_path)
+    place = folder(tmp_path, first, "finetune") / "model" / "model.safetensors"
+    before = place.read_bytes()
+    run(make(tiny["bert"], "search.start=finetune@0"), tmp_path)
+    assert place.read_bytes() == before
+    start = load_finished(str(place.parent.parent / "model@0"))[0].state_dict()
+    fresh = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)[0].state_dict()
+    assert torch.equal(start["bert.encoder.layer.0.output.dense.weight"], fresh["bert.encoder.layer.0.output.dense.weight"])
+
+
+def test_a_checkpoint_after_the_end_is_an_error_with_the_number_of_steps(tiny, tmp_path):
+    with pytest.raises(UsageError, match=r"there is no checkpoint at 500: the training has 12 steps"):
+        run(make(tiny["bert"], "search.start=finetune@500"), tmp_path)
+    with pytest.raises(SettingError, match=r"only a train stage leaves checkpoints"):
+        make(tiny["bert"], "evaluate.model=search@3")
+
+
+def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, tmp_path):
+    sets = ("search.eval_steps=3", "search.select=best", "search.select_after=0.7")
+    done = run(make(tiny["bert"], *sets), tmp_path)
+    search = stages_of(done)["search"]["search"]
+    looks = {int(look["step"]): look["dev_accuracy"] for look in search["history"]}
+    assert sorted(looks) == [3, 6, 9, 12]
+    from ticketlab.backbone import trial
+    from ticketlab.objectives.base import Given
+    from ticketlab.objectives.task import OnTask
+
+    stage = make(tiny["bert"]).stages["finetune"]
+    data = Demo(rows=48, dev_rows=12, test_rows=24).load()
+    place = folder(tmp_path, done, "finetune") / "model"
+    begun = OnTask().begin(Given(str(place), data, stage.loss, 48, "fp32", 0))
+    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    with trial.masked(Backbone(begun.model), ticket.masks):
+        assert begun.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
+
+
+def test_what_a_draw_asks_has_to_be_what_the_search_aims_at(tiny):
+    with pytest.raises(SettingError, match=r"draw\.sparsity: the search `search` with `mask-training` aims at 0\.5"):
+        make(tiny["bert"], "draw.sparsity=0.7")
+    with pytest.raises(SettingError, match=r"draw\.scope: `mask-training` ranks units as `local`"):
+        make(tiny["bert"], "draw.scope=global")
+    assert make(tiny["bert"], "draw.scope=global", "search.pruner.scope=global")
+    with pytest.raises(SettingError, match=r"evaluate\.model: a search with `hard-concrete` leaves scores and no model"):
+        make(tiny["bert"], 'search.pruner={name = "hard-concrete"}')
+
+
+def test_a_loss_without_what_it_needs_is_refused_before_anything_runs(tiny):
+    with pytest.raises(SettingError, match=r"search\.bias: the loss `poe` needs it"):
+        make(tiny["bert"], "search.bias=none")
+    with pytest.raises(SettingError, match=r"search\.teacher: the loss `confreg` needs it"):
+        make(tiny["bert"], "search.loss=confreg")
+
+
+def test_bias_and_teacher_count_only_where_the_loss_looks_at_them(tiny, tmp_path):
+    plain = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.bias=none", without=("bias",)), tmp_path))
+    named = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.teacher=finetune"), tmp_path))
+    assert plain["search"]["key"] == named["search"]["key"]
+    poe = stages_of(run(make(tiny["bert"]), tmp_path))
+    assert poe["search"]["key"] != plain["search"]["key"]
+
+
+@pytest.mark.parametrize("loss", ["poe", "reweight", "confreg", "focal"])
+@pytest.mark.parametrize("stage", ["finetune", "search"])
+def test_every_debiasing_loss_runs_in_every_training_under_an_adversary(loss, stage, tiny, tmp_path):
+    sets = (f"{stage}.loss={loss}", f"{stage}.bias=bias", f"{stage}.teacher=teacher", f'{stage}.adversary={{name = "freelb", steps = 2}}')
+    done = run(make(tiny["bert"], *sets, teacher=TABLE["finetune"]), tmp_path)
+    assert stages_of(done)["evaluate"]["clean"]["n"] == 24
+
+
+def test_a_file_of_probabilities_is_joined_by_id(tiny, tmp_path):
+    first = run(make(tiny["bert"]), tmp_path)
+    lines = (folder(tmp_path, first, "bias") / "bias.jsonl").read_text().splitlines()
+    own = tmp_path / "own.jsonl"
+    own.write_text("\n".join(reversed(lines)))
+    done = run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), tmp_path)
+    scores = [(folder(tmp_path, one, "search") / "scores.safetensors").read_bytes() for one in (first, done)]
+    assert scores[0] == scores[1]
+    own.write_text("\n".join(lines[:-3]))
+    with pytest.raises(DataError, match=r"3 of 48"):
+        run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), tmp_path)
+
+
+def killed(model, lab, sets, after):
+    saves = 0
+    save = Checkpoint.save
+
+    def counted(self, *arguments):
+        nonlocal saves
+        save(self, *arguments)
+        saves += 1
+        if saves == after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Checkpoint.save = counted
+    run(make(model, *sets), lab)
+
+
+@pytest.mark.parametrize("pruner", ["mask-training", "imp", "imp-rewind"])
+@pytest.mark.parametrize("after", [13, 15, 18])
+def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, tmp_path):
+    """Fine-tuning saves 11 times, so these kills are in the search; a look at every third step keeps the best."""
+    sets = (f'search.pruner={{name = "{pruner}"}}', "search.eval_steps=3", "search.select=best")
+    child = multiprocessing.get_context("fork").Process(target=killed, args=(tiny["bert"], tmp_path / "killed", sets, after))
+    child.start()
+    child.join()
+    assert child.exitcode in (-signal.SIGKILL, 0 if pruner != "mask-training" else -signal.SIGKILL)  # IMP may have ended before
+    done = [run(make(tiny["bert"], *sets), tmp_path / lab) for lab in ("killed", "whole")]
+    files = [
+        [(folder(tmp_path / lab, one, "search") / file).read_bytes() for file in ("scores.safetensors", "model/model.safetensors")]
+        for lab, one in zip(("killed", "whole"), done, strict=True)
+    ]
+    assert files[0] == files[1]
+
+
+def pairs(path: Path, rows: int, labels, shift: int = 0) -> Path:
+    words = ("cat", "dog", "man", "boy", "girl", "ball", "tree", "road", "house", "car")
+    lines = []
+    for number in range(rows):
+        first = f"the {words[(number + shift) % 10]} sees the {words[number // 10 % 10]} {number}"
+        lines.append(
+            {
+                "premise": first,
+                "hypothesis": f"a {words[number % 7]} is there",
+                "label": labels[number % len(labels)],
+                "kind": f"k{number % 2}",
+            }
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+def test_a_challenge_set_is_evaluated_under_the_labels_that_it_means(tiny, tmp_path):
+    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+    done = run(make(tiny["bert"], task=task, ood=[ood], without=("draw",)), tmp_path / "lab")
+    found = stages_of(done)["evaluate"]["ood"]["hans"]
+    assert found["n"] == 40
+    assert found["majority"] == 0.5
+    assert found["meaning"] == {"entailment": ["entailment"], "non-entailment": ["contradiction", "neutral"]}
+    assert sum(found["predicted"].values()) == 40
+    assert set(found["subsets"]["kind"]) == {"k0", "k1"}
+    assert done.results["ood"] == ["hans"]
+
+
+def test_training_examples_of_a_challenge_set_are_mixed_in_and_the_others_evaluated(tiny, tmp_path):
+    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)), train_share=0.5)
+    made = make(tiny["bert"], "search.loss=cross-entropy", "search.mix_ood=2", task=task, ood=[ood], without=("draw", "bias"))
+    stages = stages_of(run(made, tmp_path / "lab"))
+    assert stages["evaluate"]["ood"]["hans"]["n"] == 20
+    # 120 rows give 96 to train on: three epochs of 12 steps become (96 + 2 x 20) / 8 = 17 an epoch
+    assert stages["search"]["search"]["steps"] == 2 * 17
+    with pytest.raises(SettingError, match=r"search\.mix_ood: the loss `poe` needs a bias model"):
+        make(tiny["bert"], "search.mix_ood=1", task=task, ood=[ood])

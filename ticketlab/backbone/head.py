@@ -1,0 +1,55 @@
+"""The head of a classifier: everything outside the encoder, and the pooler."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from ticketlab import files
+from ticketlab.backbone.adapters import adapter_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+LABELS = "labels"
+
+
+def is_head(model: PreTrainedModel, key: str) -> bool:
+    """Say whether a parameter belongs to the head, which is everything outside the base model, and the pooler."""
+    prefix = "" if model.base_model is model else f"{model.base_model_prefix}."
+    pooler = adapter_of(model.config.model_type).pooler.partition(".")[0]
+    return not key.startswith(prefix) or bool(pooler and key.removeprefix(prefix).startswith(f"{pooler}."))
+
+
+def head_of(model: PreTrainedModel) -> dict[str, Tensor]:
+    """Return the tensors of a classifier's head by name, on the CPU."""
+    return {key: value.detach().cpu().clone() for key, value in model.state_dict().items() if is_head(model, key)}
+
+
+@torch.no_grad()
+def put_head(model: PreTrainedModel, head: Mapping[str, Tensor]) -> None:
+    """Copy a head into a classifier of the same family and labels, in place."""
+    state: dict[str, Any] = model.state_dict()
+    for name, value in head.items():
+        state[name].copy_(value)
+
+
+def save_head(model: PreTrainedModel, path: Path) -> None:
+    """Write the head of a classifier with its label names, atomically."""
+    names = [str(model.config.id2label[index]) for index in range(model.config.num_labels)]
+    files.replace(path, lambda temporary: save_file(head_of(model), temporary, metadata={LABELS: json.dumps(names)}))
+
+
+def load_head(path: Path) -> tuple[dict[str, Tensor], tuple[str, ...]]:
+    """Return what :func:`save_head` wrote: the tensors and the label names; nothing where there is no such file."""
+    if not path.is_file():
+        return {}, ()
+    with safe_open(path, "pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, tuple(json.loads(file.metadata()[LABELS]))  # noqa: SIM118

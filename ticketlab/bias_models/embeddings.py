@@ -1,0 +1,52 @@
+"""Word vectors out of a model: the mean of the input embeddings of a word's pieces."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ticketlab.backbone import loading
+from ticketlab.bias_models.words import Matrix, Words
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+AT_ONCE = 4096
+"""Words the tokenizer is given at a time."""
+
+
+class FromModel(Words):
+    """Vectors from the input embeddings of a pre-trained model, before positions and normalisation.
+
+    A word is cut into pieces as it would be inside a text. Pieces that the model does not know don't count; a word of nothing else has
+    no vector.
+    """
+
+    def __init__(self, model: str) -> None:
+        super().__init__()
+        self._model = model
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self._opened[1].shape[1])
+
+    def find(self, words: Sequence[str]) -> Sequence[Matrix | None]:
+        """Look the words up; see :meth:`Words.find`."""
+        tokenizer, embeddings = self._opened
+        vectors: list[Matrix | None] = []
+        for start in range(0, len(words), AT_ONCE):
+            inside = [f" {word}" for word in words[start : start + AT_ONCE]]
+            for pieces in tokenizer(inside, add_special_tokens=False, truncation=True)["input_ids"]:
+                known = [piece for piece in pieces if piece != tokenizer.unk_token_id]
+                vectors.append(embeddings[known].mean(axis=0, dtype=np.float32) if known else None)
+        return vectors
+
+    @functools.cached_property
+    def _opened(self) -> tuple[PreTrainedTokenizerBase, Matrix]:
+        encoder = loading.load_encoder(self._model)
+        embeddings: Matrix = encoder.get_input_embeddings().weight.detach().numpy().copy()
+        return loading.load_tokenizer(self._model), embeddings

@@ -1,0 +1,43 @@
+"""How good a bias model is, and how far its probabilities can be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ticketlab.bias_models.probabilities import FLOOR
+
+BINS = 10
+
+
+def measure(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label_names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the measures of some examples' probabilities (rows, classes); None where there are no examples.
+
+    ``majority`` is the accuracy of always saying the commonest label; ``bias_degree`` the mean probability of the right label, over all
+    examples and those of each label; ``log_loss`` is in nats, the probabilities floored as the losses floor them.
+    """
+    if not len(labels):
+        return None
+    right = probabilities[np.arange(len(labels)), labels]
+    degrees = {name: right[labels == index] for index, name in enumerate(label_names)}
+    return {
+        "n": len(labels),
+        "accuracy": float((probabilities.argmax(axis=1) == labels).mean()),
+        "majority": float(np.bincount(labels).max() / len(labels)),
+        "log_loss": float(-np.log(np.maximum(right, FLOOR)).mean()),
+        "calibration_error": calibration_error(probabilities, labels),
+        "bias_degree": float(right.mean()),
+        "bias_degree_of": {name: float(of_label.mean()) if len(of_label) else None for name, of_label in degrees.items()},
+    }
+
+
+def calibration_error(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Return the expected calibration error: the mean distance of confidence and accuracy over ten equal bins of confidence."""
+    confidence = probabilities.max(axis=1)
+    correct = probabilities.argmax(axis=1) == labels
+    bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    gaps = np.bincount(bins, weights=correct - confidence, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(labels))

@@ -1,0 +1,126 @@
+"""Files of bias probabilities: one row an example, joined by id and never by position."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ticketlab import files
+from ticketlab.errors import DataError, did_you_mean
+from ticketlab.tasks import tables
+from ticketlab.tasks.base import Example
+from ticketlab.tasks.files import SUFFIXES
+from ticketlab.tasks.labels import label_name, some
+
+ID = "id"
+FLOOR = 1e-6
+"""Probabilities are at least this before their logarithm is taken."""
+TOLERANCE = 1e-3
+"""How far from 1 a row may add up; it is then divided by its sum."""
+
+
+def write(path: Path, examples: Sequence[Example], probabilities: Iterable[Sequence[float]], label_names: Sequence[str]) -> None:
+    """Write one JSON line an example, atomically: its id, and the probability of each label by name. Every float reads back as it was.
+
+    :raises DataError: a label is called ``id``.
+    """
+    _refuse_id(label_names)
+
+    def lines(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            for example, row in zip(examples, probabilities, strict=True):
+                values = {ID: example.id, **{name: float(value) for name, value in zip(label_names, row, strict=True)}}
+                file.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
+
+    files.replace(path, lines)
+
+
+def read(path: str | Path, examples: Sequence[Example], label_names: Sequence[str]) -> Tensor:
+    """Return log-probabilities (examples, labels), float32, in the order of the examples and of the label names.
+
+    The file is a csv, tsv, jsonl, json or parquet table with a column ``id`` and one a label, by its name; rows of other ids and
+    other columns don't count.
+
+    :raises DataError: the file lacks a label or an example, has an id twice, or holds something that is no probability.
+    """
+    path = files.expand(path)
+    _refuse_id(label_names)
+    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
+        what = "not a kind of file that can be read" if path.is_file() else "there is no such file"
+        raise DataError(f"{path}: {what}; bias probabilities are in a {', '.join(SUFFIXES)} file")
+    table = tables.read([path])
+    _check_columns(path, table.columns, label_names)
+    rows = _by_id(path, table.rows)
+    _check_ids(path, rows, examples)
+    values = [[_number(path, example.id, name, rows[example.id].get(name)) for name in label_names] for example in examples]
+    probabilities = torch.tensor(values, dtype=torch.float64).reshape(len(examples), len(label_names))
+    sums = probabilities.sum(dim=1, keepdim=True)
+    wrong = ((sums - 1).abs() > TOLERANCE).flatten().nonzero().flatten().tolist()
+    if wrong:
+        first = f"`{examples[wrong[0]].id}`, which adds up to {float(sums[wrong[0]]):g}"
+        raise DataError(f"{path}: the probabilities of {len(wrong)} of {len(examples)} ids do not add up to 1; the first is {first}")
+    return (probabilities / sums).clamp(min=FLOOR).log().float()
+
+
+def _refuse_id(label_names: Sequence[str]) -> None:
+    if ID in label_names:
+        raise DataError(f"a label is called `{ID}`, which is the column of ids in a file of bias probabilities; rename the label")
+
+
+def _check_columns(path: Path, columns: Sequence[str], label_names: Sequence[str]) -> None:
+    if ID not in columns:
+        raise DataError(f"{path}: there is no column `{ID}`{did_you_mean(ID, columns)}; it joins the rows to the examples")
+    missing = [name for name in label_names if name not in columns]
+    if missing:
+        others = [column for column in columns if column != ID and column not in label_names]
+        raise DataError(
+            f"{path}: there is no column `{missing[0]}`{did_you_mean(missing[0], others)}; every label of the task needs one, "
+            f"called as the label is: {some(label_names)}"
+        )
+
+
+def _by_id(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    twice = 0
+    first = ""
+    for number, row in enumerate(rows, 1):
+        try:
+            name = label_name(row.get(ID))
+        except TypeError:
+            name = ""
+        if not name:
+            raise DataError(f"{path} row {number}: the `{ID}` must be a text or a number, not {row.get(ID)!r}")
+        if name in found:
+            twice, first = twice + 1, first or name
+        found[name] = row
+    if twice:
+        raise DataError(f"{path}: {twice} of {len(rows)} rows have the id of another row; the first is `{first}`")
+    return found
+
+
+def _check_ids(path: Path, rows: Mapping[str, Any], examples: Sequence[Example]) -> None:
+    missing = [example.id for example in examples if example.id not in rows]
+    if not missing:
+        return
+    if len(missing) == len(examples):
+        sides = f"the examples' are like `{missing[0]}`, the file's like `{next(iter(rows))}`"
+        raise DataError(f"{path}: it has none of the {len(examples)} ids; {sides}")
+    raise DataError(f"{path}: {len(missing)} of {len(examples)} ids are not in it; the first is `{missing[0]}`")
+
+
+def _number(path: Path, identity: str, name: str, value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"{path}: `{name}` of `{identity}` is {value!r}, which is not a number")
+    if number < 0:
+        raise DataError(f"{path}: `{name}` of `{identity}` is {value!r}, and a probability is never negative")
+    return number

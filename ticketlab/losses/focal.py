@@ -1,0 +1,29 @@
+"""Focal loss: examples that the model itself is sure of count less; no bias model is needed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.losses.base import Loss, log_likelihood
+from ticketlab.options import setting
+
+
+@frozen
+class Focal(Loss):
+    """(1 - p) ^ gamma x cross-entropy, p being the model's probability of the label (Lin et al., 2017, Eq. 4). Gamma 0 is plain."""
+
+    name: ClassVar[str] = "focal"
+    summary: ClassVar[str] = "cross-entropy that fades as the model becomes sure"
+    paper: ClassVar[str] = "Lin et al., 2017, https://arxiv.org/abs/1708.02002"
+
+    gamma: float = setting(2.0, at_least=0, help="how fast an example fades as its probability rises")
+
+    def per_example(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses and ones. See :meth:`Loss.per_example`."""
+        likelihood = log_likelihood(logits.log_softmax(dim=1), labels)
+        losses = -((1 - likelihood.exp()).clamp(min=torch.finfo(logits.dtype).eps) ** self.gamma) * likelihood
+        return losses, torch.ones_like(losses)

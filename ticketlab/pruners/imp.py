@@ -1,0 +1,178 @@
+"""Iterative magnitude pruning, with and without rewinding the weights.
+
+SRNets (Liu et al., 2022, supplement, Algorithm 1), after Frankle and Carbin (2019) and Chen et al. (2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.options import parse_ratio, setting
+from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+from ticketlab.pruners.schedule import count_of, prunings, step_at
+from ticketlab.tickets.draw import SCOPES, Scope, draw
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+LEAST_AMOUNT = 0.004
+"""So that the number of a pruning fits a byte."""
+
+
+@frozen
+class IMP(Pruner):
+    """Train all weights; at every interval remove some of the smallest for good, up to the sparsity that is asked.
+
+    The first pruning comes before the first step; the search ends one interval after the last one, or with the training.
+    """
+
+    name: ClassVar[str] = "imp"
+    summary: ClassVar[str] = "train the weights, and remove the smallest a part at a time"
+    paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
+    trains_weights: ClassVar[bool] = True
+    needs_sparsity: ClassVar[bool] = True
+    leaves_model: ClassVar[bool] = True
+    rewinds: ClassVar[bool] = False
+
+    amount: float = setting(
+        0.1,
+        at_least=LEAST_AMOUNT,
+        at_most=1,
+        unit="fraction",
+        converter=parse_ratio,
+        help="part of the original weights that a pruning removes",
+    )
+    interval: float = setting(
+        0.1, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="part of the training between two prunings"
+    )
+    scope: Scope = setting("local", choices=SCOPES, help="rank all weights together, or those of each matrix apart")
+    optimizer: Literal["keep", "reset"] = setting(
+        "keep", choices=("keep", "reset"), help="what a pruning does to the optimizer's moments of the weights that stay"
+    )
+    pooler: bool = setting(False, help="prune the pooler's matrix too")
+    classifier: bool = setting(True, help="prune the classifier's matrix too, as the paper does")
+
+    def groups(self) -> tuple[str, ...]:
+        """Return the only group: single weights."""
+        return ("weights",)
+
+    def ranks(self) -> Scope:
+        """Return the scope of the prunings."""
+        return self.scope
+
+    def attach(self, backbone: Backbone, plan: Plan) -> IterativeSearch:
+        """Prune ``backbone`` for the first time.
+
+        :raises SettingError: the prunings do not fit into the training.
+        """
+        return IterativeSearch(self, backbone, plan)
+
+
+@frozen
+class IMPRewind(IMP):
+    """As ``imp``, to find a mask alone: the search ends right at the last pruning, and all weights go back to where they started."""
+
+    name: ClassVar[str] = "imp-rewind"
+    summary: ClassVar[str] = "as imp, and take the weights back to where they started"
+    rewinds: ClassVar[bool] = True
+
+
+class IterativeSearch(Search):
+    """Zeroes the removed weights themselves: the model stays plain, and what is removed stays removed.
+
+    Gradients of removed weights are zeroed before clipping, so that norms count the others alone; the weights after every step,
+    whatever momentum and weight decay did to them.
+    """
+
+    def __init__(self, settings: IMP, backbone: Backbone, plan: Plan) -> None:
+        self._settings = settings
+        self._prunings = prunings(plan.sparsity, settings.amount, settings.interval, plan.steps)
+        rounds = count_of(plan.sparsity, settings.amount) - settings.rewinds
+        self._end = min(plan.steps, step_at(rounds * settings.interval, plan.steps))
+        self._done = 0
+        self._optimizer: Optimizer | None = None
+        names = weight_units(backbone, pooler=settings.pooler, classifier=settings.classifier)
+        self._weights = {name: backbone.weight(name) for name in names}
+        self._gone = {name: torch.zeros_like(weight, dtype=torch.uint8) for name, weight in self._weights.items()}
+        self._backbone = backbone
+        self._start = {name: value.detach().clone() for name, value in backbone.model.named_parameters()} if settings.rewinds else {}
+        self._prune(0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the last pruning is done."""
+        return self._done == len(self._prunings)
+
+    def meet(self, optimizer: Optimizer) -> None:
+        """Remember whose moments a pruning may have to reset."""
+        self._optimizer = optimizer
+
+    def after_backward(self) -> None:
+        """Zero the gradients of removed weights."""
+        for name, weight in self._weights.items():
+            if weight.grad is not None:
+                self._zero(name, weight.grad)
+
+    def after_step(self, step: int) -> bool:
+        """Zero the removed weights again, and prune if it is time; end an interval after the last pruning, or right at it."""
+        self._hold()
+        before = self._done
+        self._prune(step + 1)
+        if self._done > before and self._settings.optimizer == "reset" and self._optimizer is not None:
+            self._optimizer.state.clear()
+        return step + 1 >= self._end
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return how many prunings are done, and with which of them each weight went (0: it stays)."""
+        return {"done": torch.tensor(self._done), **self._gone}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take that back; the weights, zeros and all, are in the optimizer's groups."""
+        self._done = int(state["done"])
+        for name, gone in self._gone.items():
+            gone.copy_(state[name])
+
+    def metrics(self) -> dict[str, float]:
+        """Return the share of weights that are removed."""
+        removed = sum(int(torch.count_nonzero(gone)) for gone in self._gone.values())
+        return {"sparsity": removed / sum(gone.numel() for gone in self._gone.values())}
+
+    def scores(self) -> Mapping[str, Tensor]:
+        """Return the sizes of the weights that stay; removed ones lie below, those that went first the lowest."""
+        return {name: self._score(name).cpu() for name in self._weights}
+
+    def close(self) -> None:
+        """Leave the weights as trained, or rewind every parameter of the model to the bits that it started from."""
+        with torch.no_grad():
+            for name, value in self._start.items():
+                self._backbone.model.get_parameter(name).copy_(value)
+        self._start = {}
+        self._optimizer = None
+
+    def _score(self, name: str) -> Tensor:
+        size, gone = self._weights[name].detach().abs(), self._gone[name]
+        return torch.where(gone == 0, size, gone.to(size.dtype) - 256)
+
+    def _prune(self, steps_done: int) -> None:
+        """Do every pruning that is due."""
+        while self._done < len(self._prunings) and self._prunings[self._done].step <= steps_done:
+            kept = draw(self.scores(), self._prunings[self._done].sparsity, self._settings.scope)
+            self._done += 1
+            for name, gone in self._gone.items():
+                gone.masked_fill_((gone == 0) & ~kept[name].to(gone.device), self._done)
+            self._hold()
+
+    def _hold(self) -> None:
+        for name, weight in self._weights.items():
+            self._zero(name, weight)
+
+    @torch.no_grad()
+    def _zero(self, name: str, tensor: Tensor) -> None:
+        kept = torch.eq(self._gone[name], 0, out=torch.empty_like(tensor))
+        tensor.mul_(kept)  # on a CPU many times as fast as masked_fill_

@@ -1,0 +1,169 @@
+"""Mask training: a real-valued mask for each weight, binarized by a threshold, learned while the weights stay frozen.
+
+SRNets (Liu et al., 2022, supplement, Algorithm 2), after Mallya et al. (2018) and Zhao et al. (2020).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import torch
+from attrs import frozen
+from torch import Tensor, nn
+
+from ticketlab.backbone import masks
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.errors import SettingError
+from ticketlab.options import parse_ratio, ratio, setting
+from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+from ticketlab.pruners.schedule import cubic, step_at
+from ticketlab.tickets.draw import SCOPES, Scope, draw, removed_count
+
+
+@frozen
+class MaskTraining(Pruner):
+    """A weight stays where its mask is at least the threshold; the gradient by the mask is that by the masked weight, times the weight.
+
+    Thresholds are set so that the sparsity is met, and between two updates the sparsity drifts. Masks that equal the threshold stay, so
+    where many are equal fewer weights are removed during the search; the ticket drawn at the end has exactly its count.
+    """
+
+    name: ClassVar[str] = "mask-training"
+    summary: ClassVar[str] = "learn which weights stay, the weights frozen"
+    paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
+    needs_sparsity: ClassVar[bool] = True
+    leaves_model: ClassVar[bool] = True
+
+    lr: float | None = setting(None, above=0, help="learning rate of the masks; none is that of the stage, as the paper has it")
+    initial: Literal["hard", "soft"] = setting(
+        "hard", choices=("hard", "soft"), help="masks start at 0 or alpha x phi by the weights' sizes, or at the sizes themselves"
+    )
+    alpha: float = setting(2.0, at_least=1, help="masks of weights that stay start at this many phi, if hard (alpha)")
+    phi: float = setting(0.01, above=0, help="threshold until its first update, if hard (phi)")
+    threshold_steps: int = setting(100, at_least=1, unit="steps", help="steps between two updates of the thresholds")
+    initial_sparsity: float | None = ratio(None, help="sparsity at the start, which then rises by a cubic schedule; none is fixed")
+    schedule_end: float = setting(
+        1.0, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="part of the search in which the sparsity rises"
+    )
+    scope: Scope = setting("local", choices=SCOPES, help="one threshold for all matrices, or each its own")
+    pooler: bool = setting(False, help="mask the pooler's matrix too, as the published code does")
+    classifier: bool = setting(True, help="mask the classifier's matrix too, as the paper does")
+
+    def groups(self) -> tuple[str, ...]:
+        """Return the only group: single weights."""
+        return ("weights",)
+
+    def ranks(self) -> Scope:
+        """Return the scope of the thresholds."""
+        return self.scope
+
+    def attach(self, backbone: Backbone, plan: Plan) -> MaskTrainingSearch:
+        """Put a mask on each weight of ``backbone``.
+
+        :raises SettingError: the sparsity would have to fall.
+        """
+        return MaskTrainingSearch(self, backbone, plan)
+
+
+def lowest_kept(pool: Tensor, removed: int) -> float:
+    """Return the lowest value that stays when so many of ``pool``, a vector that is overwritten, are removed from below."""
+    if removed in (0, len(pool)):
+        return -math.inf if removed == 0 else math.inf
+    if pool.device.type != "cpu":
+        return float(pool.kthvalue(removed + 1).values)
+    values = pool.numpy()
+    values.partition(removed)  # five to ten times as fast as torch's kthvalue or topk
+    return float(values[removed])
+
+
+class MaskTrainingSearch(Search):
+    """Masks the weights once a step: the passes see a detached product, whose gradient then goes straight through the threshold."""
+
+    def __init__(self, settings: MaskTraining, backbone: Backbone, plan: Plan) -> None:
+        self._settings = settings
+        self._target = plan.sparsity
+        self._first = plan.sparsity if settings.initial_sparsity is None else settings.initial_sparsity
+        if self._first > self._target:
+            raise SettingError(f"initial_sparsity: {self._first:g} is more than the sparsity that is asked for, {self._target:g}")
+        self._end = max(1, step_at(settings.schedule_end, plan.steps))
+        self._sparsity = self._first
+        self._backbone = backbone
+        names = weight_units(backbone, pooler=settings.pooler, classifier=settings.classifier)
+        self._weights = {name: backbone.weight(name) for name in names}
+        self._masked = {name: masks.attach(backbone.module(name)) for name in self._weights}
+        sizes = {name: weight.detach().abs() for name, weight in self._weights.items()}
+        self._thresholds = dict.fromkeys(sizes, settings.phi)
+        if settings.initial == "hard":
+            kept = draw(sizes, self._first, settings.scope)
+            sizes = {name: kept[name].to(size).mul_(settings.alpha * settings.phi) for name, size in sizes.items()}
+        self.masks = {name: nn.Parameter(size) for name, size in sizes.items()}
+        if settings.initial == "soft":
+            self._set_thresholds()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the thresholds have been set for the sparsity that is asked for."""
+        return self._sparsity == self._target
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return the masks as one group, without weight decay."""
+        rate = {} if self._settings.lr is None else {"lr": self._settings.lr}
+        return [{"params": list(self.masks.values()), "weight_decay": 0.0, **rate}]
+
+    @torch.no_grad()
+    def before_step(self, step: int) -> None:
+        """Mask the weights for all passes of the step."""
+        for name, weight in self._weights.items():
+            kept = torch.ge(self.masks[name], self._thresholds[name], out=torch.empty_like(weight))
+            self._masked[name].effective = kept.mul_(weight).requires_grad_()
+
+    @torch.no_grad()
+    def after_backward(self) -> None:
+        """Send the gradients of the masked weights to the masks."""
+        for name, masked in self._masked.items():
+            product, masked.effective = masked.effective, None
+            if product is None or product.grad is None:
+                continue
+            mask, gradient = self.masks[name], product.grad.mul_(self._weights[name])
+            mask.grad = gradient if mask.grad is None else mask.grad.add_(gradient)
+
+    def after_step(self, step: int) -> bool:
+        """Set the thresholds anew, if it is time or the schedule has come to its end."""
+        done = step + 1
+        if done % self._settings.threshold_steps == 0 or done == self._end:
+            self._sparsity = cubic(self._first, self._target, done / self._end)
+            self._set_thresholds()
+        return False
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the thresholds, and the sparsity that they were set for; the masks are in the optimizer's groups."""
+        thresholds = torch.tensor(list(self._thresholds.values()), dtype=torch.float64)
+        return {"thresholds": thresholds, "sparsity": torch.tensor(self._sparsity, dtype=torch.float64)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take both back."""
+        self._thresholds = dict(zip(self._thresholds, state["thresholds"].tolist(), strict=True))
+        self._sparsity = float(state["sparsity"])
+
+    def metrics(self) -> dict[str, float]:
+        """Return the share of weights that the thresholds remove now."""
+        removed = sum(int((mask < self._thresholds[name]).sum()) for name, mask in self.masks.items())
+        return {"sparsity": removed / sum(mask.numel() for mask in self.masks.values())}
+
+    def scores(self) -> Mapping[str, Tensor]:
+        """Return the real-valued masks, copied."""
+        return {name: mask.detach().to("cpu", copy=True) for name, mask in self.masks.items()}
+
+    def close(self) -> None:
+        """Take the masks off; the weights are as they were."""
+        for name in self._masked:
+            masks.detach(self._backbone.module(name))
+
+    def _set_thresholds(self) -> None:
+        together = self._settings.scope == "global"
+        for names in [list(self.masks)] if together else [[name] for name in self.masks]:
+            pool = torch.cat([self.masks[name].detach().flatten() for name in names])
+            threshold = lowest_kept(pool, removed_count(self._sparsity, len(pool)))
+            self._thresholds |= dict.fromkeys(names, threshold)

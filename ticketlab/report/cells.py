@@ -1,0 +1,43 @@
+"""Numbers as the cells of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ticketlab.report.layout import EMPTY
+from ticketlab.report.statistics import Measure
+
+
+def percent(measure: Measure | None) -> str:
+    """Return a fraction in per cent with its deviation and, on a second line, its interval."""
+    if measure is None or measure.interval is None:
+        return share(measure)
+    low, high = (100 * bound for bound in measure.interval)
+    return f"{share(measure)}\n({low:.1f} to {high:.1f})"
+
+
+def share(measure: Measure | None) -> str:
+    """Return a fraction in per cent with its deviation."""
+    if measure is None:
+        return EMPTY
+    deviation = "" if measure.deviation is None else f" ± {100 * measure.deviation:.1f}"
+    return f"{100 * measure.mean:.1f}{deviation}"
+
+
+def shares(values: Iterable[float | None]) -> str:
+    """Return fractions in per cent, those that read alike once: of one set there should be one."""
+    return " or ".join(dict.fromkeys(f"{100 * value:.1f}" for value in values if value is not None)) or EMPTY
+
+
+def number(measure: Measure | None) -> str:
+    """Return a number with its deviation."""
+    if measure is None:
+        return EMPTY
+    return f"{measure.mean:.1f}" + ("" if measure.deviation is None else f" ± {measure.deviation:.1f}")
+
+
+def count(measure: Measure | None) -> str:
+    """Return a count, a large one in millions."""
+    if measure is None:
+        return EMPTY
+    return f"{measure.mean / 1e6:.1f} M" if measure.mean >= 1e5 else f"{measure.mean:,.0f}"

@@ -1,0 +1,109 @@
+"""bias: probabilities of a model that knows only a shortcut, for the losses that hold it against an example."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import frozen
+
+from ticketlab import progress, registry
+from ticketlab.bias_models import probabilities
+from ticketlab.bias_models.base import BiasModel
+from ticketlab.bias_models.fitting import Classifier, cross_fit
+from ticketlab.bias_models.folds import check, deal
+from ticketlab.bias_models.measures import measure
+from ticketlab.bias_models.words import FromFile, Words
+from ticketlab.errors import DataError, PluginError
+from ticketlab.options import component, setting
+from ticketlab.stages.base import BIAS, Context, Stage
+from ticketlab.tasks.base import TaskData
+
+
+@frozen
+class BiasStage(Stage):
+    """Fit a bias model on the training examples. Leaves ``bias.jsonl``: each training example's probabilities, by its id.
+
+    They come from classifiers that did not see the example (with one fold: from the one that did, as in the paper). Depends on
+    neither the seed nor the order of the examples.
+    """
+
+    name: ClassVar[str] = "bias"
+    summary: ClassVar[str] = "probabilities of a model that knows only a shortcut"
+    seeded: ClassVar[bool] = False
+
+    model: BiasModel = component("bias model", "overlap", help="what the classifier sees of an example")
+    folds: int = setting(
+        5, at_least=1, help="parts of the training data, each predicted by a classifier fitted on the others; 1 fits on what it predicts"
+    )
+    c: float = setting(1.0, above=0, help="inverse strength of the classifier's L2 penalty: scikit-learn's C times the number of features")
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether the recipe's model is used: its input embeddings."""
+        return self.model.needs_model
+
+    def outside(self) -> dict[str, str]:
+        """Return where the word vectors are: others make another bias model."""
+        return self.model.outside()
+
+    def run(self, context: Context) -> dict[str, Any]:
+        """Fit and predict; see :meth:`Stage.run`."""
+        self._check_columns(context.data)
+        names = context.data.label_names
+        splits = {split: sorted(context.data.splits.get(split, ()), key=lambda example: example.id) for split in ("train", "dev", "test")}
+        train = splits["train"]
+        labels = {split: np.array([example.label for example in examples], dtype=np.int64) for split, examples in splits.items()}
+        single = labels["train"] < len(names)
+        fold = deal([self.model.sees(example) for example in train], labels["train"], self.folds)
+        check(labels["train"][single], fold[single], names, self.folds)
+        words = self._words(context)
+        features = {split: self.model.features(examples, words) for split, examples in splits.items()}
+        with progress.bar("bias model", self.folds + 1) as bar:
+            found, converged = cross_fit(features["train"], labels["train"], fold, len(names), self.c, bar.advance)
+            whole = Classifier(features["train"][single], labels["train"][single], len(names), self.c)
+        probabilities.write(context.directory / BIAS, train, found, names)
+        measures = {split: measure(whole(features[split]), labels[split], names) for split in ("dev", "test")}
+        return {
+            "bias": {
+                "model": self.model.name,
+                "features": int(features["train"].shape[1]),
+                "folds": self.folds,
+                "rows": len(train),
+                "fitted": int(single.sum()),
+                "converged": converged and whole.converged,
+                "words": {"vectors": "model" if self.needs_model else self.model.word_vectors, **words.counts()},
+                "train": measure(found[single], labels["train"][single], names),
+                **measures,
+            }
+        }
+
+    def _words(self, context: Context) -> Words:
+        if not self.needs_model:
+            return FromFile(self.outside()["word_vectors"])
+        from ticketlab.bias_models.embeddings import FromModel
+
+        return FromModel(context.model)
+
+    def _check_columns(self, data: TaskData) -> None:
+        """Refuse a bias model that looks at the second text of a task of single texts.
+
+        :raises DataError: it names the bias models that would do.
+        """
+        if len(data.columns) >= self.model.columns:
+            return
+        others = [name for name in registry.current().names("bias model") if _columns(name) <= len(data.columns)]
+        raise DataError(
+            f"{data.name}: the bias model `{self.model.name}` needs a pair of texts, and this task has one (`{data.columns[0]}`); "
+            f"choose a --task of pairs, or another bias model: {', '.join(f'`{name}`' for name in others)}"
+        )
+
+
+def _columns(name: str) -> float:
+    """Return how many text columns a bias model needs; infinitely many where its plugin is broken."""
+    with contextlib.suppress(PluginError):
+        cls = registry.current().get("bias model", name)
+        if issubclass(cls, BiasModel):
+            return cls.columns
+    return float("inf")

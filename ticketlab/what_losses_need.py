@@ -1,0 +1,98 @@
+"""Gives the stages of a recipe what their losses need: a bias model, a teacher. So ``--loss poe`` works with any recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ticketlab import recipe_tables, registry
+from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.recipe import is_outside
+from ticketlab.recipe_tables import Table
+
+BIAS, TEACHER = "bias", "teacher"
+"""What the stages are called that are added."""
+OF_A_TEACHER = ("start", "objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
+
+
+def give(table: Table, bias: str | None = None) -> Table:
+    """Return a resolved recipe whose stages have what their losses need, and no bias or teacher stage that nobody needs.
+
+    ``bias`` is a bias model or a file of probabilities for all of them. A stage that names nothing gets the stage `bias`, which is added if
+    need be, and as its teacher the first training with plain cross-entropy, or else an added one with the settings of the stage.
+
+    :raises UsageError: no such bias model, or one where no loss needs it.
+    """
+    needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
+    if bias is not None:
+        if not any("bias" in needed for needed in needs.values()):
+            raise UsageError(
+                f"--bias {bias}: no loss of this recipe needs a bias model (`poe`, `reweight` and `confreg` do; --loss, --search-loss)"
+            )
+        table = _choose_bias(table, bias, [name for name, needed in needs.items() if "bias" in needed])
+    for name, needed in needs.items():
+        if "bias" in needed and table[name].get("bias", "none") == "none":
+            table = _put_first(table, BIAS, {"kind": "bias"}) if BIAS not in table else table
+            table = recipe_tables.merge(table, {name: {"bias": BIAS}})
+        if "teacher" in needed and table[name].get("teacher", "none") == "none":
+            table = _give_teacher(table, name)
+    return _without_unneeded(table, needs)
+
+
+def _trains(name: str, stage: Any) -> bool:
+    return name not in recipe_tables.HEAD and isinstance(stage, Mapping) and stage.get("kind") in ("train", "search")
+
+
+def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
+    loss = stage.get("loss", "cross-entropy")
+    name = loss if isinstance(loss, str) else str(loss.get("name"))
+    return cast("tuple[str, ...]", getattr(registry.current().get("loss", name), "needs", ()))
+
+
+def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
+    """Name the bias model of the recipe's bias stages, or the file of probabilities of the stages that need one."""
+    known = registry.current().names("bias model")
+    if bias in known:
+        found = [name for name, stage in table.items() if isinstance(stage, Mapping) and stage.get("kind") == "bias"]
+        table = table if found else _put_first(table, BIAS, {"kind": "bias"})
+        for name in found or [BIAS]:
+            table = recipe_tables.merge(table, {name: {"model": {"name": bias}}})
+        return table
+    if not is_outside(bias):
+        raise UsageError(f"--bias {bias}: there is no bias model `{bias}`{did_you_mean(bias, known)}, and no such file")
+    for name in stages:
+        table = recipe_tables.merge(table, {name: {"bias": bias}})
+    return table
+
+
+def _give_teacher(table: Table, student: str) -> Table:
+    before = list(table)[: list(table).index(student)]
+    plain = [name for name in before if _trains(name, table[name]) and _is_plain_training(table[name])]
+    if not plain:
+        own = table[student]
+        settings = {key: own[key] for key in OF_A_TEACHER if key in own} if own["kind"] == "train" else {}
+        table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy"})
+        plain = [TEACHER]
+    return recipe_tables.merge(table, {student: {"teacher": plain[0]}})
+
+
+def _is_plain_training(stage: Mapping[str, Any]) -> bool:
+    loss, objective = (stage.get(key, default) for key, default in (("loss", "cross-entropy"), ("objective", "task")))
+    names = [value if isinstance(value, str) else value.get("name") for value in (loss, objective)]
+    return stage["kind"] == "train" and names == ["cross-entropy", "task"] and stage.get("ticket", "none") == "none"
+
+
+def _put_first(table: Table, name: str, stage: Table) -> Table:
+    """Return the table with a stage before all others."""
+    head = {key: value for key, value in table.items() if key in recipe_tables.HEAD}
+    return {**head, name: stage, **{key: value for key, value in table.items() if key not in head}}
+
+
+def _without_unneeded(table: Table, needs: Mapping[str, tuple[str, ...]]) -> Table:
+    """Leave the bias stages out that no loss needs, where there are losses at all."""
+    wanted = {table[name].get("bias") for name, needed in needs.items() if "bias" in needed}
+    return {
+        name: stage
+        for name, stage in table.items()
+        if name in recipe_tables.HEAD or not needs or stage.get("kind") != "bias" or name in wanted
+    }
