@@ -36,6 +36,8 @@ OF_A_RECIPE = {
     "seeds": "a list; every stage that draws random numbers runs once for each",
     "train_rows": "at most this many training examples of each task, each class in its proportion; `none` for all",
     "tasks": "a list of tables with a `name`; see [](tasks.md)",
+    "ood": "challenge sets, a list like `tasks`: `evaluate` judges models on them too, and `mix_ood` trains on their training examples",
+    "ood_map": "a list of `TASK_LABEL=OOD_LABEL`, where a challenge set calls a label otherwise",
 }
 """What the keys above the stages mean."""
 MARK = "Marks a function as the implementation of the hook that it is named after; see [](hooks.md)."
@@ -172,7 +174,7 @@ def hooks_page() -> str:
         A plugin is a module (or an object) with functions of these names, marked with `@ticketlab.hookimpl`. A function may leave out
         parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: classes, or references that are imported when
         they are first used, `ticketlab.Lazy(name, summary, "package.module:Class")`. See [](../howto/pruner.md),
-        [](../howto/stop_rule.md) and [](../howto/objective.md).
+        [](../howto/stop_rule.md), [](../howto/objective.md) and [](../howto/bias_model.md).
         """
     components = "\n\n".join(hook(name) for name in HOOK_OF_KIND.values())
     others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *LIFE_CYCLE))

@@ -1,4 +1,4 @@
-"""ticketlab: robust lottery tickets in pre-trained language models.
+"""ticketlab: robust and unbiased lottery tickets in pre-trained language models.
 
 Everything public is imported when it is first used, so that ``import ticketlab`` costs nothing.
 """
@@ -17,6 +17,7 @@ _PUBLIC = {
     "Backbone": "ticketlab.backbone.backbone",
     "Batch": "ticketlab.training.batch",
     "Begun": "ticketlab.objectives.base",
+    "BiasModel": "ticketlab.bias_models.base",
     "Component": "ticketlab.component",
     "Example": "ticketlab.tasks.base",
     "Given": "ticketlab.objectives.base",
@@ -41,7 +42,9 @@ _PUBLIC = {
     "TaskData": "ticketlab.tasks.base",
     "Ticket": "ticketlab.tickets.ticket",
     "TicketlabError": "ticketlab.errors",
+    "Vocabulary": "ticketlab.bias_models.words",
     "Watch": "ticketlab.stop_rules.base",
+    "Words": "ticketlab.bias_models.words",
     "compose": "ticketlab.composition",
     "draw": "ticketlab.tickets.draw",
     "export_model": "ticketlab.export.model",
@@ -51,6 +54,7 @@ _PUBLIC = {
     "load_encoder": "ticketlab.backbone.loading",
     "load_plugins": "ticketlab.registry",
     "load_tokenizer": "ticketlab.backbone.loading",
+    "log_likelihood": "ticketlab.losses.base",
     "ratio": "ticketlab.options",
     "run": "ticketlab.lab.run",
     "setting": "ticketlab.options",
@@ -71,6 +75,9 @@ if TYPE_CHECKING:
     from ticketlab.backbone.loading import load_tokenizer as load_tokenizer
     from ticketlab.backbone.shrinking import shrink as shrink
     from ticketlab.backbone.shrinking import unshrink as unshrink
+    from ticketlab.bias_models.base import BiasModel as BiasModel
+    from ticketlab.bias_models.words import Vocabulary as Vocabulary
+    from ticketlab.bias_models.words import Words as Words
     from ticketlab.component import Component as Component
     from ticketlab.component import Live as Live
     from ticketlab.composition import compose as compose
@@ -82,6 +89,7 @@ if TYPE_CHECKING:
     from ticketlab.lab.run import Run as Run
     from ticketlab.lab.run import run as run
     from ticketlab.losses.base import Loss as Loss
+    from ticketlab.losses.base import log_likelihood as log_likelihood
     from ticketlab.objectives.base import Begun as Begun
     from ticketlab.objectives.base import Given as Given
     from ticketlab.objectives.base import ObjectiveSettings as ObjectiveSettings

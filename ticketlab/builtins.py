@@ -92,6 +92,16 @@ def ticketlab_tasks() -> Components:
     places = {"hub": hub, "hub_challenges": hub_challenges, "published": published}
     return [
         Lazy("demo", "embedded review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo:Demo"),
+        Lazy(
+            "demo_nli",
+            "embedded sentence pairs, two classes, with a word-overlap shortcut as strong as is asked for",
+            "ticketlab.tasks.demo_pairs:DemoPairs",
+        ),
+        Lazy(
+            "demo_nli_ood",
+            "embedded challenge set of demo_nli: word overlap says nothing about the label",
+            "ticketlab.tasks.demo_pairs:DemoPairsOOD",
+        ),
         Lazy("local", "a csv, tsv, jsonl or parquet file, or a folder of them", "ticketlab.tasks.local:Local"),
         *(
             Lazy(name, summary, f"ticketlab.tasks.{module}:{name.title().replace('_', '')}")

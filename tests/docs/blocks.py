@@ -82,7 +82,7 @@ def installs(words: Sequence[str]) -> None:
             assert plain in {".", "ticketlab", "torch", *pinned} or (ROOT / plain / "pyproject.toml").is_file(), words
 
 
-STAND_INS = {"--model": "models", "--task": "tasks", "--encoder": "models", "--text": "texts"}
+STAND_INS = {"--model": "models", "--task": "tasks", "--ood": "tasks", "--encoder": "models", "--text": "texts"}
 QUICK = [f"{stage}.epochs=1" for stage in ("finetune", "search", "retrain")]
 
 
@@ -159,7 +159,9 @@ class Reader:
     def _attacks(arguments: Sequence[str]) -> bool:
         command = next((word for word in arguments if not word.startswith("-")), "")
         return (
-            command in ("run", "demo", "attack") and "--dry-run" not in arguments and "none" not in arguments and "--help" not in arguments
+            command in ("run", "demo", "attack")
+            and not {"--dry-run", "none", "--help", "unbiased"} & set(arguments)
+            and not (any(word.startswith("srnet") for word in arguments) and "--attack" not in arguments)
         )
 
     def _small(self, arguments: list[str]) -> list[str]:
@@ -173,7 +175,8 @@ class Reader:
         if found[:2] == ["ticket", "apply"]:
             found[3] = self._stand_in(self.models, found[3])
         if "demo" in found[:1]:
-            small = [f"model={self.models['demo']}", "train_rows=48", "attack.examples=4", *QUICK]
+            own = ["finetune.epochs=1", "search.epochs=1"] if "unbiased" in found else ["attack.examples=4", *QUICK]
+            small = [f"model={self.models['demo']}", "train_rows=48", *own]
             found += [part for assignment in small for part in ("--set", assignment)]
         if "textfooler" in found:
             found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]

@@ -31,6 +31,36 @@ def write_folder(folder: Path, column: str) -> None:
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
+def write_jsonl(path: Path, rows: list[dict[str, str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def nli(labels: tuple[str, ...], size: int, *, subsets: bool = False) -> list[dict[str, str]]:
+    """Return pairs of sentences, with each label equally often."""
+    rows = []
+    for number in range(size):
+        text = SENTENCES[number % len(SENTENCES)][0]
+        label = labels[number % len(labels)]
+        other = {"entailment": text, "neutral": f"{text} and more"}.get(label, f"the {text.split()[-1]} was not what we like")
+        row = {"premise": f"{text} {number}", "hypothesis": f"{other} {number % 7}", "label": label}
+        heuristic = ("lexical_overlap", "subsequence", "constituent")[number // len(labels) % 3]
+        rows.append({**row, "heuristic": heuristic, "subcase": f"{heuristic} {number % 2}"} if subsets else row)
+    return rows
+
+
+def write_challenges(folder: Path) -> None:
+    """Write copies of MNLI and HANS, where ``$TICKETLAB_DATA`` has them, a challenge set of ``pairs.csv``, and one of no known name."""
+    three, two = ("entailment", "neutral", "contradiction"), ("entailment", "non-entailment")
+    for name, labels, subsets in (("mnli", three, False), ("hans", two, True)):
+        write_jsonl(folder / "data" / name / "train.jsonl", nli(labels, 60, subsets=subsets))
+        write_jsonl(folder / "data" / name / "validation.jsonl", nli(labels, 24, subsets=subsets))
+    write_jsonl(folder / "puzzles.jsonl", nli(two, 40, subsets=True))
+    tricky = [(text, f"so {text}", "same" if number % 2 else "different", "short") for number, (text, _) in enumerate(SENTENCES[:20])]
+    tricky += [(text, f"{text} again", "different", "long") for text, _ in SENTENCES[:10]]
+    write_csv(folder / "tricky.csv", ("sentence1", "sentence2", "label", "kind"), tricky)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the data that pages speak of, its own lab, and only the built-in components."""
@@ -50,6 +80,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "vectors.txt").write_text("".join(vectors), encoding="utf-8")
     articles = [" ".join(text for text, _ in SENTENCES[first : first + 4]) for first in range(len(SENTENCES))]
     (tmp_path / "articles.txt").write_text("= Reviews =\n\n" + "\n".join(articles), encoding="utf-8")
+    write_challenges(tmp_path)
+    monkeypatch.setenv("TICKETLAB_DATA", str(tmp_path / "data"))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
@@ -58,4 +90,4 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
     """Somebody who reads pages in ``folder``."""
     models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
-    return Reader(folder, models, {"sst2": "./data/sst2"}, {"Salesforce/wikitext": "articles.txt"})
+    return Reader(folder, models, {"sst2": "./data/sst2", "mnli": "mnli", "hans": "hans"}, {"Salesforce/wikitext": "articles.txt"})

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from blocks import ROOT, SHELL, Block, Reader, blocks, commands, pages
+from click.testing import CliRunner
+
+from ticketlab.cli.main import cli
 
 PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
 INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
@@ -23,6 +26,18 @@ def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: p
         monkeypatch.syspath_prepend(source)
         reader = evolve(reader, plugins=[str(next(source.glob("*/__init__.py")))])
     reader.do(PAGES[page])
+
+
+def test_every_command_of_the_papers_table_composes() -> None:
+    text = PAGES["docs/howto/debias.md"].read_text(encoding="utf-8").partition("## The paper's figures")[2]
+    named = re.findall(r"`(srnet[^`]*)`", text)
+    assert len(named) > 30
+    for words in dict.fromkeys(named):
+        for task in ("mnli", "qqp", "fever"):
+            asked = shlex.split(words)
+            asked = asked if "--dry-run" in asked else [*asked, "--dry-run"]
+            result = CliRunner().invoke(cli, ["run", *asked, "--task", task], prog_name="ticketlab")
+            assert result.exit_code == 0, f"{words}: {result.stderr}"
 
 
 def test_a_command_without_a_rule_fails(reader: Reader) -> None:

@@ -20,6 +20,16 @@ from ticketlab.attacks.metrics import AttackMetrics
 from ticketlab.attacks.records import Record
 
 REFERENCE = ROOT / "docs" / "reference"
+NAMES_OF_DATA = {
+    *("deepwordbug", "hans", "entailment", "neutral", "contradiction", "non-entailment", "heuristic", "subcase"),
+    *(
+        "lexical_overlap",
+        "subsequence",
+        "constituent",
+        *(f"{name} {n}" for name in ("lexical_overlap", "subsequence", "constituent") for n in (0, 1)),
+    ),
+}
+"""What attacks, challenge sets, labels, columns and their values are called."""
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +64,19 @@ def test_every_metric_is_documented() -> None:
     assert _named("metrics.md") >= {field.name for field in attrs.fields(AttackMetrics)}
 
 
-@pytest.mark.parametrize("recipe", [["robust-ticket"], ["early-robust", "--stop", "patience"], ["orticket", "--text", "articles.txt"]])
+@pytest.mark.parametrize(
+    "recipe",
+    [["robust-ticket"], ["early-robust", "--stop", "patience"], ["orticket", "--text", "articles.txt"], ["srnet", "--ood", "hans"]],
+    ids=lambda recipe: recipe[0],
+)
 def test_every_key_of_results_is_documented(recipe: list[str], reader: Reader, folder: Path) -> None:
+    task = "mnli" if "--ood" in recipe else "reviews"
     attack = [] if importlib.util.find_spec("textattack") and recipe == ["robust-ticket"] else ["--attack", "none"]
-    reader.ticketlab(["run", *recipe, "--task", "reviews", "--model", "demo", *attack])
+    reader.ticketlab(["run", *recipe, "--task", task, "--model", "demo", *attack])
     (path,) = (folder / "lab" / "runs").glob("*/results.json")
     results = json.loads(path.read_text(encoding="utf-8"))
     stages = [stage for seeds in results.pop("tasks").values() for seed in seeds.values() for stage in seed.values()]
-    assert sorted(_keys([results, *stages]) - _named("results.md") - {"deepwordbug"}) == []
+    assert sorted(_keys([results, *stages]) - _named("results.md") - NAMES_OF_DATA) == []
 
 
 def test_the_documentation_names_no_setting_that_is_not_there() -> None:

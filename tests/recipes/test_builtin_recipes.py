@@ -60,7 +60,7 @@ def test_the_small_scale_is_two_thousand_rows_two_passes_and_a_hundred_attacks(n
     for stage in stages.values():
         adversary = getattr(stage, "adversary", None)
         assert adversary is None or adversary.name == "none" or adversary.steps == 2
-        assert getattr(stage, "epochs", 0) <= 4 or not stage.pruner.searches
+        assert getattr(stage, "epochs", 0) <= (10 if "srnet-" in name and "pretrained" in name else 4) or not stage.pruner.searches
 
 
 @pytest.mark.parametrize(

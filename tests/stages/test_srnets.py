@@ -1,4 +1,4 @@
-"""SRNets on tiny models, whole: the model that is evaluated is the one under the ticket, the classifier is stored, and kills change nothing."""
+"""SRNets on tiny models, whole: what is evaluated is the model under the ticket, the classifier is stored, kills change nothing."""
 
 import json
 import multiprocessing
@@ -10,11 +10,14 @@ import pytest
 import torch
 
 from ticketlab import recipe, recipe_tables
+from ticketlab.backbone import trial
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.head import head_of
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.errors import DataError, SettingError, UsageError
 from ticketlab.lab.run import run
+from ticketlab.objectives.base import Given
+from ticketlab.objectives.task import OnTask
 from ticketlab.tasks.base import Task
 from ticketlab.tasks.demo import Demo
 from ticketlab.tasks.local import Local
@@ -157,10 +160,6 @@ def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, tmp_path):
     search = stages_of(done)["search"]["search"]
     looks = {int(look["step"]): look["dev_accuracy"] for look in search["history"]}
     assert sorted(looks) == [3, 6, 9, 12]
-    from ticketlab.backbone import trial
-    from ticketlab.objectives.base import Given
-    from ticketlab.objectives.task import OnTask
-
     stage = make(tiny["bert"]).stages["finetune"]
     data = Demo(rows=48, dev_rows=12, test_rows=24).load()
     place = folder(tmp_path, done, "finetune") / "model"
@@ -239,7 +238,7 @@ def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, tmp_path
     child = multiprocessing.get_context("fork").Process(target=killed, args=(tiny["bert"], tmp_path / "killed", sets, after))
     child.start()
     child.join()
-    assert child.exitcode in (-signal.SIGKILL, 0 if pruner != "mask-training" else -signal.SIGKILL)  # IMP may have ended before
+    assert child.exitcode in (-signal.SIGKILL, 0 if pruner != "mask-training" else -signal.SIGKILL)  # IMP may be done
     done = [run(make(tiny["bert"], *sets), tmp_path / lab) for lab in ("killed", "whole")]
     files = [
         [(folder(tmp_path / lab, one, "search") / file).read_bytes() for file in ("scores.safetensors", "model/model.safetensors")]

@@ -13,20 +13,21 @@ from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.demo_pairs import DemoPairs, DemoPairsOOD, follows_shortcut
 
 ENTAILMENT, NON_ENTAILMENT = 0, 1
-KNOWING = set(
-    "confirmed discovered established forgot knew learnt noticed observed proved realised recalled regretted remembered revealed saw understood"
-    .split()
-)  # fmt: skip
-SUPPOSING = set(
-    "argued assumed believed claimed denied doubted dreamt expected feared guessed hoped imagined pretended supposed suspected thought".split()
-)
+KNOWING = frozenset((
+    "acknowledged", "admitted", "ascertained", "confirmed", "demonstrated", "discovered", "established", "forgot", "knew", "learnt",
+    "noticed", "observed", "perceived", "proved", "realised", "recalled", "recognised", "regretted", "remembered", "resented", "revealed",
+    "saw", "understood", "verified",
+))  # fmt: skip
+SUPPOSING = frozenset((
+    "alleged", "argued", "assumed", "believed", "claimed", "denied", "doubted", "dreamt", "expected", "feared", "guessed", "hinted",
+    "hoped", "imagined", "insisted", "presumed", "pretended", "reckoned", "speculated", "suggested", "supposed", "suspected", "swore",
+    "thought",
+))  # fmt: skip
 DEED = "bought|purchased|stole|borrowed|sold|lost|painted|photographed|found|spotted"
 MANNER = "(?:(?:quietly|quickly|finally|suddenly|gladly) )?"
 TIME = "(?:yesterday|last week|in the morning|at noon|on sunday|in the spring)"
-CLAUSE = rf"(?P<told>(?P<who>the \w+) {MANNER}(?P<did>{DEED}) (?P<what>the \w+))"
 PREMISE = re.compile(
-    rf"(?:{TIME} )?(?:the (?P<witness>\w+) (?P<verb>\w+) that {CLAUSE}(?: {TIME})?|"
-    rf"{CLAUSE.replace('?P<', '?P<a_')}, (?P<sort>as|or so) the (?P<a_witness>\w+) (?P<a_verb>\w+))\."
+    rf"(?:{TIME} )?the (?P<witness>\w+) (?P<verb>\w+) that (?P<who>the \w+) {MANNER}(?P<did>{DEED}) (?P<what>the \w+)(?: {TIME})?\."
 )
 GENERAL = {
     "acquired": {"bought", "purchased"},
@@ -71,7 +72,7 @@ def of_shortcut(examples) -> int:
 def read(premise: str) -> dict[str, str]:
     found = PREMISE.fullmatch(premise.lower())
     assert found, premise
-    return {name.removeprefix("a_"): text for name, text in found.groupdict().items() if text is not None}
+    return found.groupdict()
 
 
 def all_of(data: TaskData) -> list[Example]:
@@ -107,7 +108,6 @@ def test_what_the_premise_presents_as_known_is_entailed_and_nothing_else(data, c
         report = read(example.texts[0])
         assert (report["verb"] in KNOWING) != (report["verb"] in SUPPOSING), report
         assert (example.label == ENTAILMENT) == (report["verb"] in KNOWING), example
-        assert report.get("sort", "") in ("", "as" if example.label == ENTAILMENT else "or so")
         assert f"the {report['witness']}" != report["who"]
 
 
@@ -125,12 +125,10 @@ def test_the_hypothesis_tells_the_event_of_the_premise_in_its_words_or_in_genera
             assert not set(words(hypothesis)) & set(words(premise))
 
 
-def test_the_subsets_say_how_the_hypothesis_is_worded_and_the_premise_built(data, challenge):
+def test_the_subsets_say_how_the_hypothesis_is_worded(data, challenge):
     for task in (data, challenge):
-        assert task.subsets == ("heuristic", "report")
-        for example in all_of(task):
-            built = "aside" if "sort" in read(example.texts[0]) else "clause"
-            assert example.subsets == ("contained" if contained(example) else "reworded", built)
+        assert task.subsets == ("heuristic",)
+        assert all(example.subsets == ("contained" if contained(example) else "reworded",) for example in all_of(task))
 
 
 def test_the_challenge_set_is_a_test_split_in_which_the_shortcut_says_nothing(challenge):
@@ -166,7 +164,8 @@ def test_no_pair_comes_twice(data, challenge):
 def test_all_texts_are_short_sentences(data, challenge):
     for example in all_of(data) + all_of(challenge):
         for text in example.texts:
-            assert text[0].isupper() and text.endswith(".") and text.count(".") == 1
+            assert text[0].isupper()
+            assert text.index(".") == len(text) - 1
             assert 4 <= len(words(text)) <= 17
             assert not re.search(r"\ba [aeiou]|\ban [^aeiou]|  ", text.lower())
 

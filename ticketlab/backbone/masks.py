@@ -124,22 +124,22 @@ class Removed:
     """The part of one parameter that a mask removes. It follows the parameter from device to device."""
 
     def __init__(self, kept: Tensor) -> None:
-        self._removed = ~kept
-        self._count = int(self._removed.sum())
+        self._kept = kept
+        self._count = kept.numel() - int(torch.count_nonzero(kept))
 
     def __len__(self) -> int:
         """Return how many of the parameter's weights are removed."""
         return self._count
 
     def on(self, device: torch.device) -> Tensor:
-        """Return a boolean mask on a device, True where the parameter is removed."""
-        if self._removed.device != device:
-            self._removed = self._removed.to(device)
-        return self._removed
+        """Return a boolean mask on a device, False where the parameter is removed."""
+        if self._kept.device != device:
+            self._kept = self._kept.to(device)
+        return self._kept
 
     def zero(self, tensor: Tensor) -> None:
-        """Zero the removed part of a parameter or of its gradient, in place."""
-        tensor.detach().masked_fill_(self.on(tensor.device), 0)
+        """Zero the removed part of a parameter or of its gradient, in place; what is not finite there stays so, and is noticed."""
+        tensor.detach().mul_(self.on(tensor.device))  # several times as fast as masked_fill_ on a CPU, and it is called in every step
 
 
 def removed_parts(backbone: Backbone, masks: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, Removed]]:
@@ -149,8 +149,9 @@ def removed_parts(backbone: Backbone, masks: Mapping[str, Tensor]) -> list[tuple
 
 def zero(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
     """Set to zero, in place, every parameter that the unit masks remove. Raises as :func:`expand`."""
-    for parameter, removed in removed_parts(backbone, masks):
-        removed.zero(parameter)
+    for name, kept in expand(backbone, masks).items():
+        parameter = backbone.parameter(name).detach()
+        parameter.masked_fill_(~kept.to(parameter.device), 0)
 
 
 class HeldMask(Live):

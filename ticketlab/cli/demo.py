@@ -1,50 +1,79 @@
-"""``ticketlab demo``: three models on embedded text, attacked, in minutes."""
+"""``ticketlab demo``: three models on embedded text, attacked or led astray, in minutes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve
+from attrs import evolve, frozen
 
 from ticketlab import progress, recipe_tables
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.errors import SettingError, did_you_mean
 
-MODELS = {"fine-tune": "fine-tuned model", "random-ticket": "random ticket", "robust-ticket": "robust ticket"}
-"""The recipes, and what each one's model is called in the table."""
-INTRODUCTION = (
-    "Three models learn to tell good reviews from bad ones, then each is attacked with typing errors: the whole model fine-tuned, a random "
-    "ticket, and a robust ticket. Everything is on this machine."
-)
+if TYPE_CHECKING:
+    from ticketlab.recipe import Recipe
 
 
-@click.command(cls=Command, epilog="Example: ticketlab demo --set search.epochs=4")
+@frozen
+class Demo:
+    """Which recipes are run, what each one's model is called in the table, and on what."""
+
+    models: Mapping[str, str]
+    introduction: str
+    settings: Mapping[str, Any]
+
+    def compose(self, name: str, seed: int, sets: Sequence[str] = ()) -> Recipe:
+        """Return one of the recipes at the scale of the demo."""
+        from ticketlab.composition import compose
+
+        return compose(name, scale="demo", seeds=[seed], model="demo", sets=sets, **self.settings)
+
+
+DEMOS = {
+    "robust": Demo(
+        models={"fine-tune": "fine-tuned model", "random-ticket": "random ticket", "robust-ticket": "robust ticket"},
+        introduction="Three models learn to tell good reviews from bad ones, then each is attacked with typing errors: the whole model "
+        "fine-tuned, a random ticket, and a robust ticket. Everything is on this machine.",
+        settings={"tasks": ["demo"], "attacks": ["deepwordbug"]},
+    ),
+    "unbiased": Demo(
+        models={"srnet-dense": "fine-tuned model", "srnet-dense-poe": "debiased model", "srnet-from-poe": "SRNet"},
+        introduction="Three models learn whether one sentence follows from another, where shared words nearly always give it away; each "
+        "then meets a challenge set where they do not: the whole model fine-tuned, the same with a debiasing loss, and a sparse ticket "
+        "of half its weights. Everything is on this machine.",
+        settings={"tasks": ["demo_nli"], "ood": ["demo_nli_ood"]},
+    ),
+}
+
+
+@click.command(cls=Command, epilog="Examples: ticketlab demo --set search.epochs=4; ticketlab demo unbiased")
+@click.argument("which", type=click.Choice(list(DEMOS)), default="robust")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Another seed trains other models.")
 @flags.SET
 @flags.OUTPUT
-def demo(seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Path | None) -> None:
-    """Fine-tune, draw a random and a robust ticket, and attack all three: in minutes, without network.
+def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Path | None) -> None:
+    """Train three models in minutes, without network, and compare them: under attack (robust), or on a challenge set (unbiased).
 
-    It runs the recipes fine-tune, random-ticket and robust-ticket at the scale `demo`, on embedded text, with the encoder of the extra
-    `ticketlab[demo]`. --set applies to those of the three that have the stage.
+    robust runs the recipes fine-tune, random-ticket and robust-ticket; unbiased runs srnet-dense, srnet-dense-poe and srnet-from-poe.
+    They run at the scale `demo`, on embedded text, with the encoder of the extra `ticketlab[demo]`. --set applies to those of the three
+    that have the stage.
     """
-    from ticketlab.composition import compose
-
-    plain = {name: compose(name, tasks=["demo"], scale="demo", seeds=[seed], model="demo", attacks=["deepwordbug"]) for name in MODELS}
+    chosen = DEMOS[which]
+    plain = {name: chosen.compose(name, seed) for name in chosen.models}
     keys = {name: {*composed.stages, *recipe_tables.HEAD} for name, composed in plain.items()}
     known = set().union(*keys.values())
     for assignment in sets:
         if _key(assignment) not in known:
             raise SettingError(f"--set {assignment}: no recipe of the demo has `{_key(assignment)}`{did_you_mean(_key(assignment), known)}")
-    progress.say(INTRODUCTION)
+    progress.say(chosen.introduction)
     runs, rows = [], []
-    for number, (name, label) in enumerate(MODELS.items(), start=1):
-        own = [assignment for assignment in sets if _key(assignment) in keys[name]]
-        composed = compose(name, tasks=["demo"], scale="demo", seeds=[seed], model="demo", attacks=["deepwordbug"], sets=own)
-        progress.say(f"{number}/{len(MODELS)} {label}: {composed.summary} ({', '.join(composed.stages)})")
+    for number, (name, label) in enumerate(chosen.models.items(), start=1):
+        composed = chosen.compose(name, seed, [assignment for assignment in sets if _key(assignment) in keys[name]])
+        progress.say(f"{number}/{len(chosen.models)} {label}: {composed.summary} ({', '.join(composed.stages)})")
         runs.append(running.run_in_lab(composed, lab))
         rows += [evolve(running.rows_of(runs[-1])[-1], label=label)]
     if as_json:

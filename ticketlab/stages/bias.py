@@ -65,6 +65,13 @@ class BiasStage(Stage):
             whole = Classifier(features["train"][single], labels["train"][single], len(names), self.c)
         probabilities.write(context.directory / BIAS, train, found, names)
         measures = {split: measure(whole(features[split]), labels[split], names) for split in ("dev", "test")}
+        cross_fitted = measure(found[single], labels["train"][single], names)
+        if cross_fitted is not None:
+            progress.say(
+                f"{context.name}: `{self.model.name}` is right in {100 * cross_fitted['accuracy']:.1f} % of the training examples "
+                f"(always the commonest label: {100 * cross_fitted['majority']:.1f} %), its calibration error is "
+                f"{100 * cross_fitted['calibration_error']:.1f} %"
+            )
         return {
             "bias": {
                 "model": self.model.name,
@@ -74,7 +81,7 @@ class BiasStage(Stage):
                 "fitted": int(single.sum()),
                 "converged": converged and whole.converged,
                 "words": {"vectors": "model" if self.needs_model else self.model.word_vectors, **words.counts()},
-                "train": measure(found[single], labels["train"][single], names),
+                "train": cross_fitted,
                 **measures,
             }
         }

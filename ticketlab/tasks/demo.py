@@ -34,7 +34,7 @@ class Demo(Task):
         seen: set[str] = set()
         sizes = {"test": self.test_rows, "validation": self.dev_rows, "train": self.rows}
         splits = {split: self._write(split, size, source, seen) for split, size in sizes.items()}
-        return assemble(self.label, ("text",), splits, declared=LABELS, train_rows=self.train_rows)
+        return assemble(self.label, ("text",), splits, declared=LABELS, train_rows=self.train_rows, train_share=self.train_share)
 
     def _write(self, split: str, size: int, source: random.Random, seen: set[str]) -> list[Row]:
         rows: list[Row] = []

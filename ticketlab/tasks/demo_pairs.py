@@ -43,7 +43,9 @@ class DemoPairs(Task):
         seen: set[tuple[str, str]] = set()
         sizes = {"test": self.test_rows, "validation": self.dev_rows, "train": self.rows}
         splits = {split: write(split, size, self.strength, source, seen, apart=False) for split, size in sizes.items()}
-        return assemble(self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, train_rows=self.train_rows)
+        return assemble(
+            self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, train_rows=self.train_rows, train_share=self.train_share
+        )
 
 
 @frozen

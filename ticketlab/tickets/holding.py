@@ -86,7 +86,7 @@ def _mask_gradients(parameter: nn.Parameter, removed: Removed) -> RemovableHandl
     """Mask every gradient that arrives at a parameter, also if it is frozen now and trained later."""
 
     def mask(gradient: Tensor) -> Tensor:
-        return gradient.masked_fill(removed.on(gradient.device), 0)
+        return gradient * removed.on(gradient.device)
 
     trains = parameter.requires_grad
     parameter.requires_grad_()  # a frozen parameter takes no hook

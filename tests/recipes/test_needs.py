@@ -60,6 +60,16 @@ def test_a_loss_may_be_set_by_path_too():
     assert table("robust-ticket", loss="poe", sets=["bias.folds=3"])["bias"]["folds"] == 3
 
 
+def test_the_loss_of_a_search_on_plain_text_needs_nothing():
+    found = table("orticket", loss="poe", text="articles.txt")
+    assert "bias" not in stages(found)
+
+
+def test_a_loss_that_there_is_not_is_refused_with_its_place():
+    with pytest.raises(UsageError, match=r"search\.loss: there is no loss `poee`; did you mean `poe`"):
+        table("srnet", sets=["search.loss=poee"])
+
+
 def test_the_search_is_told_the_sparsity_and_the_scope_of_the_draw():
     found = table("srnet", sparsity="1/5", scope="global")
     assert (found["search"]["sparsity"], found["draw"]["sparsity"]) == (0.2, 0.2)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, cast
 
 from ticketlab import recipe_tables, registry
-from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.errors import SettingError, UsageError, did_you_mean
 from ticketlab.recipe import is_outside
 from ticketlab.recipe_tables import Table
 
 BIAS, TEACHER = "bias", "teacher"
 """What the stages are called that are added."""
+PLAIN = {"objective": "task", "loss": "cross-entropy"}
 OF_A_TEACHER = ("start", "objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
 
 
@@ -44,9 +46,17 @@ def _trains(name: str, stage: Any) -> bool:
 
 
 def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
-    loss = stage.get("loss", "cross-entropy")
-    name = loss if isinstance(loss, str) else str(loss.get("name"))
-    return cast("tuple[str, ...]", getattr(registry.current().get("loss", name), "needs", ()))
+    """Return what a training's loss needs; nothing where it learns no task, or names what there is not, which building it refuses."""
+    with contextlib.suppress(SettingError):
+        objective, loss = (registry.current().get(kind, _name(stage, kind, default)) for kind, default in PLAIN.items())
+        if getattr(objective, "uses_task", False):
+            return cast("tuple[str, ...]", getattr(loss, "needs", ()))
+    return ()
+
+
+def _name(stage: Mapping[str, Any], key: str, default: str) -> str:
+    value = stage.get(key, default)
+    return str(value.get("name") if isinstance(value, Mapping) else value)
 
 
 def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
@@ -77,9 +87,8 @@ def _give_teacher(table: Table, student: str) -> Table:
 
 
 def _is_plain_training(stage: Mapping[str, Any]) -> bool:
-    loss, objective = (stage.get(key, default) for key, default in (("loss", "cross-entropy"), ("objective", "task")))
-    names = [value if isinstance(value, str) else value.get("name") for value in (loss, objective)]
-    return stage["kind"] == "train" and names == ["cross-entropy", "task"] and stage.get("ticket", "none") == "none"
+    plain = all(_name(stage, key, default) == default for key, default in PLAIN.items())
+    return plain and stage["kind"] == "train" and stage.get("ticket", "none") == "none"
 
 
 def _put_first(table: Table, name: str, stage: Table) -> Table:
