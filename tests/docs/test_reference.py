@@ -21,7 +21,7 @@ from ticketlab.attacks.records import Record
 
 REFERENCE = ROOT / "docs" / "reference"
 NAMES_OF_DATA = {
-    *("deepwordbug", "hans", "entailment", "neutral", "contradiction", "non-entailment", "heuristic", "subcase"),
+    *("deepwordbug", "positive", "negative", "hans", "entailment", "neutral", "contradiction", "non-entailment", "heuristic", "subcase"),
     *(
         "lexical_overlap",
         "subsequence",
