@@ -38,7 +38,7 @@ class Overrides(TypedDict, total=False):
     ood: Sequence[Task | str]
     """Challenge sets instead of the recipe's: names, paths or tasks."""
     ood_map: Sequence[str]
-    """``TASK_LABEL=OOD_LABEL``, where a challenge set calls a label otherwise; beside the recipe's."""
+    """``TASK_LABEL=OOD_LABEL``, where a challenge set calls a label otherwise; beside the recipe's, if its challenge sets stay."""
     pruner: str
     """Of every search stage, as ``adversary``, ``loss`` and ``stop``."""
     bias: str
@@ -162,7 +162,7 @@ def _own_settings(name: str, raw: Table) -> str | None:
 def _lay(table: Table, name: str, overrides: Overrides) -> Table:
     if "ood" in overrides:
         sets = [choose.choose(one) if isinstance(one, str) else one for one in _listed(overrides["ood"])]
-        table = table | {"ood": [{"name": one.name, **to_table(one)} for one in sets]}
+        table = table | {"ood": [{"name": one.name, **to_table(one)} for one in sets], "ood_map": []}
     table = table | {"ood_map": [*table.get("ood_map", []), *_listed(overrides.get("ood_map", ()))]}
     if "attacks" in overrides:
         table = _replace_attacks(table, name, _listed(overrides["attacks"]))

@@ -27,7 +27,8 @@ def give(table: Table, bias: str | None = None) -> Table:
     """
     needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
     if bias is not None:
-        if not any("bias" in needed for needed in needs.values()):
+        alone = not needs and any(isinstance(stage, Mapping) and stage.get("kind") == "bias" for stage in table.values())
+        if not alone and not any("bias" in needed for needed in needs.values()):
             raise UsageError(
                 f"--bias {bias}: no loss of this recipe needs a bias model (`poe`, `reweight` and `confreg` do; --loss, --search-loss)"
             )

@@ -87,3 +87,15 @@ def test_challenge_sets_take_the_place_of_the_recipes():
     found = table("srnet", ood=["paws_wiki"], ood_map=["neutral=paraphrase"])
     assert [one["name"] for one in found["ood"]] == ["paws_wiki"]
     assert found["ood_map"] == ["neutral=paraphrase"]
+
+
+def test_the_recipes_map_of_labels_goes_with_its_challenge_sets():
+    """PAWS calls a duplicate a paraphrase, and HANS knows neither."""
+    assert compose("srnet", tasks=["qqp"]).ood_map == ("not_duplicate=not_paraphrase", "duplicate=paraphrase")
+    assert compose("srnet", tasks=["qqp"], ood=["hans"], ood_map=["duplicate=entailment"]).ood_map == ("duplicate=entailment",)
+
+
+def test_a_recipe_of_a_bias_stage_alone_takes_another_bias_model(tmp_path):
+    file = tmp_path / "bias.toml"
+    file.write_text('[bias]\nkind = "bias"\n')
+    assert compose(file, tasks=["mnli"], bias="claim-only").to_table()["bias"]["model"]["name"] == "claim-only"

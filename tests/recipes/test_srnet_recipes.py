@@ -32,6 +32,8 @@ def stages(name: str, task: str = "mnli", scale: str | None = None) -> Any:
 def test_every_training_is_as_in_the_paper(name: str, task: str) -> None:
     """Table 3 of the supplement: learning rate, batches of 32, looks at the development set; 3 epochs, 5 with PoE on MNLI."""
     for stage in stages(name, task).values():
+        if stage.name in ("train", "search"):
+            assert stage.select_on == ("weighted_f1" if task == "qqp" else "accuracy")
         if stage.name == "train":
             assert (stage.lr, stage.batch_size, stage.eval_steps, stage.select) == (LR[task], 32, LOOKS[task], "best")
             assert stage.epochs == (5 if task == "mnli" and stage.loss.name == "poe" else 3)

@@ -169,6 +169,27 @@ def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, tmp_path):
         assert begun.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
 
 
+def test_challenge_sets_are_watched_for_curves_and_select_nothing(tiny, tmp_path):
+    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+    sets = ("search.eval_steps=6", "search.select=last")
+    stages = [
+        stages_of(run(make(tiny["bert"], *sets, *more, task=task, ood=[ood], without=("draw",)), tmp_path / "lab"))
+        for more in ((), ("search.watch_ood=true", "finetune.watch_ood=true"))
+    ]
+    plain, watched = (found["search"]["search"] for found in stages)
+    assert all("hans_accuracy" not in look for look in plain["history"])
+    assert watched["history"][-1]["hans_accuracy"] == stages[1]["evaluate"]["ood"]["hans"]["accuracy"]
+    assert [{**look, "hans_accuracy": 0} for look in watched["history"]] == [{**look, "hans_accuracy": 0} for look in plain["history"]]
+
+
+def test_the_best_may_go_by_another_score(tiny, tmp_path):
+    stages = stages_of(run(make(tiny["bert"], "finetune.select=best", "finetune.select_on=weighted_f1"), tmp_path))
+    assert {"dev_accuracy", "dev_f1", "dev_weighted_f1"} <= stages["finetune"]["train"]["history"][0].keys()
+    with pytest.raises(SettingError, match=r"finetune\.select_on: the objective `mlm` has no f1"):
+        make(tiny["bert"], 'finetune.objective={name = "mlm", text = "a.txt"}', "finetune.select_on=f1")
+
+
 def test_what_a_draw_asks_has_to_be_what_the_search_aims_at(tiny):
     with pytest.raises(SettingError, match=r"draw\.sparsity: the search `search` with `mask-training` aims at 0\.5"):
         make(tiny["bert"], "draw.sparsity=0.7")

@@ -57,6 +57,16 @@ class Words:
         return {"distinct": len(self._found), "without_vector": sum(vector is None for vector in self._found.values())}
 
 
+class NoVectors(Words):
+    """No word has a vector: for a bias model that asks for none."""
+
+    width = 0
+
+    def find(self, words: Sequence[str]) -> Sequence[Matrix | None]:
+        """Find none; see :meth:`Words.find`."""
+        return [None] * len(words)
+
+
 class FromFile(Words):
     """Vectors of a file, by words in lower case."""
 

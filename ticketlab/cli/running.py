@@ -56,6 +56,9 @@ def print_rows(rows: Sequence[Row], title: str) -> None:
     from ticketlab.report import class_table, subset_table, table
     from ticketlab.report.layout import fit
 
+    if not rows:
+        progress.say("no model was evaluated, so there is no table; results.json has what there is (--json prints it)")
+        return
     console = _console()
     few, many = subset_table.sheets(rows)
     for sheet in (table.sheet(rows, title), *few, *class_table.sheets(rows), *many):

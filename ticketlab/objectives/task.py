@@ -44,7 +44,7 @@ class _Classifying(Begun):
     def evaluate(self) -> dict[str, float]:
         predicted = predict(self.model, self._development, precision=self._given.precision).argmax(dim=1)
         found = scores(predicted, torch.tensor(self._development.labels))
-        return {"dev_accuracy": found["accuracy"], "dev_f1": found["f1"]}
+        return {f"dev_{name}": score for name, score in found.items()}
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "truncated": self.rows.truncated}

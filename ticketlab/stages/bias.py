@@ -14,7 +14,7 @@ from ticketlab.bias_models.base import BiasModel
 from ticketlab.bias_models.fitting import Classifier, cross_fit
 from ticketlab.bias_models.folds import check, deal
 from ticketlab.bias_models.measures import measure
-from ticketlab.bias_models.words import FromFile, Words
+from ticketlab.bias_models.words import FromFile, NoVectors, Words
 from ticketlab.errors import DataError, PluginError
 from ticketlab.options import component, setting
 from ticketlab.stages.base import BIAS, Context, Stage
@@ -80,7 +80,7 @@ class BiasStage(Stage):
                 "rows": len(train),
                 "fitted": int(single.sum()),
                 "converged": converged and whole.converged,
-                "words": {"vectors": "model" if self.needs_model else self.model.word_vectors, **words.counts()},
+                "words": {"vectors": "model" if self.needs_model else self.model.word_vectors or "none", **words.counts()},
                 "train": cross_fitted,
                 **measures,
             }
@@ -88,7 +88,8 @@ class BiasStage(Stage):
 
     def _words(self, context: Context) -> Words:
         if not self.needs_model:
-            return FromFile(self.outside()["word_vectors"])
+            vectors = self.outside().get("word_vectors")
+            return FromFile(vectors) if vectors else NoVectors()
         from ticketlab.bias_models.embeddings import FromModel
 
         return FromModel(context.model)

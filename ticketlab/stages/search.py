@@ -88,7 +88,8 @@ class SearchStage(Training):
         save_scores(scores, context.directory / SCORES)
         search.close()
         if self.pruner.leaves_model:
-            result["search"]["sparsity"] = self._leave_model(context, begun, backbone, scores)
+            left = self._leave_model(context, begun, backbone, scores)
+            result["search"] |= {"found_on": left[0], "sparsity": left[1]}
         return result
 
     def _warn(self, context: Context, begun: Begun) -> None:
@@ -104,10 +105,10 @@ class SearchStage(Training):
         """Train; return how it ended, what the result says of that, and what was best."""
         backbone, steps, best = Backbone(begun.model), self.steps(begun), Best(context.directory)
 
-        def development() -> dict[str, float]:
+        def development(*, watch: bool = False) -> dict[str, float]:
             looked_at = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # fits any sparsity
             with trial.masked(backbone, looked_at):
-                return begun.evaluate()
+                return begun.evaluate() | (self.watch(context, begun) if watch else {})
 
         def state() -> dict[str, Tensor]:
             moved = begun.model.state_dict() if self.pruner.trains_weights else {}
@@ -116,9 +117,9 @@ class SearchStage(Training):
             }
 
         def evaluate(step: int) -> dict[str, float]:
-            found = development()
-            if self.selects(step, steps) and search.ready:
-                best.offer(found["dev_accuracy"], state)
+            found = development(watch=True)
+            if search.ready:
+                self.offer(best, found, step, steps, state)
             return found
 
         stopping = Stopping(
@@ -134,8 +135,14 @@ class SearchStage(Training):
             progress.say(verdict)
         return finished, {"stop": stopping.report()}, best.take()
 
-    def _leave_model(self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor]) -> dict[str, float]:
-        """Put the model under its ticket, as ``draw`` draws it, and write it; return the sparsity by group of units."""
+    def _leave_model(
+        self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor]
+    ) -> tuple[str, dict[str, float]]:
+        """Put the model under its ticket, as ``draw`` draws it, and write it.
+
+        Returns the hash of the weights that the ticket and the classifier go with, and the sparsity by group of units.
+        """
+        goes_with = backbone.weights_hash()
         ticket = draw(scores, self.sparsity, self.pruner.ranks() or "global")
         masks.zero(backbone, ticket)
         saving.save(begun.model, begun.tokenizer, context.directory / "model")
@@ -144,7 +151,10 @@ class SearchStage(Training):
         kept: dict[str, list[Tensor]] = {}
         for name, mask in ticket.items():
             kept.setdefault(group_of(name), []).append(mask)
-        return {group: 1 - sum(int(mask.sum()) for mask in parts) / sum(mask.numel() for mask in parts) for group, parts in kept.items()}
+        sparsity = {
+            group: 1 - sum(int(mask.sum()) for mask in parts) / sum(mask.numel() for mask in parts) for group, parts in kept.items()
+        }
+        return goes_with, sparsity
 
 
 def check_leaves_model(named: Mapping[str, Stage], field: str = "model") -> None:

@@ -104,9 +104,8 @@ class Train(Training):
 
         def evaluate(step: int) -> dict[str, float]:
             found = begun.evaluate()
-            if self.selects(step, steps):
-                best.offer(found["dev_accuracy"], begun.model.state_dict)
-            return found
+            self.offer(best, found, step, steps, begun.model.state_dict)
+            return found | self.watch(context, begun)
 
         torch.manual_seed(derive(context.seed, "train"))
         finished = self.fit(context, begun, lives=[*lives, _Checkpoints(context, begun, steps)], evaluate=evaluate)

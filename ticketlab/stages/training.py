@@ -19,6 +19,7 @@ from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
 from ticketlab.options import component, ratio, reference, setting
 from ticketlab.stages.base import BIAS, Context, Stage
+from ticketlab.stages.best import Best
 from ticketlab.tasks import challenge, label_map
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.batch import tokenize
@@ -45,6 +46,7 @@ class Training(Stage):
     mix_ood: int = setting(
         0, at_least=0, unit="times", help="learn from each training example of the recipe's OOD sets too, so many times an epoch"
     )
+    watch_ood: bool = setting(False, help="evaluate on the OOD sets too at every look, for curves; nothing is selected by them")
     epochs: float = setting(3.0, above=0, unit="epochs", help="passes over the training examples")
     batch_size: int = setting(32, at_least=1, unit="examples", help="examples per optimizer step")
     lr: float = setting(2e-5, above=0, help="peak learning rate of the weights")
@@ -55,7 +57,10 @@ class Training(Stage):
         None, at_least=1, unit="steps", help="steps between looks at the development examples; none looks at the end of each epoch"
     )
     select: Literal["last", "best"] = setting(
-        "last", choices=("last", "best"), help="keep what the last step left, or what had the best development accuracy"
+        "last", choices=("last", "best"), help="keep what the last step left, or what had the best development score"
+    )
+    select_on: Literal["accuracy", "f1", "weighted_f1"] = setting(
+        "accuracy", choices=("accuracy", "f1", "weighted_f1"), help="the development score that `best` goes by; a task's alone has an F1"
     )
     select_after: float = ratio(0.0, help="part of the training before which `best` keeps nothing")
     checkpoint_seconds: float = setting(60.0, at_least=0, unit="seconds", identity=False, help="time between checkpoints")
@@ -67,8 +72,8 @@ class Training(Stage):
 
     @property
     def uses_ood(self) -> bool:
-        """Whether their training examples are mixed in."""
-        return self.uses_task and self.mix_ood > 0
+        """Whether their training examples are mixed in, or they are watched."""
+        return self.uses_task and (self.mix_ood > 0 or self.watch_ood)
 
     def references(self) -> dict[str, str]:
         """Return the references; those that the loss does not need do not count."""
@@ -84,16 +89,18 @@ class Training(Stage):
         for need in OF_THE_LOSS:
             if need in self.loss.needs and self.uses_task and need not in self.references():
                 raise SettingError(f"{need}: the loss `{self.loss.name}` needs it; name {missing[need]} (`{need} = ...`)")
-        if self.uses_ood and "bias" in self.loss.needs:
+        if not self.uses_task and self.select_on != "accuracy":
+            raise SettingError(f"select_on: the objective `{self.objective.name}` has no {self.select_on}; choose accuracy")
+        if self.uses_task and self.mix_ood and "bias" in self.loss.needs:
             raise SettingError(f"mix_ood: the loss `{self.loss.name}` needs a bias model, which knows nothing of the OOD sets' examples")
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that count: the loss is the task's, and what it does not need is nobody's."""
         unused = {name for name in OF_THE_LOSS if name not in self.references()}
         if not self.uses_task:
-            unused |= {"loss", "mix_ood"}
+            unused |= {"loss", "mix_ood", "watch_ood"}
         if self.select == "last":
-            unused.add("select_after")
+            unused |= {"select_on", "select_after"}
         return {name: value for name, value in super().identity().items() if name not in unused}
 
     def outside(self) -> dict[str, str]:
@@ -103,7 +110,8 @@ class Training(Stage):
     def begin(self, context: Context) -> Begun:
         """Load the model to start from, on the device that trains it, and the rows."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
-        data = challenge.mix(context.data, context.ood, context.ood_map, self.mix_ood) if self.uses_ood else context.data
+        mixes = self.uses_task and self.mix_ood > 0
+        data = challenge.mix(context.data, context.ood, context.ood_map, self.mix_ood) if mixes else context.data
         given = Given(start, data, self.loss, context.max_length, context.precision, context.seed, beside=self._beside(context, data))
         begun = self.objective.begin(given)
         begun.model.to(pick_device())
@@ -113,9 +121,21 @@ class Training(Stage):
         """Return the optimizer steps of the whole training."""
         return max(1, round(-(-len(begun.rows) // self.batch_size) * self.epochs))
 
-    def selects(self, step: int, steps: int) -> bool:
-        """Say whether what there is after so many steps may be kept as the best."""
-        return self.select == "best" and step >= self.select_after * steps
+    def offer(self, best: Best, found: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]) -> None:
+        """Let ``best`` keep what there is after so many steps, whose development scores were ``found``, if it may be kept."""
+        if self.select == "best" and step >= self.select_after * steps:
+            best.offer(found[f"dev_{self.select_on}"], tensors)
+
+    def watch(self, context: Context, begun: Begun) -> dict[str, float]:
+        """Return the accuracy on each of the recipe's challenge sets by name, where they are watched."""
+        own = context.data.label_names
+        found = {}
+        for data in context.ood if self.watch_ood and self.uses_task else ():
+            examples = data.examples("test")
+            logits = predict(begun.model, tokenize(examples, begun.tokenizer, context.max_length), precision=context.precision)
+            meaning = challenge.meaning(data.name, own, data.label_names, context.ood_map)
+            found[f"{data.name}_accuracy"] = challenge.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)["accuracy"]
+        return found
 
     def fit(self, context: Context, begun: Begun, *, lives: Sequence[Live], evaluate: Callable[[int], dict[str, float]]) -> Finished:
         """Train, from the checkpoint in the stage's directory where there is one."""

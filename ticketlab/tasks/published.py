@@ -94,4 +94,4 @@ class FeverSymmetricV2(Published):
     lone_split = "test"
     about = "claims beside evidence, made so that a claim alone does not tell its label"
     url = "https://github.com/TalSchuster/FeverSymmetric"
-    layout = "symmetric_v0.2/fever_symmetric_test.jsonl as test.jsonl; fever_symmetric_dev.jsonl as validation.jsonl if wanted"
+    layout = "symmetric_v0.2/fever_symmetric_test.jsonl as test.jsonl; fever_symmetric_dev.jsonl as train.jsonl, to be mixed in"

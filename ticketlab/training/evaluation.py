@@ -44,10 +44,11 @@ def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precisio
 
 
 def scores(predicted: Tensor, labels: Tensor) -> dict[str, float]:
-    """Return the accuracy and the macro-averaged F1 of predicted label indices."""
+    """Return the accuracy, and the F1 averaged over the labels and weighted by their examples, of predicted label indices."""
     from sklearn.metrics import f1_score
 
     return {
         "accuracy": float((predicted == labels).double().mean()),
         "f1": float(f1_score(labels.numpy(), predicted.numpy(), average="macro", zero_division=0)),
+        "weighted_f1": float(f1_score(labels.numpy(), predicted.numpy(), average="weighted", zero_division=0)),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,11 @@ from ticketlab import progress
 from ticketlab.cli.command import Command
 from ticketlab.cli.ticket.place import ticket_file
 from ticketlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from ticketlab.tickets.ticket import Ticket
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket apply ticket.safetensors bert-base-uncased --out pruned")
@@ -28,8 +34,6 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     ticket was found with is put on it if TICKET has one, or an untrained one for --labels.
     """
     from ticketlab.backbone import loading, saving
-    from ticketlab.backbone.backbone import Backbone
-    from ticketlab.backbone.head import put_head
     from ticketlab.lab.finished import in_lab
     from ticketlab.tickets.ticket import Ticket
 
@@ -43,8 +47,7 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     if labels or own_head:
         classifier, tokenizer = loading.load_classifier(place, tuple(labels) or loaded.labels, seed=0)
         if own_head:
-            loaded.check(Backbone(classifier))
-            put_head(classifier, loaded.head)
+            _put_head(loaded, classifier, model)
     else:
         try:
             classifier, tokenizer, _ = loading.load_finished(place)
@@ -56,3 +59,21 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
         loaded.apply(classifier)
     saving.save(classifier, tokenizer, out)
     progress.say(f"{out}: keeps {loaded.counts()}")
+
+
+def _put_head(ticket: Ticket, classifier: PreTrainedModel, model: str) -> None:
+    """Put the classifier that a ticket was found with on an encoder.
+
+    :raises UsageError: it was found with other weights.
+    """
+    from ticketlab.backbone.backbone import Backbone
+    from ticketlab.backbone.head import put_head
+
+    backbone = Backbone(classifier)
+    ticket.check(backbone)
+    if ticket.found_on != backbone.weights_hash():
+        raise UsageError(
+            f"{model}: it has no classifier, and the ticket's was found with other weights than it has; take the model that the search "
+            "left (`ticketlab ticket export RUN`), or name labels for a new classifier with --labels"
+        )
+    put_head(classifier, ticket.head)
