@@ -112,7 +112,7 @@ def compose(
     table = needs.give(_lay(table, name, overrides), overrides.get("bias"))
     for assignment in sets:
         table = recipe_tables.override(table, assignment)
-    table = needs.give(table)
+    table = needs.without_unneeded(needs.give(table))
     return evolve(recipes.from_table_of_stages(name, table), source=source)
 
 
@@ -160,6 +160,9 @@ def _own_settings(name: str, raw: Table) -> str | None:
 
 
 def _lay(table: Table, name: str, overrides: Overrides) -> Table:
+    for pair in _listed(overrides.get("ood_map", ())):
+        if "=" not in pair:
+            raise UsageError(f"--ood-map {pair}: write TASK_LABEL=OOD_LABEL")
     if "ood" in overrides:
         sets = [choose.choose(one) if isinstance(one, str) else one for one in _listed(overrides["ood"])]
         table = table | {"ood": [{"name": one.name, **to_table(one)} for one in sets], "ood_map": []}

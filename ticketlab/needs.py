@@ -14,11 +14,11 @@ from ticketlab.recipe_tables import Table
 BIAS, TEACHER = "bias", "teacher"
 """What the stages are called that are added."""
 PLAIN = {"objective": "task", "loss": "cross-entropy"}
-OF_A_TEACHER = ("start", "objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
+OF_A_TEACHER = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
 
 
 def give(table: Table, bias: str | None = None) -> Table:
-    """Return a resolved recipe whose stages have what their losses need, and no bias or teacher stage that nobody needs.
+    """Return a resolved recipe whose stages have what their losses need.
 
     ``bias`` is a bias model or a file of probabilities for all of them. A stage that names nothing gets the stage `bias`, which is added if
     need be, and as its teacher the first training with plain cross-entropy, or else an added one with the settings of the stage.
@@ -39,7 +39,18 @@ def give(table: Table, bias: str | None = None) -> Table:
             table = recipe_tables.merge(table, {name: {"bias": BIAS}})
         if "teacher" in needed and table[name].get("teacher", "none") == "none":
             table = _give_teacher(table, name)
-    return _without_unneeded(table, needs)
+    return table
+
+
+def without_unneeded(table: Table) -> Table:
+    """Leave the bias stages out that no loss needs, where there are losses at all."""
+    needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
+    wanted = {str(table[name].get("bias")) for name, needed in needs.items() if "bias" in needed}
+    return {
+        name: stage
+        for name, stage in table.items()
+        if name in recipe_tables.HEAD or not needs or not isinstance(stage, Mapping) or stage.get("kind") != "bias" or name in wanted
+    }
 
 
 def _trains(name: str, stage: Any) -> bool:
@@ -80,6 +91,11 @@ def _give_teacher(table: Table, student: str) -> Table:
     before = list(table)[: list(table).index(student)]
     plain = [name for name in before if _trains(name, table[name]) and _is_plain_training(table[name])]
     if not plain:
+        if TEACHER in table:
+            raise UsageError(
+                f"{student}.teacher: the stage `{TEACHER}` is no training with plain cross-entropy; name the teacher "
+                f"(--set {student}.teacher=...)"
+            )
         own = table[student]
         settings = {key: own[key] for key in OF_A_TEACHER if key in own} if own["kind"] == "train" else {}
         table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy"})
@@ -96,13 +112,3 @@ def _put_first(table: Table, name: str, stage: Table) -> Table:
     """Return the table with a stage before all others."""
     head = {key: value for key, value in table.items() if key in recipe_tables.HEAD}
     return {**head, name: stage, **{key: value for key, value in table.items() if key not in head}}
-
-
-def _without_unneeded(table: Table, needs: Mapping[str, tuple[str, ...]]) -> Table:
-    """Leave the bias stages out that no loss needs, where there are losses at all."""
-    wanted = {table[name].get("bias") for name, needed in needs.items() if "bias" in needed}
-    return {
-        name: stage
-        for name, stage in table.items()
-        if name in recipe_tables.HEAD or not needs or stage.get("kind") != "bias" or name in wanted
-    }

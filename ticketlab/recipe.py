@@ -179,7 +179,7 @@ def is_outside(value: str) -> bool:
 
 def named_checkpoint(value: str) -> tuple[str, str]:
     """Split ``finetune@500`` and ``finetune@55%`` into the stage and the checkpoint; of a plain name the checkpoint is empty."""
-    match = re.fullmatch(r"([\w-]+)@(\d+|\d+(?:\.\d+)?%)", value)
+    match = re.fullmatch(r"([\w-]+)@([0-9]{1,9}|[0-9]{1,3}(?:\.[0-9]{1,9})?%)", value)
     return (match[1], match[2]) if match else (value, "")
 
 

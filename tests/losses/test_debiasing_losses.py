@@ -106,6 +106,12 @@ def test_focal_loss_of_a_certain_model_has_a_gradient() -> None:
     assert bool(torch.isfinite(logits.grad).all())
 
 
+@pytest.mark.parametrize("needs", [None, "bias", ("bogus",)])
+def test_a_loss_that_needs_what_there_is_not_is_refused_as_it_is_written(needs: object) -> None:
+    with pytest.raises(TypeError, match="needs must be a tuple of some of bias, teacher, progress"):
+        type("Odd", (Loss,), {"needs": needs})
+
+
 def test_a_set_of_labels_has_the_sum_of_their_probabilities(logits: Tensor) -> None:
     sets = tensor([[False, True, True]])
     expected = -math.log((math.e + 1) / (math.e**2 + math.e + 1))

@@ -60,6 +60,26 @@ def test_a_loss_may_be_set_by_path_too():
     assert table("robust-ticket", loss="poe", sets=["bias.folds=3"])["bias"]["folds"] == 3
 
 
+def test_a_loss_that_is_set_by_path_gets_the_bias_model_of_the_recipe():
+    for given in ({"sets": ["finetune.loss=poe"]}, {"stages": {"finetune": {"loss": "poe"}}}):
+        assert compose("srnet-dense", tasks=["fever"], **given).to_table()["bias"]["model"]["name"] == "claim-only"
+    assert table("srnet-std", sets=["search.loss=poe", "bias.folds=3"])["bias"]["folds"] == 3
+
+
+def test_a_stage_called_teacher_that_is_none_is_no_teacher(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[teacher]\nkind = "train"\nloss = "focal"\n\n[student]\nkind = "train"\n')
+    with pytest.raises(UsageError, match=r"student\.teacher: the stage `teacher` is no training with plain cross-entropy"):
+        compose(file, tasks=["mnli"], stages={"student": {"loss": "confreg"}})
+
+
+def test_an_added_teacher_starts_from_the_pre_trained_model(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[bias]\nkind = "bias"\n\n[a]\nkind = "train"\nloss = "poe"\nbias = "bias"\n\n[b]\nkind = "train"\nstart = "a"\n')
+    found = compose(file, tasks=["mnli"], stages={"b": {"loss": "confreg"}}).to_table()
+    assert (found["teacher"]["start"], found["b"]["teacher"]) == ("pretrained", "teacher")
+
+
 def test_the_loss_of_a_search_on_plain_text_needs_nothing():
     found = table("orticket", loss="poe", text="articles.txt")
     assert "bias" not in stages(found)

@@ -1,8 +1,10 @@
 """SRNets on tiny models, whole: what is evaluated is the model under the ticket, the classifier is stored, kills change nothing."""
 
+import importlib
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -190,6 +192,53 @@ def test_the_best_may_go_by_another_score(tiny, tmp_path):
         make(tiny["bert"], 'finetune.objective={name = "mlm", text = "a.txt"}', "finetune.select_on=f1")
 
 
+def test_a_set_under_another_name_is_another_result(tiny, tmp_path):
+    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    for name in ("one", "two"):
+        ood = Local(path=str(pairs(tmp_path / name / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+        done = run(make(tiny["bert"], task=task, ood=[ood], without=("draw",)), tmp_path / "lab")
+        assert list(stages_of(done)["evaluate"]["ood"]) == [name]
+
+
+def test_a_challenge_set_of_single_texts_is_refused_under_a_task_of_pairs(tiny, tmp_path):
+    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"))), text_columns=("premise",))
+    with pytest.raises(DataError, match=r"hans: examples are `premise` and those of nli are `premise`, `hypothesis`"):
+        run(make(tiny["bert"], task=task, ood=[ood]), tmp_path / "lab")
+
+
+def test_what_cannot_work_is_refused_before_anything_is_trained(tiny, tmp_path):
+    with pytest.raises(SettingError, match=r"search\.pruner\.interval: 5 prunings"):
+        make(tiny["bert"], 'search.pruner={name = "imp", interval = 0.5}')
+    with pytest.raises(SettingError, match=r"search\.pruner\.initial_sparsity: 0\.9 is more than"):
+        make(tiny["bert"], "search.pruner.initial_sparsity=0.9")
+    with pytest.raises(SettingError, match=r"draw\.heads: the search `search` with `mask-training` leaves a model under one sparsity"):
+        make(tiny["bert"], "draw.heads=0.25")
+    own = tmp_path / "own.jsonl"
+    own.write_text('{"id": "train-0", "negative": 0.5, "positive": 0.5}')
+    with pytest.raises(DataError, match=r"47 of 48"):
+        run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), tmp_path / "lab")
+    assert not (tmp_path / "lab" / "stages").exists()
+
+
+def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, tmp_path):
+    first = run(make(tiny["bert"]), tmp_path / "lab")
+    place = folder(tmp_path / "lab", first, "finetune") / "model"
+    sets = ("search.loss=confreg", f"search.teacher={place}")
+    plain = run(make(tiny["bert"], *sets), tmp_path / "lab")
+    other = tmp_path / "renamed"
+    shutil.copytree(place, other)
+    config = json.loads((other / "config.json").read_text())
+    config |= {"id2label": {"0": "bad", "1": "good"}, "label2id": {"bad": 0, "good": 1}}
+    (other / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UsageError, match=r"say which is which with search\.teacher_labels bad=negative"):
+        run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), tmp_path / "lab")
+    names = 'search.teacher_labels=["bad=negative", "good=positive"]'
+    named = run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}", names), tmp_path / "lab")
+    scores = [(folder(tmp_path / "lab", done, "search") / "scores.safetensors").read_bytes() for done in (plain, named)]
+    assert scores[0] == scores[1]
+
+
 def test_what_a_draw_asks_has_to_be_what_the_search_aims_at(tiny):
     with pytest.raises(SettingError, match=r"draw\.sparsity: the search `search` with `mask-training` aims at 0\.5"):
         make(tiny["bert"], "draw.sparsity=0.7")
@@ -266,6 +315,40 @@ def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, tmp_path
         for lab, one in zip(("killed", "whole"), done, strict=True)
     ]
     assert files[0] == files[1]
+
+
+def stopped_at(what, monkeypatch):
+    """Let a stage fail at the first call of a function, as a kill there would."""
+    module, name = what.rsplit(".", 1)
+    called = importlib.import_module(module)
+
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(called, name, fail)
+
+
+@pytest.mark.parametrize("where", ["ticketlab.stages.search.save_scores", "ticketlab.backbone.saving.write_model"])
+def test_what_was_best_survives_a_kill_after_the_last_step(where, tiny, tmp_path, monkeypatch):
+    sets = ("finetune.select=best", "search.select=best", "search.eval_steps=3")
+    whole = run(make(tiny["bert"], *sets), tmp_path / "whole")
+    with monkeypatch.context() as patched:
+        stopped_at(where, patched)
+        with pytest.raises(KeyboardInterrupt):
+            run(make(tiny["bert"], *sets), tmp_path / "killed")
+    done = run(make(tiny["bert"], *sets), tmp_path / "killed")
+    for stage, file in (("finetune", "model/model.safetensors"), ("search", "scores.safetensors")):
+        ours, theirs = ((folder(tmp_path / lab, one, stage) / file).read_bytes() for lab, one in (("killed", done), ("whole", whole)))
+        assert ours == theirs
+    assert not list((tmp_path / "killed" / "stages").rglob("best.*"))
+
+
+def test_a_resumed_training_that_has_passed_a_checkpoint_wanted_now_begins_anew(tiny, tmp_path):
+    child = multiprocessing.get_context("fork").Process(target=killed, args=(tiny["bert"], tmp_path, (), 8))
+    child.start()
+    child.join()
+    done = run(make(tiny["bert"], "search.start=finetune@4"), tmp_path)
+    assert (folder(tmp_path, done, "finetune") / "model@4").is_dir()
 
 
 def pairs(path: Path, rows: int, labels, shift: int = 0) -> Path:

@@ -151,7 +151,7 @@ def test_the_challenge_set_has_the_words_of_the_task_and_none_of_its_events(data
 
 
 def test_a_part_of_the_challenge_set_can_be_for_training(challenge):
-    splits = DemoPairsOOD(train_share=0.5).load().splits
+    splits = DemoPairsOOD(train_share=0.5).load_challenge().splits
     assert {split: len(examples) for split, examples in splits.items()} == {"train": 200, "dev": 0, "test": 200}
     assert {example.id for split in splits.values() for example in split} == {example.id for example in challenge.splits["test"]}
 

@@ -114,12 +114,14 @@ def test_an_id_of_two_splits_is_refused(tmp_path: Path) -> None:
 def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
     folder = write(tmp_path, validation=[*rows(40), *({"text": f"more {n}", "label": "b"} for n in range(40))])
     task = Local(path=folder, train_share="1/4")
-    for data in (task.load(), task.load_challenge()):
-        assert {split: Counter(example.label for example in found) for split, found in data.splits.items()} == {
-            "train": {0: 5, 1: 15},
-            "dev": {},
-            "test": {0: 15, 1: 45},
-        }
+    counts = {
+        name: {split: Counter(example.label for example in found) for split, found in data.splits.items()}
+        for name, data in (("task", task.load()), ("challenge", task.load_challenge()))
+    }
+    assert counts["challenge"] == {"train": {0: 5, 1: 15}, "dev": {}, "test": {0: 15, 1: 45}}
+    # a tenth of the twenty is held out of a task's training, a class with a larger share first
+    assert counts["task"]["test"] == {0: 15, 1: 45}
+    assert (counts["task"]["train"].total(), counts["task"]["dev"].total()) == (18, 2)
         ids = [example.id for found in data.splits.values() for example in found]
         assert len(set(ids)) == 80
     small = Local(path=folder, train_share=0.25, train_rows=8).load()

@@ -105,6 +105,49 @@ def test_the_file_is_documented_safetensors_with_json_in_its_header(ticket, tmp_
     assert (header["format"], header["provenance"]) == (1, {"a": [None, {"y": True, "z": 1.5}], "b": 1})
 
 
+@pytest.fixture
+def with_head(ticket):
+    head = {"classifier.weight": torch.rand(2, 3), "classifier.bias": torch.zeros(2)}
+    return Ticket(ticket.masks, ticket.structure, ticket.found_on, ticket.rewind_to, ticket.provenance, head, ("bad", "good"))
+
+
+def test_a_classifier_comes_back_with_its_labels(with_head, ticket, tmp_path):
+    with_head.save(tmp_path / "ticket")
+    again = Ticket.load(tmp_path / "ticket")
+    assert again == with_head
+    assert again != ticket
+    assert again.labels == ("bad", "good")
+    assert all(torch.equal(value, with_head.head[name]) for name, value in again.head.items())
+
+
+def rewrite(path, **changes):
+    with safe_open(path, "np") as file:
+        header = json.loads(file.metadata()["ticketlab"]) | changes.pop("header", {})
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    tensors = {name: value for name, value in (tensors | changes).items() if value is not None}
+    save_file(tensors, path, metadata={"ticketlab": json.dumps(header)})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"header": {"labels": ["good", "bad"]}}, id="labels in another order"),
+        pytest.param({"header": {"labels": [0, 1]}}, id="labels that are no texts"),
+        pytest.param({"header": {"head": {"a": 1}}}, id="a head that is no list"),
+        pytest.param({"head/classifier.weight": np.zeros((2, 3), dtype=np.float32)}, id="other values"),
+        pytest.param({"head/classifier.bias": np.zeros(2, dtype=np.int32)}, id="another type"),
+        pytest.param({"head/classifier.bias": np.zeros((1, 2), dtype=np.float32)}, id="another shape"),
+        pytest.param({"head/classifier.bias": None}, id="a tensor less"),
+        pytest.param({"head/other.bias": np.zeros(2, dtype=np.float32)}, id="a tensor more"),
+    ],
+)
+def test_a_damaged_classifier_is_noticed(changes, with_head, tmp_path):
+    with_head.save(tmp_path / "ticket")
+    rewrite(tmp_path / "ticket", **changes)
+    with pytest.raises(UsageError, match="damaged"):
+        Ticket.load(tmp_path / "ticket")
+
+
 def test_counts_are_by_group(ticket):
     heads = sum(int(mask.sum()) for name, mask in ticket.masks.items() if name.startswith("heads"))
     assert ticket.groups == ("heads", "neurons", "weights")

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from ticketlab import files
 from ticketlab.backbone.adapters import adapter_of
+from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -48,8 +49,14 @@ def save_head(model: PreTrainedModel, path: Path) -> None:
 
 
 def load_head(path: Path) -> tuple[dict[str, Tensor], tuple[str, ...]]:
-    """Return what :func:`save_head` wrote: the tensors and the label names; nothing where there is no such file."""
+    """Return what :func:`save_head` wrote: the tensors and the label names; nothing where there is no such file.
+
+    :raises UsageError: the file is damaged.
+    """
     if not path.is_file():
         return {}, ()
-    with safe_open(path, "pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, tuple(json.loads(file.metadata()[LABELS]))  # noqa: SIM118
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, tuple(json.loads(file.metadata()[LABELS]))  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
+        raise UsageError(f"{path}: not the head of a classifier, or damaged ({problem})") from None

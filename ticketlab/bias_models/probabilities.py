@@ -16,7 +16,8 @@ from ticketlab.errors import DataError, did_you_mean
 from ticketlab.tasks import tables
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.files import SUFFIXES
-from ticketlab.tasks.labels import label_name, some
+from ticketlab.tasks.labels import some
+from ticketlab.tasks.rows import value_of
 
 ID = "id"
 FLOOR = 1e-6
@@ -91,10 +92,10 @@ def _by_id(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[s
     first = ""
     for number, row in enumerate(rows, 1):
         try:
-            name = label_name(row.get(ID))
+            name = value_of(row.get(ID), "an id")
         except TypeError:
             name = ""
-        if not name:
+        if not name.strip():
             raise DataError(f"{path} row {number}: the `{ID}` must be a text or a number, not {row.get(ID)!r}")
         if name in found:
             twice, first = twice + 1, first or name
@@ -117,7 +118,7 @@ def _check_ids(path: Path, rows: Mapping[str, Any], examples: Sequence[Example])
 def _number(path: Path, identity: str, name: str, value: Any) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise DataError(f"{path}: `{name}` of `{identity}` is {value!r}, which is not a number")

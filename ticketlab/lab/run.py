@@ -20,13 +20,14 @@ from ticketlab import files, progress, registry
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
+from ticketlab.bias_models import probabilities
 from ticketlab.errors import PluginError, TicketlabError, UsageError
 from ticketlab.lab import environment, fingerprint
 from ticketlab.lab.key import components_in, stage_key
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.log import Log
 from ticketlab.recipe import Recipe, named_checkpoint
-from ticketlab.stages.base import RESULT, TICKET, Context, Input, Stage, model_folder
+from ticketlab.stages.base import BIAS, RESULT, TICKET, UNTIL_DONE, Context, Input, Stage, model_folder
 from ticketlab.tasks import challenge
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
@@ -80,6 +81,7 @@ class _Runner:
         self._check_labels(data)
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
         self._check_references()
+        self._check_bias_files(data)
         self.directory = self.lab.run_folder(self.recipe.name, self._digest([*data, *self.ood]))
         self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
@@ -110,6 +112,7 @@ class _Runner:
         challenge.check_pairs(self.recipe.ood_map, self.ood)
         for read in data:
             for other in self.ood:
+                challenge.check_columns(read, other)
                 meaning = challenge.meaning(other.name, read.label_names, other.label_names, self.recipe.ood_map)
                 words = "; ".join(
                     f"{name} is {' or '.join(read.label_names[index] for index in classes)}"
@@ -139,6 +142,14 @@ class _Runner:
             for field, value in stage.references().items():
                 if named_checkpoint(value)[0] not in self.recipe.stages:
                     _outside(field, value)
+
+    def _check_bias_files(self, data: Sequence[TaskData]) -> None:
+        """Find out that a file of probabilities lacks examples before anything is computed."""
+        values = {stage.references()["bias"] for stage in self.recipe.stages.values() if "bias" in stage.references()}
+        for value in sorted(values - self.recipe.stages.keys()):
+            place, _ = _outside("bias", value)
+            for read in data:
+                probabilities.read(place.file(BIAS), read.examples("train"), read.label_names)
 
     def _check_resources(self) -> None:
         """Find out what an attack lacks before hours of training, not after; where all is in the lab already, nothing is asked."""
@@ -184,7 +195,9 @@ class _Runner:
             stage,
             inputs=keys,
             outside=fingerprint.of_outside(stage.outside()),
-            data="+".join((data.fingerprint, *(read.fingerprint for read in ood), *self.recipe.ood_map)) if ood else data.fingerprint,
+            data="+".join((data.fingerprint, *(f"{read.name} {read.fingerprint}" for read in ood), *self.recipe.ood_map))
+            if ood
+            else data.fingerprint,
             model=fingerprint.of_model(model) if model else "",
             max_length=self.recipe.max_length,
             precision=self.precision,
@@ -246,7 +259,8 @@ class _Runner:
                 cost[measured] = result.pop(measured)
         result["cost"] = cost
         files.write_json(context.directory / RESULT, result)
-        (context.directory / "checkpoint.safetensors").unlink(missing_ok=True)
+        for name in UNTIL_DONE:
+            (context.directory / name).unlink(missing_ok=True)
         self.log({"event": "finished", "stage": context.name, "task": context.data.name or None, "seed": context.seed, **result})
         progress.say(f"{title}: {seconds:.1f} s")
         return result
@@ -278,12 +292,10 @@ def _function(problem: Exception) -> str:
 
 def _outside(field: str, value: str) -> tuple[Input, str]:
     """Resolve a reference that names no stage: a file, a folder, or a model."""
-    path = Path(value)
+    path = files.expand(value)
     if field in ("model", "start", "teacher"):
         resolved = loading.resolve_model(str(path / "model") if (path / "model").is_dir() else value)
         return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
     if not path.exists():
         raise UsageError(f"{value}: there is no such file")
-    if (path / RESULT).is_file():
-        return Input(value, is_stage=True), fingerprint.of_path(value)
-    return Input(value, is_stage=False), fingerprint.of_path(value)
+    return Input(str(path), is_stage=(path / RESULT).is_file()), fingerprint.of_path(str(path))

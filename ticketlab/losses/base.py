@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from attrs import frozen
@@ -22,6 +22,11 @@ class Loss(Component):
     log-probabilities of a bias model; ``teacher`` is ``teacher_probs``, the probabilities of a teacher; both (rows, classes).
     ``progress`` is the part of the training that is done, 0 to 1.
     """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if not (isinstance(cls.needs, tuple) and set(cls.needs) <= set(get_args(Need))):
+            raise TypeError(f"{cls.__name__}.needs must be a tuple of some of {', '.join(get_args(Need))}, not {cls.needs!r}")
 
     kind: ClassVar[str] = "loss"
     needs: ClassVar[tuple[Need, ...]] = ()

@@ -74,6 +74,12 @@ class Pruner(Component):
         """Return how the search itself compares units, which is then how its tickets are drawn; None where it does not."""
         return None
 
+    def check(self, sparsity: float) -> None:
+        """Refuse settings that cannot lead to the sparsity that is asked for, before anything is computed.
+
+        :raises SettingError: it begins with the name of the setting.
+        """
+
     def attach(self, backbone: Backbone, plan: Plan) -> Search:
         """Start a search on a backbone."""
         raise NotImplementedError

@@ -66,6 +66,10 @@ class IMP(Pruner):
         """Return the scope of the prunings."""
         return self.scope
 
+    def check(self, sparsity: float) -> None:
+        """Refuse prunings that do not fit into the training; see :meth:`Pruner.check`."""
+        prunings(sparsity, self.amount, self.interval, steps=1)
+
     def attach(self, backbone: Backbone, plan: Plan) -> IterativeSearch:
         """Prune ``backbone`` for the first time.
 

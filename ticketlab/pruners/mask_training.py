@@ -59,11 +59,17 @@ class MaskTraining(Pruner):
         """Return the scope of the thresholds."""
         return self.scope
 
+    def check(self, sparsity: float) -> None:
+        """Refuse a sparsity that would have to fall; see :meth:`Pruner.check`."""
+        if self.initial_sparsity is not None and self.initial_sparsity > sparsity:
+            raise SettingError(f"initial_sparsity: {self.initial_sparsity:g} is more than the sparsity that is asked for, {sparsity:g}")
+
     def attach(self, backbone: Backbone, plan: Plan) -> MaskTrainingSearch:
         """Put a mask on each weight of ``backbone``.
 
         :raises SettingError: the sparsity would have to fall.
         """
+        self.check(plan.sparsity)
         return MaskTrainingSearch(self, backbone, plan)
 
 
@@ -85,8 +91,6 @@ class MaskTrainingSearch(Search):
         self._settings = settings
         self._target = plan.sparsity
         self._first = plan.sparsity if settings.initial_sparsity is None else settings.initial_sparsity
-        if self._first > self._target:
-            raise SettingError(f"initial_sparsity: {self._first:g} is more than the sparsity that is asked for, {self._target:g}")
         self._end = max(1, step_at(settings.schedule_end, plan.steps))
         self._sparsity = self._first
         self._backbone = backbone

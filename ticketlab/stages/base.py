@@ -24,6 +24,9 @@ TICKET = "ticket.safetensors"
 HEAD = "head.safetensors"
 BIAS = "bias.jsonl"
 """What stages leave in their folders."""
+CHECKPOINT = "checkpoint.safetensors"
+UNTIL_DONE = (CHECKPOINT, "best.safetensors", "best.json")
+"""What a stage keeps there until it has its result."""
 
 
 @frozen
@@ -73,8 +76,9 @@ def step_of(at: str, steps: int) -> int:
 
     :raises UsageError: it is after the end.
     """
-    step = int(float(at[:-1]) / 100 * steps + 0.5) if at.endswith("%") else int(at)
-    if step > steps:
+    share = float(at[:-1]) / 100 if at.endswith("%") else None
+    step = int(at) if share is None else int(share * steps + 0.5)
+    if step > steps or (share is not None and share > 1):
         raise UsageError(f"there is no checkpoint at {at}: the training has {steps} steps")
     return step
 

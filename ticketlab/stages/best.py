@@ -9,14 +9,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ticketlab import files
+from ticketlab.stages.base import UNTIL_DONE
 
 
 class Best:
     """Keeps the tensors that had the highest score in a stage's directory; a try after an interruption finds them there."""
 
     def __init__(self, directory: Path) -> None:
-        self._tensors = directory / "best.safetensors"
-        self._score = directory / "best.json"
+        self._tensors, self._score = (directory / name for name in UNTIL_DONE[1:])
         self.score: float = files.read_json(self._score) if self._score.exists() else -1.0
 
     def offer(self, score: float, tensors: Callable[[], Mapping[str, Tensor]]) -> None:
@@ -28,8 +28,6 @@ class Best:
             files.write_json(self._score, score)
 
     def take(self) -> dict[str, Tensor]:
-        """Return what was kept, nothing where nothing was, and delete it from the directory."""
+        """Return what was kept, nothing where nothing was. It stays in the directory until the stage has its result."""
         found: dict[str, Tensor] = load_file(self._tensors) if self._tensors.exists() else {}
-        self._tensors.unlink(missing_ok=True)
-        self._score.unlink(missing_ok=True)
         return found

@@ -79,6 +79,12 @@ class Draw(Stage):
                 f"sparsity: the search `{self.search}` with `{pruner.name}` aims at {search.sparsity:g}, so its tickets cannot be drawn at "
                 f"{self.sparsity:g}; give both the same (--sparsity does)"
             )
+        own = [name for name in ("heads", "neurons", "heads_scope", "neurons_scope") if getattr(self, name) is not None]
+        own += [] if self.keep_a_head else ["keep_a_head"]
+        if pruner.leaves_model and own:
+            raise SettingError(
+                f"{own[0]}: the search `{self.search}` with `{pruner.name}` leaves a model under one sparsity for all units; leave this out"
+            )
         if self.scope is not None and pruner.ranks() not in (None, self.scope):
             raise SettingError(
                 f"scope: `{pruner.name}` ranks units as `{pruner.ranks()}` during the search `{self.search}`; leave this out, or set both "

@@ -61,6 +61,14 @@ class SearchStage(Training):
         aims = self.pruner.needs_sparsity or self.select == "best"
         return settings if aims else {name: value for name, value in settings.items() if name != "sparsity"}
 
+    def check(self, named: Mapping[str, Stage]) -> None:
+        """Refuse a pruner that cannot come to the sparsity; see :meth:`Stage.check`."""
+        super().check(named)
+        try:
+            self.pruner.check(self.sparsity)
+        except SettingError as problem:
+            raise SettingError(f"pruner.{problem}") from None
+
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
         begun = self.begin(context)

@@ -17,10 +17,11 @@ from ticketlab.backbone.shrinking import shrink
 from ticketlab.component import Live
 from ticketlab.objectives.base import Begun
 from ticketlab.options import reference, setting
-from ticketlab.stages.base import PRETRAINED, TICKET, Context, model_folder, step_of
+from ticketlab.stages.base import CHECKPOINT, PRETRAINED, TICKET, Context, model_folder, step_of
 from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
 from ticketlab.tickets.ticket import Ticket
+from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Finished
 from ticketlab.training.random_state import derive
 
@@ -107,8 +108,12 @@ class Train(Training):
             self.offer(best, found, step, steps, begun.model.state_dict)
             return found | self.watch(context, begun)
 
+        checkpoints = _Checkpoints(context, begun, steps)
+        saved = Checkpoint(context.directory / CHECKPOINT)
+        if checkpoints.lacks(saved.step()):
+            saved.remove()
         torch.manual_seed(derive(context.seed, "train"))
-        finished = self.fit(context, begun, lives=[*lives, _Checkpoints(context, begun, steps)], evaluate=evaluate)
+        finished = self.fit(context, begun, lives=[*lives, checkpoints], evaluate=evaluate)
         weights = best.take()
         if weights:
             begun.model.load_state_dict(weights, strict=True)
@@ -123,6 +128,10 @@ class _Checkpoints(Live):
         self._begun = begun
         self._at = {at: step_of(at, steps) for at in context.keep}
         self._leave(0)
+
+    def lacks(self, step: int) -> bool:
+        """Say whether a training that goes on after ``step`` has passed one that is not there: it was not wanted then."""
+        return any(wanted <= step and not (self._context.directory / model_folder(at)).is_dir() for at, wanted in self._at.items())
 
     def after_step(self, step: int) -> bool:
         """Write the model if it is wanted after this step."""

@@ -18,7 +18,7 @@ from ticketlab.errors import SettingError
 from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
 from ticketlab.options import component, ratio, reference, setting
-from ticketlab.stages.base import BIAS, Context, Stage
+from ticketlab.stages.base import BIAS, CHECKPOINT, Context, Stage
 from ticketlab.stages.best import Best
 from ticketlab.tasks import challenge, label_map
 from ticketlab.tasks.base import TaskData
@@ -42,9 +42,14 @@ class Training(Stage):
         None, accepts=("bias",), help="a bias stage, or a file of probabilities by example id, where the loss needs it"
     )
     teacher: str | None = reference(None, accepts=("train",), help="a train stage or a finished classifier, where the loss needs a teacher")
+    teacher_labels: tuple[str, ...] = setting((), help="`TEACHER_LABEL=TASK_LABEL`, where the teacher's names differ")
     adversary: Adversary = component("adversary", "none", help="how the word embeddings are perturbed")
     mix_ood: int = setting(
-        0, at_least=0, unit="times", help="learn from each training example of the recipe's OOD sets too, so many times an epoch"
+        0,
+        at_least=0,
+        at_most=1000,
+        unit="times",
+        help="learn from each training example of the recipe's OOD sets too, so many times an epoch",
     )
     watch_ood: bool = setting(False, help="evaluate on the OOD sets too at every look, for curves; nothing is selected by them")
     epochs: float = setting(3.0, above=0, unit="epochs", help="passes over the training examples")
@@ -97,6 +102,8 @@ class Training(Stage):
     def identity(self) -> dict[str, Any]:
         """Return the settings that count: the loss is the task's, and what it does not need is nobody's."""
         unused = {name for name in OF_THE_LOSS if name not in self.references()}
+        if "teacher" in unused:
+            unused.add("teacher_labels")
         if not self.uses_task:
             unused |= {"loss", "mix_ood", "watch_ood"}
         if self.select == "last":
@@ -150,7 +157,7 @@ class Training(Stage):
             warmup=self.warmup,
             clip=self.clip,
             seed=context.seed,
-            checkpoint=Checkpoint(context.directory / "checkpoint.safetensors"),
+            checkpoint=Checkpoint(context.directory / CHECKPOINT),
             checkpoint_seconds=self.checkpoint_seconds,
             log=context.log,
             title=context.name,
@@ -166,15 +173,14 @@ class Training(Stage):
             file = context.inputs["bias"].file(BIAS)
             beside["bias_log_probs"] = probabilities.read(file, data.examples("train"), data.label_names)
         if "teacher" in context.inputs:
-            beside["teacher_probs"] = _taught(context.inputs["teacher"].model, data, context)
+            beside["teacher_probs"] = self._taught(context, data)
         return beside
 
-
-def _taught(place: str, data: TaskData, context: Context) -> Tensor:
-    """Return a teacher's probabilities of the training examples, (rows, classes) in the order of the task's labels."""
-    model, tokenizer, names = loading.load_finished(place)
-    order = label_map.match(names, data.label_names)
-    rows = tokenize(data.examples("train"), tokenizer, context.max_length)
-    logits = predict(model.to(pick_device()), rows, precision=context.precision, title=f"{context.name}: teacher")
-    probs: Tensor = logits[:, torch.tensor(order)].softmax(dim=1)
-    return probs
+    def _taught(self, context: Context, data: TaskData) -> Tensor:
+        """Return the teacher's probabilities of the training examples, (rows, classes) in the order of the task's labels."""
+        model, tokenizer, names = loading.load_finished(context.inputs["teacher"].model)
+        order = label_map.match(names, data.label_names, self.teacher_labels, flag=f"{context.name}.teacher_labels")
+        rows = tokenize(data.examples("train"), tokenizer, context.max_length)
+        logits = predict(model.to(pick_device()), rows, precision=context.precision, title=f"{context.name}: teacher")
+        probs: Tensor = logits[:, torch.tensor(order)].softmax(dim=1)
+        return probs

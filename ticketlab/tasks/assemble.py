@@ -10,7 +10,7 @@ from ticketlab.errors import DataError
 from ticketlab.tasks import labels
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.rows import Row
-from ticketlab.tasks.splits import arrange, arrange_challenge, pick, share_out
+from ticketlab.tasks.splits import arrange, arrange_challenge, hold_out, pick, share_out
 
 
 def assemble(
@@ -36,6 +36,8 @@ def assemble(
     """
     source = source or name
     shared = _share(source, splits, train_share)
+    if shared and not challenge and shared["train"]:
+        shared["train"], shared["dev"] = hold_out(shared["train"])
     arranged = shared or (arrange_challenge(splits) if challenge else arrange(splits))
     trains = bool(shared) or "train" in splits
     for split, rows in arranged.items():

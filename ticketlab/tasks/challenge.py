@@ -79,6 +79,15 @@ def check_pairs(pairs: Sequence[str], sets: Sequence[TaskData]) -> None:
         raise UsageError(f"{FLAG} {pair}: no challenge set ({', '.join(data.name for data in sets)}) has a label `{right}`{near}")
 
 
+def check_columns(data: TaskData, other: TaskData) -> None:
+    """Refuse a challenge set of another number of texts than the task has.
+
+    :raises DataError: it has another.
+    """
+    if len(other.columns) != len(data.columns):
+        raise DataError(f"{other.name}: examples are {_quoted(other.columns)} and those of {data.name} are {_quoted(data.columns)}")
+
+
 def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), copies: int = 1) -> TaskData:
     """Return the task with the training examples of the sets after its own, ``copies`` times; an id is ``SET/ID``, then ``SET/ID#2``.
 
@@ -95,8 +104,7 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
         names = ", ".join(other.name for other in sets) or "none is named (--ood)"
         raise DataError(f"no challenge set has a training split to mix in ({names}); set train_share to have a part of one for training")
     for other in sets:
-        if len(other.columns) != len(data.columns):
-            raise DataError(f"{other.name}: examples are {_quoted(other.columns)} and those of {data.name} are {_quoted(data.columns)}")
+        check_columns(data, other)
         labels = []
         for classes in meaning(other.name, data.label_names, other.label_names, pairs):
             if len(classes) > 1 and classes not in label_sets:

@@ -63,10 +63,16 @@ class DemoPairsOOD(Task):
 
     def load(self) -> TaskData:
         """Generate the pairs; none comes twice."""
+        return self._load(challenge=False)
+
+    def load_challenge(self) -> TaskData:
+        """Generate the pairs; with ``train_share`` nothing of them is for development."""
+        return self._load(challenge=True)
+
+    def _load(self, *, challenge: bool) -> TaskData:
         splits = {"test": write("test", self.test_rows, 0.0, random.Random(self.seed), set(), apart=True)}
-        return assemble(
-            self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, train_rows=self.train_rows, train_share=self.train_share
-        )
+        sampled = {"train_rows": self.train_rows, "train_share": self.train_share}
+        return assemble(self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, challenge=challenge, **sampled)
 
 
 def write(split: str, size: int, strength: float, source: random.Random, seen: set[tuple[str, str]], *, apart: bool) -> list[Row]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from ticketlab.errors import UsageError, did_you_mean
 
 
-def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[int]:
+def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = (), *, flag: str = "--label-map") -> list[int]:
     """Return, for each of the task's labels, the index of the model's output for it.
 
     ``pairs`` are ``"model name=task name"``. Without them names must agree, upper and lower case aside where that leaves them distinct.
+
+    ``flag`` is what messages call the setting of the pairs.
 
     :raises UsageError: names do not agree one to one; the message lists both sides.
     """
@@ -18,13 +20,13 @@ def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence
     for pair in pairs:
         left, equals, right = pair.rpartition("=")
         if not equals:
-            raise UsageError(f"--label-map {pair}: write MODEL_LABEL=TASK_LABEL")
+            raise UsageError(f"{flag} {pair}: write MODEL_LABEL=TASK_LABEL")
         if left not in renamed:
-            raise UsageError(f"--label-map {pair}: the model has no label `{left}`{did_you_mean(left, model_names)}")
+            raise UsageError(f"{flag} {pair}: the model has no label `{left}`{did_you_mean(left, model_names)}")
         if right not in task_names:
-            raise UsageError(f"--label-map {pair}: the task has no label `{right}`{did_you_mean(right, task_names)}")
+            raise UsageError(f"{flag} {pair}: the task has no label `{right}`{did_you_mean(right, task_names)}")
         if renamed[left] not in (left, right):
-            raise UsageError(f"--label-map {pair}: `{left}` is mapped to `{renamed[left]}` already")
+            raise UsageError(f"{flag} {pair}: `{left}` is mapped to `{renamed[left]}` already")
         renamed[left] = right
     fold = str.casefold if len({name.casefold() for name in task_names}) == len(task_names) else str
     places: dict[str, int] = {}
@@ -37,6 +39,6 @@ def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence
     if missing or len(model_names) != len(task_names):
         raise UsageError(
             f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}; "
-            f"say which is which with --label-map {model_names[0]}={task_names[0]}, once for each"
+            f"say which is which with {flag} {model_names[0]}={task_names[0]}, once for each"
         )
     return [places[fold(name)] for name in task_names]

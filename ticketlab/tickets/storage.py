@@ -1,9 +1,9 @@
 """The file format of tickets: safetensors with bit-packed masks, everything else as JSON in the header.
 
 The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format``, ``structure``, ``found_on``, ``rewind_to``,
-``provenance``, ``shapes`` and ``sha256``, the hash over all tensors in the order of their sorted names. Each mask is a tensor of uint8,
+``provenance``, ``shapes`` and ``sha256``, the hash over the masks in the order of their sorted names. Each mask is a tensor of uint8,
 numpy's ``packbits`` of the flattened mask. A ticket with a classifier has its tensors as ``head/NAME``, and ``head`` (their names) and
-``labels`` in the header; its format is 2, that of others 1. The same ticket always gives the same bytes.
+``labels`` in the header, which the hash covers too; its format is 2, that of others 1. The same ticket always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +33,22 @@ FIELDS = {"structure": str, "found_on": str, "rewind_to": str, "provenance": dic
 def encode(masks: Mapping[str, Tensor], header: Mapping[str, Any], head: Mapping[str, Tensor]) -> bytes:
     """Return the bytes of a ticket file."""
     packed = {name: np.packbits(mask.numpy().reshape(-1)) for name, mask in masks.items()}
-    packed |= {HEAD + name: np.ascontiguousarray(value.detach().cpu().numpy()) for name, value in sorted(head.items())}
-    text = json.dumps({**header, "format": FORMAT if head else 1, "sha256": _digest(packed)}, sort_keys=True, separators=(",", ":"))
-    return save(packed, metadata={KEY: text})
+    floats = {name: np.ascontiguousarray(value.detach().cpu().numpy()) for name, value in sorted(head.items())}
+    whole = {**header, "format": FORMAT if head else 1, "sha256": _digest(packed, floats, header.get("labels", ()))}
+    text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
+    return save({**packed, **{HEAD + name: value for name, value in floats.items()}}, metadata={KEY: text})
 
 
-def _digest(packed: Mapping[str, np.ndarray]) -> str:
+def _digest(packed: Mapping[str, np.ndarray], head: Mapping[str, np.ndarray], labels: Sequence[str]) -> str:
+    """Return the hash over the masks and, of a ticket with a classifier, its labels and its tensors with their names, types and shapes."""
     digest = hashlib.sha256()
     for name in sorted(packed):
         digest.update(packed[name].tobytes())
+    if head:
+        digest.update(json.dumps(list(labels)).encode())
+    for name in sorted(head):
+        digest.update(f"{name} {head[name].dtype} {head[name].shape}".encode())
+        digest.update(head[name].tobytes())
     return digest.hexdigest()
 
 
@@ -85,17 +92,21 @@ def _header(path: Path, text: str) -> dict[str, Any]:
     version = header.get("format") if isinstance(header, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise UsageError(f"{path}: written by a newer ticketlab (format {version}, this one reads {FORMAT}); update ticketlab")
-    lists = isinstance(header, dict) and all(isinstance(header.get(key, []), list) for key in ("head", "labels"))
+    lists = isinstance(header, dict) and all(_are_texts(header.get(key, [])) for key in ("head", "labels"))
     if version not in (1, FORMAT) or not lists or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
         raise UsageError(f"{path}: damaged: its header lacks fields of a ticket")
     return dict(header)
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _unpack(path: Path, packed: Mapping[str, np.ndarray], header: Mapping[str, Any], head: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     shapes = header["shapes"]
     whole = packed.keys() == shapes.keys() and all(_fits(packed[name], shape) for name, shape in shapes.items())
     whole = whole and head.keys() == set(header.get("head", ()))
-    if not whole or _digest({**packed, **{HEAD + name: value for name, value in head.items()}}) != header["sha256"]:
+    if not whole or _digest(packed, head, header.get("labels", ())) != header["sha256"]:
         raise UsageError(f"{path}: damaged: the masks are not those that its header describes")
     return {
         name: torch.from_numpy(np.unpackbits(packed[name], count=math.prod(shape)).astype(bool)).reshape(shape)

@@ -48,7 +48,7 @@ class Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
                 progress: dict[str, Any] = json.loads(file.metadata()["progress"])
         except (SafetensorError, KeyError, ValueError) as problem:
-            raise TicketlabError(f"{self.path}: not a checkpoint that can be read ({problem}); delete it to start over") from None
+            raise self._unreadable(problem) from None
         for index, parameter in enumerate(_parameters(optimizer)):
             with torch.no_grad():
                 parameter.copy_(tensors[f"parameter/{index}"])
@@ -60,6 +60,22 @@ class Checkpoint:
             live.load_state_dict({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)})
         random_state.restore({name.removeprefix("random/"): value for name, value in tensors.items() if name.startswith("random/")})
         return progress
+
+    def step(self) -> int:
+        """Return how many optimizer steps were done at the checkpoint; 0 where there is none.
+
+        :raises TicketlabError: it cannot be read.
+        """
+        if not self.path.exists():
+            return 0
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                return int(json.loads(file.metadata()["progress"])["step"])
+        except (SafetensorError, KeyError, ValueError, TypeError) as problem:
+            raise self._unreadable(problem) from None
+
+    def _unreadable(self, problem: Exception) -> TicketlabError:
+        return TicketlabError(f"{self.path}: not a checkpoint that can be read ({problem}); delete it to start over")
 
     def remove(self) -> None:
         """Delete the file: the training has its result."""
