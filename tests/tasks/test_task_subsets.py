@@ -114,16 +114,16 @@ def test_an_id_of_two_splits_is_refused(tmp_path: Path) -> None:
 def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
     folder = write(tmp_path, validation=[*rows(40), *({"text": f"more {n}", "label": "b"} for n in range(40))])
     task = Local(path=folder, train_share="1/4")
+    read = {"task": task.load(), "challenge": task.load_challenge()}
     counts = {
-        name: {split: Counter(example.label for example in found) for split, found in data.splits.items()}
-        for name, data in (("task", task.load()), ("challenge", task.load_challenge()))
+        name: {split: Counter(example.label for example in found) for split, found in data.splits.items()} for name, data in read.items()
     }
     assert counts["challenge"] == {"train": {0: 5, 1: 15}, "dev": {}, "test": {0: 15, 1: 45}}
-    # a tenth of the twenty is held out of a task's training, a class with a larger share first
+    # a task holds a tenth of its twenty out for development
     assert counts["task"]["test"] == {0: 15, 1: 45}
     assert (counts["task"]["train"].total(), counts["task"]["dev"].total()) == (18, 2)
-        ids = [example.id for found in data.splits.values() for example in found]
-        assert len(set(ids)) == 80
+    for data in read.values():
+        assert len({example.id for found in data.splits.values() for example in found}) == 80
     small = Local(path=folder, train_share=0.25, train_rows=8).load()
     assert (len(small.splits["train"]), small.splits["test"]) == (8, task.load().splits["test"])
 

@@ -71,8 +71,16 @@ class DemoPairsOOD(Task):
 
     def _load(self, *, challenge: bool) -> TaskData:
         splits = {"test": write("test", self.test_rows, 0.0, random.Random(self.seed), set(), apart=True)}
-        sampled = {"train_rows": self.train_rows, "train_share": self.train_share}
-        return assemble(self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, challenge=challenge, **sampled)
+        return assemble(
+            self.label,
+            COLUMNS,
+            splits,
+            declared=LABELS,
+            subsets=SUBSETS,
+            train_rows=self.train_rows,
+            train_share=self.train_share,
+            challenge=challenge,
+        )
 
 
 def write(split: str, size: int, strength: float, source: random.Random, seen: set[tuple[str, str]], *, apart: bool) -> list[Row]:
