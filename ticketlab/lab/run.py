@@ -20,14 +20,13 @@ from ticketlab import files, progress, registry
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
-from ticketlab.bias_models import probabilities
 from ticketlab.errors import PluginError, TicketlabError, UsageError
-from ticketlab.lab import environment, fingerprint
+from ticketlab.lab import checks, environment, fingerprint, outside
 from ticketlab.lab.key import components_in, stage_key
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.log import Log
 from ticketlab.recipe import Recipe, named_checkpoint
-from ticketlab.stages.base import BIAS, RESULT, TICKET, UNTIL_DONE, Context, Input, Stage, model_folder
+from ticketlab.stages.base import RESULT, TICKET, UNTIL_DONE, Context, Input, Stage, model_folder
 from ticketlab.tasks import challenge
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
@@ -78,11 +77,11 @@ class _Runner:
     def run(self) -> Run:
         data = [(evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load() for task in self.recipe.tasks]
         self.ood = tuple(challenge.load(task) for task in self.recipe.ood)
-        self._check_labels(data)
+        checks.labels(self.recipe, data, self.ood)
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
-        self._check_references()
-        self._check_bias_files(data)
-        self.directory = self.lab.run_folder(self.recipe.name, self._digest([*data, *self.ood]))
+        checks.references(self.recipe)
+        checks.bias_files(self.recipe, data)
+        self.directory = self.lab.run_folder(self.recipe.name, self._digest(data))
         self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
         files.write_json(self.directory / "environment.json", environment.describe() | {"precision": self.precision})
@@ -107,49 +106,21 @@ class _Runner:
         files.write_json(self.directory / "results.json", results)
         return Run(self.directory, results)
 
-    def _check_labels(self, data: Sequence[TaskData]) -> None:
-        """Find out that the labels of a challenge set do not fit before anything is computed, and say how they are read."""
-        challenge.check_pairs(self.recipe.ood_map, self.ood)
-        for read in data:
-            for other in self.ood:
-                challenge.check_columns(read, other)
-                meaning = challenge.meaning(other.name, read.label_names, other.label_names, self.recipe.ood_map)
-                words = "; ".join(
-                    f"{name} is {' or '.join(read.label_names[index] for index in classes)}"
-                    for name, classes in zip(other.label_names, meaning, strict=True)
-                )
-                progress.say(f"{other.name} under {read.name}: {words}")
-
     def _digest(self, data: Sequence[TaskData]) -> str:
         """Return what tells this run from others of its recipe's name: the recipe, the data, other files and the code of plugins."""
         parts = [part for stage in self.recipe.stages.values() for part in components_in(stage)]
         versions = sorted(f"{part.kind}/{part.name} {registry.current().version(part)}" for part in parts)
-        outside = [
+        others = [
             f"{name} {found}" for stage in self.recipe.stages.values() for name, found in fingerprint.of_outside(stage.outside()).items()
         ]
-        whole = [self.recipe.digest(), *(read.fingerprint for read in data), *outside, *versions]
+        sets = [f"{read.name} {read.fingerprint}" for read in self.ood]
+        whole = [self.recipe.digest(), *(read.fingerprint for read in data), *sets, *others, *versions]
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
     def _needs_model(self) -> bool:
         return any(
             stage.name in ("train", "search", "draw") or getattr(stage, "needs_model", False) for stage in self.recipe.stages.values()
         )
-
-    def _check_references(self) -> None:
-        """Find out that a file or model outside the recipe is missing before anything is computed."""
-        for stage in self.recipe.stages.values():
-            stage.outside()
-            for field, value in stage.references().items():
-                if named_checkpoint(value)[0] not in self.recipe.stages:
-                    _outside(field, value)
-
-    def _check_bias_files(self, data: Sequence[TaskData]) -> None:
-        """Find out that a file of probabilities lacks examples before anything is computed."""
-        values = {stage.references()["bias"] for stage in self.recipe.stages.values() if "bias" in stage.references()}
-        for value in sorted(values - self.recipe.stages.keys()):
-            place, _ = _outside("bias", value)
-            for read in data:
-                probabilities.read(place.file(BIAS), read.examples("train"), read.label_names)
 
     def _check_resources(self) -> None:
         """Find out what an attack lacks before hours of training, not after; where all is in the lab already, nothing is asked."""
@@ -190,7 +161,7 @@ class _Runner:
                 inputs[field] = Input(str(finished[named].folder), is_stage=True, at=at)
                 keys[field] = f"{finished[named].key}@{at}" if at else finished[named].key
             else:
-                inputs[field], keys[field] = _outside(field, value)
+                inputs[field], keys[field] = outside.resolve(field, value)
         key = stage_key(
             stage,
             inputs=keys,
@@ -288,14 +259,3 @@ def _function(problem: Exception) -> str:
     """Return where an error without words was raised."""
     *_, frame = traceback.extract_tb(problem.__traceback__)
     return f"in `{frame.name}`"
-
-
-def _outside(field: str, value: str) -> tuple[Input, str]:
-    """Resolve a reference that names no stage: a file, a folder, or a model."""
-    path = files.expand(value)
-    if field in ("model", "start", "teacher"):
-        resolved = loading.resolve_model(str(path / "model") if (path / "model").is_dir() else value)
-        return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
-    if not path.exists():
-        raise UsageError(f"{value}: there is no such file")
-    return Input(str(path), is_stage=(path / RESULT).is_file()), fingerprint.of_path(str(path))

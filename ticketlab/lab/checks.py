@@ -1,0 +1,55 @@
+"""What is found out before anything is computed: challenge sets that do not fit, and files that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticketlab import progress
+from ticketlab.bias_models import probabilities
+from ticketlab.lab import outside
+from ticketlab.recipe import Recipe, named_checkpoint
+from ticketlab.stages.base import BIAS
+from ticketlab.tasks import challenge
+from ticketlab.tasks.base import TaskData
+
+
+def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> None:
+    """Check that every challenge set fits every task, and say how its labels are read.
+
+    :raises UsageError: labels do not fit, or a pair of ``ood_map`` concerns no set.
+    :raises DataError: a set has another number of texts than a task.
+    """
+    challenge.check_pairs(recipe.ood_map, ood)
+    for read in data:
+        for other in ood:
+            challenge.check_columns(read, other)
+            meaning = challenge.meaning(other.name, read.label_names, other.label_names, recipe.ood_map)
+            words = "; ".join(
+                f"{name} is {' or '.join(read.label_names[index] for index in classes)}"
+                for name, classes in zip(other.label_names, meaning, strict=True)
+            )
+            progress.say(f"{other.name} under {read.name}: {words}")
+
+
+def references(recipe: Recipe) -> None:
+    """Check that the files and models outside the recipe are there.
+
+    :raises TicketlabError: one is not.
+    """
+    for stage in recipe.stages.values():
+        stage.outside()
+        for field, value in stage.references().items():
+            if named_checkpoint(value)[0] not in recipe.stages:
+                outside.resolve(field, value)
+
+
+def bias_files(recipe: Recipe, data: Sequence[TaskData]) -> None:
+    """Check that each file of a bias model's probabilities has all training examples.
+
+    :raises DataError: one has not.
+    """
+    values = {stage.references()["bias"] for stage in recipe.stages.values() if "bias" in stage.references()}
+    for value in sorted(values - recipe.stages.keys()):
+        place, _ = outside.resolve("bias", value)
+        for read in data:
+            probabilities.read(place.file(BIAS), read.examples("train"), read.label_names)
