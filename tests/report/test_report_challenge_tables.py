@@ -34,7 +34,7 @@ def test_each_set_stands_beside_clean_with_the_majority_under_it(
     lines, _ = shown(three_seeds(), 200, monkeypatch, capsys)
     main = after(lines, "the title")
     assert "Clean hans hans" in main
-    assert "Clean % F1 % Acc % F1 % Sparsity % Parameters Search s Training s" in main
+    assert "Clean % F1 % Acc % F1 % Sparsity % Trained Search s Training s" in main
     assert any(line.startswith("srnet 90.0 ± 0.0 80.0 ± 0.0 55.0 ± 5.0 60.0 ± 0.0 50.0 ± 0.0 640 15.0 ± 0.0 13.0 ± 0.0") for line in main)
     assert main[-1] == "majority class 50.0 33.3 50.0 33.3 - - - -"
     caption = " ".join(lines)

@@ -143,7 +143,7 @@ def test_a_table_too_wide_for_the_terminal_comes_in_two_parts_with_nothing_cut_o
     text = capsys.readouterr().out
     assert text.count("the title") == tables
     assert "…" not in text
-    for word in ("early-robust", "Clean %", "#Query", "neurons 30.0", "Parameters", "Search s", "Training s", "95 % Wilson"):
+    for word in ("early-robust", "Clean %", "#Query", "neurons 30.0", "Trained", "Search s", "Training s", "95 % Wilson"):
         assert word in " ".join(text.split()), word
 
 

@@ -16,6 +16,18 @@ from ticketlab.errors import SettingError, UsageError, did_you_mean
 STAGE = "stage"
 
 
+FLAGS = {
+    "pruner": "--pruner {name}",
+    "adversary": "--adversary {name} (or --finetune-adversary, --retrain-adversary)",
+    "loss": "--loss {name} (or --finetune-loss, --search-loss, --retrain-loss)",
+    "bias model": "--bias {name}, with a loss that needs a bias model",
+    "attack": "--attack {name}",
+    "task": "--task {name} (or --ood {name})",
+    "stop rule": "--stop {name}",
+}
+"""How a component is asked for; the settings of any go to --set."""
+
+
 @click.command(cls=Command, epilog="Example: ticketlab show pruner hard-concrete")
 @click.argument("kind")
 @click.argument("name", required=False)
@@ -92,6 +104,8 @@ def _explain(cls: type[Component], source: str, as_json: bool) -> None:
     click.echo(f"{cls.kind} {cls.name}: {cls.summary}\n")
     if facts["description"]:
         click.echo(f"{facts['description']}\n")
+    if cls.kind in FLAGS:
+        click.echo(f"use: ticketlab run {FLAGS[cls.kind].format(name=cls.name)}")
     if cls.paper:
         click.echo(f"paper: {cls.paper}")
     click.echo(f"from: {source} ({facts['class']})")

@@ -17,12 +17,18 @@ def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) ->
     """Check that every challenge set fits every task, and say how its labels are read.
 
     :raises UsageError: labels do not fit, or a pair of ``ood_map`` concerns no set.
-    :raises DataError: a set has another number of texts than a task.
+    :raises DataError: a set has another number of texts than a task; examples are to be mixed in and there are none.
     """
     challenge.check_pairs(recipe.ood_map, ood)
+    if any(stage.uses_task and getattr(stage, "mix_ood", 0) for stage in recipe.stages.values()):
+        challenge.check_mixable(ood)
     for read in data:
         for other in ood:
             challenge.check_columns(read, other)
+            if other.columns != read.columns:
+                progress.say(
+                    f"{other.name} under {read.name}: {', '.join(other.columns)} stand for {', '.join(read.columns)}, in this order"
+                )
             meaning = challenge.meaning(other.name, read.label_names, other.label_names, recipe.ood_map)
             words = "; ".join(
                 f"{name} is {' or '.join(read.label_names[index] for index in classes)}"

@@ -49,7 +49,7 @@ def costs(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
     searched = any(row.search_seconds for row in rows)
     spent = searched or any(row.training_seconds for row in rows)
     if spent:
-        columns.append(Column("Parameters", lambda row: count(row.parameters)))
+        columns.append(Column("Trained", lambda row: count(row.parameters)))
     if searched:
         columns.append(Column("Search s", lambda row: number(row.search_seconds)))
     if spent:

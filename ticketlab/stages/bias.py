@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from attrs import frozen
 
 from ticketlab import progress, registry
 from ticketlab.bias_models import probabilities
-from ticketlab.bias_models.base import BiasModel
+from ticketlab.bias_models.base import BiasModel, Features
 from ticketlab.bias_models.fitting import Classifier, cross_fit
 from ticketlab.bias_models.folds import check, deal
 from ticketlab.bias_models.measures import measure
@@ -18,7 +19,7 @@ from ticketlab.bias_models.words import FromFile, NoVectors, Words
 from ticketlab.errors import DataError, PluginError
 from ticketlab.options import component, setting
 from ticketlab.stages.base import BIAS, Context, Stage
-from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.base import Example, TaskData
 
 
 @frozen
@@ -59,7 +60,7 @@ class BiasStage(Stage):
         fold = deal([self.model.sees(example) for example in train], labels["train"], self.folds)
         check(labels["train"][single], fold[single], names, self.folds)
         words = self._words(context)
-        features = {split: self.model.features(examples, words) for split, examples in splits.items()}
+        features = {split: self._features(examples, words) for split, examples in splits.items()}
         with progress.bar("bias model", self.folds + 1) as bar:
             found, converged = cross_fit(features["train"], labels["train"], fold, len(names), self.c, bar.advance)
             whole = Classifier(features["train"][single], labels["train"][single], len(names), self.c)
@@ -85,6 +86,21 @@ class BiasStage(Stage):
                 **measures,
             }
         }
+
+    def _features(self, examples: Sequence[Example], words: Words) -> Features:
+        """Return the features of some examples.
+
+        :raises PluginError: they are no finite numbers, a row for each example.
+        """
+        found = self.model.features(examples, words)
+        shape = getattr(found, "shape", None)
+        if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != len(examples):
+            raise PluginError(
+                f"the bias model `{self.model.name}` returned features {shape}, and they must be ({len(examples)}, any number)"
+            )
+        if not np.isfinite(found).all():
+            raise PluginError(f"the bias model `{self.model.name}` returned features that are not all finite numbers")
+        return found
 
     def _words(self, context: Context) -> Words:
         if not self.needs_model:

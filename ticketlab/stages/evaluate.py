@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
+from ticketlab import progress
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.options import reference, setting
@@ -62,6 +63,9 @@ class Evaluate(Stage):
             seconds += time.perf_counter() - started
             predicted: list[int] = logits[:, order].argmax(dim=1).tolist()
             found = challenge.judge(predicted, examples, data, meaning)
+            said = [label for label, count in found["predicted"].items() if count]
+            if len(said) == 1 and found["n"] > 1 and found["majority"] < 1:
+                progress.say(f"{context.name}: of {data.name} the model says `{said[0]}` to every example; it may have learnt nothing")
             named = {label: [own[index] for index in indices] for label, indices in found["meaning"].items()}
             return {**found, "meaning": named, "truncated": rows.truncated}
 

@@ -80,7 +80,9 @@ class SearchStage(Training):
         _check_scores(self.pruner, search, backbone)
         about = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
         scope = {"scope": self.pruner.ranks()} if self.pruner.ranks() else {}
-        result: dict[str, Any] = {"search": {"steps": 0, **about, **scope, **begun.provenance(), "trainable_parameters": 0}}
+        result: dict[str, Any] = {
+            "search": {"steps": 0, **about, **scope, **begun.provenance(), **self.mixed(context), "trainable_parameters": 0}
+        }
         best: dict[str, Tensor] = {}
         if self.pruner.searches:
             torch.manual_seed(derive(context.seed, "search"))

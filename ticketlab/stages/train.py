@@ -60,7 +60,7 @@ class Train(Training):
         lives, sparsity = self._take_ticket(context, begun)
         if self.trains == "head":
             begun.model.base_model.requires_grad_(False)
-        result: dict[str, Any] = {"objective": self.objective.name, **begun.facts(), **begun.provenance()}
+        result: dict[str, Any] = {"objective": self.objective.name, **begun.facts(), **begun.provenance(), **self.mixed(context)}
         if sparsity:
             result["sparsity"] = sparsity
         if begun.head is not None:

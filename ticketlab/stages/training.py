@@ -124,6 +124,12 @@ class Training(Stage):
         begun.model.to(pick_device())
         return begun
 
+    def mixed(self, context: Context) -> dict[str, Any]:
+        """Return what results say of the challenge sets' examples that are learnt from: how many of each."""
+        if not (self.uses_task and self.mix_ood):
+            return {}
+        return {"mixed": {data.name: self.mix_ood * len(data.splits["train"]) for data in context.ood if data.splits["train"]}}
+
     def steps(self, begun: Begun) -> int:
         """Return the optimizer steps of the whole training."""
         return max(1, round(-(-len(begun.rows) // self.batch_size) * self.epochs))

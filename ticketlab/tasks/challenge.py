@@ -88,6 +88,19 @@ def check_columns(data: TaskData, other: TaskData) -> None:
         raise DataError(f"{other.name}: examples are {_quoted(other.columns)} and those of {data.name} are {_quoted(data.columns)}")
 
 
+def check_mixable(sets: Sequence[TaskData]) -> None:
+    """Refuse to mix in where there is nothing.
+
+    :raises DataError: no set has training examples.
+    """
+    if not any(other.splits["train"] for other in sets):
+        names = ", ".join(other.name for other in sets) or "none is named (--ood)"
+        raise DataError(
+            f"no challenge set has a training split to mix in ({names}); set train_share to have a part of one for training "
+            "(of a file or folder: --set ood.local.train_share=0.5)"
+        )
+
+
 def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), copies: int = 1) -> TaskData:
     """Return the task with the training examples of the sets after its own, ``copies`` times; an id is ``SET/ID``, then ``SET/ID#2``.
 
@@ -100,9 +113,7 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
     """
     label_sets = list(data.label_sets)
     added: list[Example] = []
-    if not any(other.splits["train"] for other in sets):
-        names = ", ".join(other.name for other in sets) or "none is named (--ood)"
-        raise DataError(f"no challenge set has a training split to mix in ({names}); set train_share to have a part of one for training")
+    check_mixable(sets)
     for other in sets:
         check_columns(data, other)
         labels = []

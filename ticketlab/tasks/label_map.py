@@ -33,10 +33,15 @@ def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence
     for index, name in enumerate(model_names):
         folded = fold(renamed[name])
         if folded in places:
-            raise UsageError(f"two labels of the model mean `{renamed[name]}`")
+            raise UsageError(f"{flag}: two labels of the model mean `{renamed[name]}`")
         places[folded] = index
     missing = [name for name in task_names if fold(name) not in places]
-    if missing or len(model_names) != len(task_names):
+    if len(model_names) != len(task_names):
+        raise UsageError(
+            f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}, which are not as many: judge it on a "
+            "task of its own labels with --task, and on this one as a challenge set with --ood"
+        )
+    if missing:
         raise UsageError(
             f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}; "
             f"say which is which with {flag} {model_names[0]}={task_names[0]}, once for each"
