@@ -32,6 +32,7 @@ class Evaluate(Stage):
     name: ClassVar[str] = "evaluate"
     summary: ClassVar[str] = "clean accuracy and F1 of a model, in and out of distribution"
     seeded: ClassVar[bool] = False
+    version: ClassVar[int] = 2  # the F1, the classes and the recall came with 2
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     split: Split = split_setting("the examples to evaluate on; `all` is every split together")
