@@ -62,33 +62,34 @@ def test_magnitude_pruning_takes_a_tenth_every_tenth(task: str) -> None:
         assert (search.pruner.amount, search.pruner.interval, search.epochs) == (0.1, 0.1, EPOCHS[task])
 
 
-@pytest.mark.parametrize(
-    ("name", "finetune", "search", "retrain"),
-    [
-        ("srnet", "cross-entropy", "poe", None),
-        ("srnet-std", "cross-entropy", "cross-entropy", None),
-        ("srnet-imp", "cross-entropy", "poe", None),
-        ("srnet-imp-std", "cross-entropy", "cross-entropy", None),
-        ("srnet-reweight", "cross-entropy", "reweight", None),
-        ("srnet-confreg", "cross-entropy", "confreg", None),
-        ("srnet-from-poe", "poe", "poe", None),
-        ("srnet-from-poe-imp", "poe", "poe", None),
-        ("srnet-dense", "cross-entropy", None, None),
-        ("srnet-dense-poe", "poe", None, None),
-        ("srnet-isolated", "cross-entropy", "poe", "cross-entropy"),
-        ("srnet-isolated-poe", "cross-entropy", "poe", "poe"),
-        ("srnet-isolated-imp", None, "poe", "cross-entropy"),
-        ("srnet-isolated-imp-poe", None, "poe", "poe"),
-        ("srnet-pretrained", None, "poe", None),
-        ("srnet-pretrained-std", None, "cross-entropy", None),
-        ("srnet-upper-bound", "cross-entropy", "cross-entropy", None),
-        ("srnet-upper-bound-pretrained", None, "cross-entropy", None),
-        ("srnet-upper-bound-isolated", "cross-entropy", "cross-entropy", "cross-entropy"),
-        ("srnet-timing", "cross-entropy", "poe", None),
-        ("srnet-gradual", "cross-entropy", "poe", None),
-        ("srnet-soft", "cross-entropy", "poe", None),
-    ],
-)
+LOSSES: list[tuple[str, str | None, str | None, str | None]] = [
+    ("srnet", "cross-entropy", "poe", None),
+    ("srnet-std", "cross-entropy", "cross-entropy", None),
+    ("srnet-imp", "cross-entropy", "poe", None),
+    ("srnet-imp-std", "cross-entropy", "cross-entropy", None),
+    ("srnet-reweight", "cross-entropy", "reweight", None),
+    ("srnet-confreg", "cross-entropy", "confreg", None),
+    ("srnet-from-poe", "poe", "poe", None),
+    ("srnet-from-poe-imp", "poe", "poe", None),
+    ("srnet-dense", "cross-entropy", None, None),
+    ("srnet-dense-poe", "poe", None, None),
+    ("srnet-isolated", "cross-entropy", "poe", "cross-entropy"),
+    ("srnet-isolated-poe", "cross-entropy", "poe", "poe"),
+    ("srnet-isolated-imp", None, "poe", "cross-entropy"),
+    ("srnet-isolated-imp-poe", None, "poe", "poe"),
+    ("srnet-pretrained", None, "poe", None),
+    ("srnet-pretrained-std", None, "cross-entropy", None),
+    ("srnet-upper-bound", "cross-entropy", "cross-entropy", None),
+    ("srnet-upper-bound-pretrained", None, "cross-entropy", None),
+    ("srnet-upper-bound-isolated", "cross-entropy", "cross-entropy", "cross-entropy"),
+    ("srnet-timing", "cross-entropy", "poe", None),
+    ("srnet-gradual", "cross-entropy", "poe", None),
+    ("srnet-soft", "cross-entropy", "poe", None),
+]
+"""Each recipe with the losses of fine-tuning, search and retraining."""
+
+
+@pytest.mark.parametrize(("name", "finetune", "search", "retrain"), LOSSES)
 def test_each_recipe_has_its_losses_and_its_paradigm(name: str, finetune: str | None, search: str | None, retrain: str | None) -> None:
     found = stages(name)
     for stage, loss in (("finetune", finetune), ("search", search), ("retrain", retrain)):
@@ -102,8 +103,7 @@ def test_each_recipe_has_its_losses_and_its_paradigm(name: str, finetune: str | 
 
 
 def test_all_recipes_are_listed_above() -> None:
-    names = test_each_recipe_has_its_losses_and_its_paradigm.pytestmark[0].args[1]  # type: ignore[attr-defined]
-    assert sorted(case[0] for case in names) == sorted(NAMES)
+    assert sorted(name for name, *_ in LOSSES) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("task", ["mnli", "qqp", "fever"])

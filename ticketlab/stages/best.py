@@ -29,5 +29,4 @@ class Best:
 
     def take(self) -> dict[str, Tensor]:
         """Return what was kept, nothing where nothing was. It stays in the directory until the stage has its result."""
-        found: dict[str, Tensor] = load_file(self._tensors) if self._tensors.exists() else {}
-        return found
+        return dict(load_file(self._tensors)) if self._tensors.exists() else {}

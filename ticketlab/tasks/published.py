@@ -83,15 +83,9 @@ class FeverSymmetricV1(Published):
 
 
 @frozen
-class FeverSymmetricV2(Published):
+class FeverSymmetricV2(FeverSymmetricV1):
     """FEVER-Symmetric 0.2 (Schuster et al., 2019): 712 pairs for the test, 708 for development."""
 
     name: ClassVar[str] = "fever_symmetric_v2"
     summary: ClassVar[str] = "FEVER where the claim alone tells nothing, two classes (Symmetric v0.2)"
-    columns: ClassVar[Columns] = CLAIMS
-    label_names = ("SUPPORTS", "REFUTES")
-    also = OF_CLAIMS
-    lone_split = "test"
-    about = "claims beside evidence, made so that a claim alone does not tell its label"
-    url = "https://github.com/TalSchuster/FeverSymmetric"
     layout = "symmetric_v0.2/fever_symmetric_test.jsonl as test.jsonl; fever_symmetric_dev.jsonl as train.jsonl, to be mixed in"
