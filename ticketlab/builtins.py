@@ -63,7 +63,16 @@ def ticketlab_bias_models() -> Components:
 def ticketlab_attacks() -> Components:
     """Attacks of the papers."""
     return [
+        Lazy("bae", "replace important words by guesses of a masked language model that does not see them", "ticketlab.attacks.bae:BAE"),
+        Lazy(
+            "bert-attack",
+            "replace important words by guesses of a masked language model that sees them",
+            "ticketlab.attacks.bert_attack:BertAttack",
+        ),
         Lazy("deepwordbug", "swap, delete, insert and replace characters of important words", "ticketlab.attacks.deepwordbug:DeepWordBug"),
+        Lazy("pwws", "replace important words by synonyms from WordNet", "ticketlab.attacks.pwws:PWWS"),
+        Lazy("textattack", "a recipe of textattack by name, on our resources", "ticketlab.attacks.textattack_recipe:TextAttackRecipe"),
+        Lazy("textbugger", "misspell important words, or replace them by near neighbours", "ticketlab.attacks.textbugger:TextBugger"),
         Lazy("textfooler", "replace important words by near neighbours of the same meaning", "ticketlab.attacks.textfooler:TextFooler"),
     ]
 

@@ -10,9 +10,9 @@ from attrs import evolve
 
 from ticketlab import needs, recipe_tables, registry
 from ticketlab import recipe as recipes
-from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.errors import SettingError, UsageError, did_you_mean
 from ticketlab.lab import finished
-from ticketlab.options import settings_of, to_table
+from ticketlab.options import build_component, settings_of, to_table
 from ticketlab.recipe import Recipe
 from ticketlab.recipe_tables import Table
 from ticketlab.tasks import choose
@@ -53,8 +53,9 @@ class Overrides(TypedDict, total=False):
     examples: int
     """To attack, in every attack stage."""
     word_vectors: str
-    """Of every attack that has them, as ``encoder``."""
+    """Of every attack that has them, as ``encoder`` and ``mlm``."""
     encoder: str
+    mlm: str
     stages: Mapping[str, Mapping[str, Any]]
     """Settings by stage name, such as ``{"retrain": {"adversary": "freelb"}}``."""
 
@@ -176,7 +177,7 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
     table = _tell_searches(table, overrides)
     if "text" in overrides:
         table = _give_text(table, name, overrides["text"])
-    resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder") if key in overrides}
+    resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder", "mlm") if key in overrides}
     if resources:
         table = _give_to_attacks(table, name, resources)
     for stage, settings in overrides.get("stages", {}).items():
@@ -238,15 +239,23 @@ def _replace_attacks(table: Table, name: str, attacks: Sequence[str]) -> Table:
     if NO_ATTACK in attacks:
         if len(attacks) > 1:
             raise UsageError("--attack: `none` leaves attacks out and goes with no other")
-        return {key: value for key, value in table.items() if key in recipe_tables.HEAD or value["kind"] != "attack"}
+        learnt = {value.get("augment") for key, value in table.items() if key not in recipe_tables.HEAD}
+        return {key: value for key, value in table.items() if key in recipe_tables.HEAD or value["kind"] != "attack" or key in learnt}
     table = dict(table)
     judged = [key for key, kind in _kinds(table).items() if kind == "evaluate"]
     if judged and "attack" not in _kinds(table).values():
         table["attack"] = {"kind": "attack", "model": table[judged[-1]]["model"], "attacks": []}
     for stage in _stages(table, name, "attack", "--attack"):
-        known = {attack["name"]: attack for attack in table[stage]["attacks"]}
-        table[stage] = table[stage] | {"attacks": [known.get(attack, {"name": attack}) for attack in attacks]}
+        known = {_label(attack): attack for attack in table[stage]["attacks"]}
+        table[stage] = table[stage] | {"attacks": [known.get(_label(attack), {"name": attack}) for attack in attacks]}
     return table
+
+
+def _label(attack: Mapping[str, Any] | str) -> str:
+    try:
+        return build_component("attack", attack, "").label
+    except SettingError:
+        return _name_of(attack)  # what is wrong with it is said when the recipe is built
 
 
 def _give_to_attacks(table: Table, name: str, resources: Mapping[str, str]) -> Table:
@@ -257,18 +266,18 @@ def _give_to_attacks(table: Table, name: str, resources: Mapping[str, str]) -> T
     }
 
 
-def attack_tables(attacks: Sequence[Mapping[str, Any]], resources: Mapping[str, str]) -> list[Table]:
-    """Return the tables of attacks with these resources (``word_vectors``, ``encoder``) set on those that have such a setting.
+def attack_tables(attacks: Sequence[Mapping[str, Any]], asked: Mapping[str, Any]) -> list[Table]:
+    """Return the tables of attacks with what is asked for (``word_vectors``, ``encoder``, ...) set on those that have such a setting.
 
     :raises UsageError: none of them has it.
     """
     fields = [{field.name for field in settings_of(registry.current().get("attack", attack["name"]))} for attack in attacks]
-    for setting in resources:
+    for setting in asked:
         if not any(setting in known for known in fields):
             names = ", ".join(attack["name"] for attack in attacks)
             raise UsageError(f"{_flag(setting)}: no attack that is asked for ({names}) takes it")
     return [
-        {**attack, **{setting: value for setting, value in resources.items() if setting in known}}
+        {**attack, **{setting: value for setting, value in asked.items() if setting in known}}
         for attack, known in zip(attacks, fields, strict=True)
     ]
 

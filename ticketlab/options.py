@@ -62,7 +62,7 @@ def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
 
 
 def component(kind: str, default: str, *, help: str, many: bool = False) -> Any:
-    """Declare a setting that is itself a component of ``kind`` (when ``many``, a tuple of at least one, each of another name).
+    """Declare a setting that is itself a component of ``kind`` (when ``many``, a tuple of at least one, each of another name or variant).
 
     A name, a table with a ``name``, and a component are all accepted.
     """
@@ -221,7 +221,7 @@ def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
     if not isinstance(value, (list, tuple)):
         raise SettingError(f"{where}: must be a list, not {value!r}")
     built = tuple(build_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
-    names = [item.name for item in built]
+    names = [item.label for item in built]
     if not names:
         raise SettingError(f"{where}: name at least one {kind}")
     if len(set(names)) < len(names):
@@ -231,6 +231,8 @@ def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
 
 def build_component(kind: str, value: Any, where: str) -> Component:
     """Return the component that a name, a table with a ``name``, or a component stands for; ``where`` is for messages.
+
+    ``NAME:VALUE`` is NAME with the setting that :attr:`Component.variant` names.
 
     :raises SettingError: no such component, or its settings are wrong.
     """
@@ -246,6 +248,9 @@ def build_component(kind: str, value: Any, where: str) -> Component:
         cls = registry.current().get(kind, name)
     except SettingError as problem:
         raise SettingError(f"{where}: {problem}") from None
+    _, value = registry.current().split(kind, name)
+    if value is not None and table.setdefault(cls.variant, value) != value:
+        raise SettingError(f"{where}: `{name}` and {cls.variant} = {table[cls.variant]!r} are two; write one of them")
     return from_table(cls, table, path=where)
 
 

@@ -196,7 +196,8 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
             names = [other for other, candidate in earlier.items() if candidate.name in accepts]
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
         if found is not None and found.name not in accepts:
-            raise SettingError(f"{name}.{key}: `{value}` is a {found.name} stage; this needs a {' or '.join(accepts)} stage")
+            article = "an" if accepts[0][0] in "aeiou" else "a"
+            raise SettingError(f"{name}.{key}: `{value}` is a {found.name} stage; this needs {article} {' or '.join(accepts)} stage")
 
 
 def _check_together(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:

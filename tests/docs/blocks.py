@@ -178,9 +178,12 @@ class Reader:
             own = ["finetune.epochs=1", "search.epochs=1"] if "unbiased" in found else ["attack.examples=4", *QUICK]
             small = [f"model={self.models['demo']}", "train_rows=48", *own]
             found += [part for assignment in small for part in ("--set", assignment)]
-        if "textfooler" in found:
+        if {"textfooler", "textbugger"} & set(found) and "show" not in found:
             found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]
             found += [] if "--encoder" in found else ["--encoder", self.models["demo"]]
+        if found[:2] == ["run", "fine-tune"]:  # a small model learns nothing at the rate of a large one, and is then led nowhere
+            learns = ("finetune.lr=0.003", "finetune.batch_size=4", "finetune.epochs=8")
+            found += [part for assignment in learns for part in ("--set", assignment)]
         return found
 
     def _stand_in(self, known: Mapping[str, str], name: str) -> str:

@@ -16,8 +16,12 @@ import pytest
 from blocks import ROOT, Reader
 
 from ticketlab import hookspecs
+from ticketlab.attacks.deepwordbug import DeepWordBug
+from ticketlab.attacks.header import facts
 from ticketlab.attacks.metrics import AttackMetrics
 from ticketlab.attacks.records import Record
+from ticketlab.attacks.resources import Resources
+from ticketlab.tasks.base import TaskData
 
 REFERENCE = ROOT / "docs" / "reference"
 NAMES_OF_DATA = {
@@ -60,18 +64,33 @@ def test_every_field_of_a_record_is_documented() -> None:
     assert _named("records.md") >= {field.name for field in attrs.fields(Record)}
 
 
+def test_everything_in_the_header_of_records_is_documented() -> None:
+    data = TaskData("task", ("text",), ("a", "b"), {}, "")
+    where = {"split": "test", "size": 1, "seed": 0, "max_length": 8, "precision": "fp32"}
+    assert _named("records.md") >= {"format", "config", *facts(DeepWordBug(), Resources(), data, model="m", **where)}  # type: ignore[arg-type]
+
+
 def test_every_metric_is_documented() -> None:
     assert _named("metrics.md") >= {field.name for field in attrs.fields(AttackMetrics)}
 
 
 @pytest.mark.parametrize(
     "recipe",
-    [["robust-ticket"], ["early-robust", "--stop", "patience"], ["orticket", "--text", "articles.txt"], ["srnet", "--ood", "hans"]],
+    [
+        ["robust-ticket"],
+        ["adversarial-augmentation"],
+        ["early-robust", "--stop", "patience"],
+        ["orticket", "--text", "articles.txt"],
+        ["srnet", "--ood", "hans"],
+    ],
     ids=lambda recipe: recipe[0],
 )
 def test_every_key_of_results_is_documented(recipe: list[str], reader: Reader, folder: Path) -> None:
     task = "mnli" if "--ood" in recipe else "reviews"
-    attack = [] if importlib.util.find_spec("textattack") and recipe == ["robust-ticket"] else ["--attack", "none"]
+    attacked = recipe[0] in ("robust-ticket", "adversarial-augmentation")
+    if recipe == ["adversarial-augmentation"] and not importlib.util.find_spec("textattack"):
+        pytest.skip("textattack is not installed")
+    attack = [] if importlib.util.find_spec("textattack") and attacked else ["--attack", "none"]
     reader.ticketlab(["run", *recipe, "--task", task, "--model", "demo", *attack])
     (path,) = (folder / "lab" / "runs").glob("*/results.json")
     results = json.loads(path.read_text(encoding="utf-8"))

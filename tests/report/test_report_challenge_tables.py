@@ -12,7 +12,7 @@ from ticketlab.report.rows import Row, rows
 
 def shown(found: list[Row], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
     """Print rows; returns the lines of stdout, their words parted by one space, and stderr."""
-    monkeypatch.setattr(running, "_console", lambda: Console(width=width))
+    monkeypatch.setattr(running, "open_console", lambda: Console(width=width))
     running.print_rows(found, "the title")
     output = capsys.readouterr()
     return [" ".join(line.split()) for line in output.out.splitlines()], output.err
@@ -136,7 +136,7 @@ def test_nothing_is_cut_off_or_too_wide(
     sets = {"hans": hans(30, 10, columns={"subcase": 14}), "fever_symmetric_v1": hans(34, 10), "paws_qqp": hans(38, 10)}
     found = stages(ood=sets)
     found["dense"] = {"kind": "evaluate", "of": "finetune", "clean": clean(50), "ood": sets}
-    monkeypatch.setattr(running, "_console", lambda: Console(width=width))
+    monkeypatch.setattr(running, "open_console", lambda: Console(width=width))
     running.print_rows(rows(results(*[found] * seeds, recipe="mask-training-poe")), "the title")
     text = capsys.readouterr().out
     assert "…" not in text

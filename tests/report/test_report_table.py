@@ -138,7 +138,7 @@ def test_a_table_too_wide_for_the_terminal_comes_in_two_parts_with_nothing_cut_o
 ) -> None:
     stages = _ticket(0.8, 0.2)
     stages["retrain"]["train"]["sparsity"] = {"heads": 1 / 6, "neurons": 0.3}
-    monkeypatch.setattr(running, "_console", lambda: Console(width=width))
+    monkeypatch.setattr(running, "open_console", lambda: Console(width=width))
     running.print_rows(rows(_results(stages, recipe="early-robust")), "the title")
     text = capsys.readouterr().out
     assert text.count("the title") == tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
@@ -33,12 +34,23 @@ class Attack(Component):
         :raises ResourceError: textattack or a resource is missing; the message says how to get it.
         """
         resources = self.resources()
-        resources.check(self.needs)
+        resources.check(self.needed())
         return resources
 
     def resources(self) -> Resources:
         """Return what the attack needs, found or not."""
         return Resources(**{name: getattr(self, name) for name in self.needs})
+
+    def needed(self) -> tuple[str, ...]:
+        """Return the names of the resources that it needs as it is set; ``needs`` by default."""
+        return self.needs
+
+    def about(self) -> dict[str, str]:
+        """Return what to say of it beside its settings: its ``paper``, and what else it wants to be known."""
+        return {"paper": self.paper}
+
+    def warm(self, resources: Resources, texts: Sequence[str]) -> None:
+        """Compute what every example would compute again, such as the neighbours of the words in ``texts``; nothing by default."""
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the ``textattack.Attack`` on ``victim``. Cheap: it is called once for each example.

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ticketlab.attacks import tagger
 from ticketlab.attacks.sentence_encoder import Encoder
+from ticketlab.attacks.tagger import Tagger
 from ticketlab.word_vectors import WordVectors
 
 
@@ -20,11 +20,12 @@ def as_embedding(vectors: WordVectors) -> WordVectors:
     return vectors
 
 
-def same_part_of_speech(*, allow_verb_noun_swap: bool, compare_against_original: bool = True) -> Any:
-    """Return the constraint that a word is replaced by one of the same part of speech, tagged by textblob."""
-    return _part_of_speech()(
-        tagger_type="textblob", allow_verb_noun_swap=allow_verb_noun_swap, compare_against_original=compare_against_original
-    )
+def same_part_of_speech(tag: Tagger, *, allow_verb_noun_swap: bool, compare_against_original: bool = True) -> Any:
+    """Return the constraint that a word is replaced by one of the same part of speech.
+
+    It looks at four words before and three after. Of a word that is there twice the first counts, as in textattack.
+    """
+    return _part_of_speech()(tag, allow_verb_noun_swap=allow_verb_noun_swap, compare_against_original=compare_against_original)
 
 
 @functools.cache
@@ -32,10 +33,34 @@ def _part_of_speech() -> Any:
     from textattack.constraints.grammaticality import PartOfSpeech
 
     class SamePartOfSpeech(PartOfSpeech):  # type: ignore[misc]
+        def __init__(self, tag: Tagger, **settings: Any) -> None:
+            super().__init__(tagger_type="universal", **settings)
+            self.tag = tag
+
         def _get_pos(self, before_ctx: list[str], word: str, after_ctx: list[str]) -> str:
-            return tagger.tags([*before_ctx, word, *after_ctx])[len(before_ctx)]
+            words = [*before_ctx, word, *after_ctx]
+            return self.tag(words)[words.index(word)]
 
     return SamePartOfSpeech
+
+
+def any_part_of_speech(**_: Any) -> Any:
+    """Return the constraint that lets everything through."""
+    return _none()()
+
+
+@functools.cache
+def _none() -> Any:
+    from textattack.constraints import Constraint
+
+    class NoConstraint(Constraint):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(compare_against_original=True)
+
+        def _check_constraint(self, transformed_text: Any, reference_text: Any) -> bool:
+            return True
+
+    return NoConstraint
 
 
 def similar_sentence(
@@ -76,14 +101,13 @@ def _sentence_similarity() -> Any:
 
         def _check_constraint_many(self, transformed_texts: list[Any], reference_text: Any) -> list[Any]:
             changed = [text for text in transformed_texts if text.attack_attrs["newly_modified_indices"]]
-            scores = [1.0 if self._passes(text) else 0.0 for text in changed]
-            compared = [index for index, score in enumerate(scores) if not score]
-            similarities = self._score_list(reference_text, [changed[index] for index in compared]).tolist()
-            for index, similarity in zip(compared, similarities, strict=True):
-                scores[index] = similarity
-            for text, score in zip(changed, scores, strict=True):
+            compared = [index for index, text in enumerate(changed) if not self._passes(text)]
+            scores = torch.ones(len(changed))
+            scores[compared] = self._score_list(reference_text, [changed[index] for index in compared])
+            for text, score in zip(changed, scores.tolist(), strict=True):
                 text.attack_attrs["similarity_score"] = score
-            return [text for text, score in zip(changed, scores, strict=True) if score >= self.threshold]
+            near = (scores >= self.threshold).tolist()
+            return [text for text, kept in zip(changed, near, strict=True) if kept]
 
         def _passes(self, text: Any) -> bool:
             return bool(self.skip_text_shorter_than_window and len(text.words) < self.window_size)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 from ticketlab.errors import UsageError
 
@@ -28,20 +28,37 @@ def check(seconds: float | None) -> None:
         raise UsageError("a timeout per example needs the main thread, and a system with timer signals")
 
 
-@contextlib.contextmanager
-def deadline(seconds: float | None) -> Iterator[None]:
-    """Raise :class:`OutOfTime` inside the block once ``seconds`` have passed; None is no limit. :func:`check` says whether it can."""
-    if seconds is None:
-        yield
-        return
+class Alarm:
+    """Raises :class:`OutOfTime` where the code is when the time set is over, if ``may_interrupt`` says that it may.
 
-    def ring(_: int, __: FrameType | None) -> None:
-        raise OutOfTime
+    With ``enabled=False`` it never rings. A context manager: the signal's former handler comes back at the end.
+    """
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    def __init__(self, enabled: bool, may_interrupt: Callable[[], bool]) -> None:
+        self.enabled = enabled
+        self._may_interrupt = may_interrupt
+        self._before: Any = None
+
+    def __enter__(self) -> Alarm:
+        if self.enabled:
+            self._before = signal.signal(signal.SIGALRM, self._ring)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.enabled:
+            self.stop()
+            signal.signal(signal.SIGALRM, self._before)
+
+    def start(self, seconds: float) -> None:
+        """Ring in so many seconds; at once if there are none left."""
+        if self.enabled:
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+
+    def stop(self) -> None:
+        """Do not ring."""
+        if self.enabled:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _ring(self, _: int, __: FrameType | None) -> None:
+        if self._may_interrupt():
+            raise OutOfTime

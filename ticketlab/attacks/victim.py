@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from ticketlab.attacks.canonical import Canonical, Precision, Row
 
 Text = str | Sequence[str]
 """One input: a text, or the texts of a pair."""
@@ -17,38 +19,43 @@ Text = str | Sequence[str]
 class Victim:
     """A classifier of transformers with its tokenizer and the names of its labels, in the order of its logits.
 
-    The model stays on its device. Texts are always truncated, to ``max_length`` tokens or to what the model can take, and padded to
-    the longest of their batch. A result depends on the texts of the call alone.
+    The model stays on its device. Texts are always truncated, to ``max_length`` tokens or to what the model can take. The logits of a text
+    depend on that text alone, whatever it is asked with.
     """
 
     def __init__(
-        self, model: nn.Module, tokenizer: Any, label_names: Sequence[str], *, max_length: int = 128, batch_size: int = 32
+        self, model: nn.Module, tokenizer: Any, label_names: Sequence[str], *, max_length: int = 128, precision: Precision = "fp32"
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.label_names = tuple(label_names)
         self.max_length = min(max_length, longest_input(model, tokenizer))
-        self.batch_size = batch_size
-        self.rows = 0
-        """Rows that went through the model so far."""
+        self.canonical = Canonical(model, self._logits, precision=precision)
         self._takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
-        return next(self.model.parameters()).device
+        return self.canonical.device
+
+    @property
+    def precision(self) -> Precision:
+        """What the model computes in."""
+        return self.canonical.precision
+
+    @property
+    def rows(self) -> int:
+        """Rows that went through the model so far."""
+        return self.canonical.rows
 
     def __call__(self, texts: Sequence[Text]) -> Tensor:
-        """Return logits on the CPU in float32, one row a text, in the order of the texts."""
+        """Return logits on the CPU in float32, one row a text, in the order of the texts.
+
+        :raises ValueError: the model has another number of outputs than there are label names.
+        """
         if not texts:
             return torch.empty(0, len(self.label_names))
-        encoded = self.encode(texts)
-        order = sorted(range(len(texts)), key=lambda row: len(encoded[row]["input_ids"]))
-        logits = torch.empty(len(texts), len(self.label_names))
-        for start in range(0, len(order), self.batch_size):
-            rows = order[start : start + self.batch_size]
-            logits[rows] = self.forward(self.pad([encoded[row] for row in rows]))
-        return logits
+        return torch.stack(self.canonical(self.encode(texts)))
 
     def encode(self, texts: Sequence[Text]) -> list[dict[str, list[int]]]:
         """Return the model's inputs for each text, truncated and not padded."""
@@ -58,26 +65,11 @@ class Victim:
         names = [name for name in encoded if name != "token_type_ids" or self._takes_segments]
         return [{name: encoded[name][row] for name in names} for row in range(len(pairs))]
 
-    def pad(self, rows: Sequence[dict[str, list[int]]], length: int | None = None) -> dict[str, Tensor]:
-        """Stack encoded texts into a batch, padded to the longest of them or to ``length``."""
-        length = length or max(len(row["input_ids"]) for row in rows)
-        filler = {"input_ids": self.tokenizer.pad_token_id or 0, "token_type_ids": self.tokenizer.pad_token_type_id}
-        left = self.tokenizer.padding_side == "left"
-        batch = {}
-        for name in rows[0]:
-            fill = [[filler.get(name, 0)] * (length - len(row[name])) for row in rows]
-            padded = [extra + row[name] if left else row[name] + extra for row, extra in zip(rows, fill, strict=True)]
-            batch[name] = torch.tensor(padded, dtype=torch.long, device="cpu")
-        return batch
-
-    def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        """Run one padded batch; return its logits on the CPU in float32."""
-        self.rows += len(batch["input_ids"])
-        with torch.inference_mode():
-            logits: Tensor = self.model(**{name: tensor.to(self.device) for name, tensor in batch.items()}).logits.float().cpu()
+    def _logits(self, batch: Mapping[str, Tensor], _: Sequence[Row]) -> Sequence[Tensor]:
+        logits: Tensor = self.model(**batch).logits.float().cpu()
         if logits.shape[-1] != len(self.label_names):
             raise ValueError(f"the model has {logits.shape[-1]} outputs for {len(self.label_names)} label names")
-        return logits.clone()  # an inference tensor cannot be used everywhere
+        return logits.unbind()
 
     def truncates(self, text: Text) -> bool:
         """Say whether the model sees only the beginning of ``text``."""

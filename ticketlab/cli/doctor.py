@@ -24,10 +24,6 @@ def doctor(as_json: bool) -> None:
     if as_json:
         running.print_json(facts)
         return
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
     packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
     lines = {
         "python": f"{facts['python']} on {facts['platform']}",
@@ -36,17 +32,17 @@ def doctor(as_json: bool) -> None:
         "precision": f"{facts['precision']} (what `auto` means here)",
         "hub": "offline" if facts["hub_offline"] else "downloads are allowed",
     }
-    table = Table(box=box.SIMPLE, show_header=False)
-    for name, text in lines.items():
-        table.add_row(name, escape(text))
-    table.add_section()
-    for resource in facts["resources"]:
-        text = resource["where"] if resource["found"] else f"missing: {resource['how_to_get']}"
-        table.add_row(escape(resource["name"]), escape(text))
-    table.add_section()
-    problems = facts["plugin_problems"]
-    table.add_row("plugins", escape("; ".join(problems)) if problems else "no problems")
-    running.print_table(table)
+    resources = {
+        resource["name"]: resource["where"] if resource["found"] else f"missing: {resource['how_to_get']}"
+        for resource in facts["resources"]
+    }
+    plugins = {"plugins": "; ".join(facts["plugin_problems"]) or "no problems"}
+    width = max(map(len, [*lines, *resources, *plugins]))
+    for part in (lines, resources, plugins):  # no table: it would cut paths where the terminal is narrow
+        for name, text in part.items():
+            click.echo(f"{name:<{width}}  {text}")
+        if part is not plugins:
+            click.echo()
 
 
 def _examine() -> dict[str, Any]:

@@ -61,6 +61,7 @@ OOD = all_of(
 RESOURCES = all_of(
     click.option("--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is here)."),
     click.option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder for attacks that need one."),
+    click.option("--mlm", metavar="NAME|FOLDER", help="Masked language model for attacks that need one: also a stage or run of a lab."),
 )
 ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Number of examples to attack.")
 MAX_LENGTH = click.option("--max-length", type=int, metavar="TOKENS", help="Longest input in tokens.")

@@ -45,7 +45,7 @@ def print_json(value: Any) -> None:
 
 def print_table(table: Table) -> None:
     """Print a table on stdout, as wide as it is where no terminal sets a width."""
-    _console().print(table)
+    open_console().print(table)
 
 
 def print_rows(rows: Sequence[Row], title: str) -> None:
@@ -59,7 +59,7 @@ def print_rows(rows: Sequence[Row], title: str) -> None:
     if not rows:
         progress.say("no model was evaluated, so there is no table; results.json has what there is (--json prints it)")
         return
-    console = _console()
+    console = open_console()
     few, many = subset_table.sheets(rows)
     for sheet in (table.sheet(rows, title), *few, *class_table.sheets(rows), *many):
         for part in fit(sheet, console):
@@ -68,7 +68,8 @@ def print_rows(rows: Sequence[Row], title: str) -> None:
         progress.say(line)
 
 
-def _console() -> Console:
+def open_console() -> Console:
+    """Return what writes to stdout, as wide as the terminal, or wide where there is none."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
@@ -82,13 +83,16 @@ def title_of(run: Run, model: str | None = None) -> str:
 
 
 def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> None:
-    """Say where everything is, write the csv file, and exit with 3 when attacked examples ended in errors."""
+    """Say where everything is, write the csv file, and exit with 3 when attacked examples ended in errors; a time limit is no error."""
     for run in runs:
         progress.say(f"results, log and tickets: {run.directory}")
     if csv_file is not None:
         from ticketlab.report.csv_file import write_csv
 
         write_csv(rows, csv_file)
+    late = sum(reported.timeouts(run.results) for run in runs)
+    if late:
+        progress.say(f"warning: {late} attacked examples were given up after the time limit; they count in no number")
     failed = sum(reported.errors(run.results) for run in runs)
     if failed:
         progress.say(f"warning: {failed} attacked examples ended in an error; they count in no number, and the records say why")

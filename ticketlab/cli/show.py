@@ -35,13 +35,14 @@ FLAGS = {
 def show(kind: str, name: str | None, as_json: bool) -> None:
     """Explain the component NAME of KIND: what it is, where it is from, its settings. Without NAME: what there is of KIND.
 
-    KIND is pruner, adversary, loss, attack, task, objective, stop-rule, backbone, executor or stage.
+    KIND is pruner, adversary, loss, attack, task, objective, stop-rule, backbone, executor or stage. NAME may be NAME:VALUE, such as
+    textattack:pruthi.
     """
     kind = _kind(kind)
     if name is None:
         _list(kind, as_json)
     else:
-        _explain(*_find(kind, name), as_json)
+        _explain(*_find(kind, name), name, as_json)
 
 
 def _kind(asked: str) -> str:
@@ -87,13 +88,14 @@ def _find(kind: str, name: str) -> tuple[type[Component], str]:
     return registry.current().get(kind, name), registry.current().entry(kind, name).source.label
 
 
-def _explain(cls: type[Component], source: str, as_json: bool) -> None:
+def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> None:
     from ticketlab.cli.settings import describe
 
     settings = describe(cls)
     about = (importlib.import_module(cls.__module__).__doc__ or "").strip().partition("\n")[0]
     facts: dict[str, Any] = {"kind": cls.kind, "name": cls.name, "summary": cls.summary, "paper": cls.paper, "about": about}
     facts |= {"description": _paragraphs(cls), "source": source, "class": f"{cls.__module__}:{cls.__qualname__}"}
+    facts |= _of_attack(name) if cls.kind == "attack" else {}
     if as_json:
         running.print_json({**facts, "settings": settings})
         return
@@ -105,10 +107,13 @@ def _explain(cls: type[Component], source: str, as_json: bool) -> None:
     if facts["description"]:
         click.echo(f"{facts['description']}\n")
     if cls.kind in FLAGS:
-        click.echo(f"use: ticketlab run {FLAGS[cls.kind].format(name=cls.name)}")
-    if cls.paper:
-        click.echo(f"paper: {cls.paper}")
+        click.echo(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
+    for fact in ("paper", "thresholds", "refused"):
+        if facts.get(fact):
+            click.echo(f"{fact}: {facts[fact]}")
     click.echo(f"from: {source} ({facts['class']})")
+    for resource in facts.get("resources", ()):  # no table: it would cut paths
+        click.echo(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
     if not settings:
         click.echo("\nIt has no settings.")
         return
@@ -118,6 +123,17 @@ def _explain(cls: type[Component], source: str, as_json: bool) -> None:
         cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], words)
         table.add_row(*map(escape, cells))
     running.print_table(table)
+
+
+def _of_attack(name: str) -> dict[str, Any]:
+    """Return what an attack says of itself, and where what it needs is."""
+    import attrs
+
+    from ticketlab.options import build_component
+
+    attack: Any = build_component("attack", name, name)
+    resources = attack.resources()
+    return {**attack.about(), "resources": [attrs.asdict(resources.status(needed)) for needed in attack.needed()]}
 
 
 def _paragraphs(cls: type[Component]) -> str:

@@ -1,10 +1,12 @@
-"""What is found out before anything is computed: challenge sets that do not fit, and files that are not there."""
+"""What is found out before anything is computed: challenge sets and files of texts that do not fit, and files that are not there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ticketlab import progress
+from ticketlab.attacks import augmentation
 from ticketlab.bias_models import probabilities
 from ticketlab.lab import outside
 from ticketlab.recipe import Recipe, named_checkpoint
@@ -59,3 +61,16 @@ def bias_files(recipe: Recipe, data: Sequence[TaskData]) -> None:
         place, _ = outside.resolve("bias", value)
         for read in data:
             probabilities.read(place.file(BIAS), read.examples("train"), read.label_names)
+
+
+def augmentations(recipe: Recipe, data: Sequence[TaskData]) -> None:
+    """Check that files of changed texts from outside the recipe come from training examples of every task.
+
+    :raises UsageError: a file is none of such texts, or they come from examples that no training may learn from.
+    """
+    values = {stage.references()["augment"] for stage in recipe.stages.values() if "augment" in stage.references()}
+    for value in sorted(values - recipe.stages.keys()):
+        place, _ = outside.resolve("augment", value)
+        texts = augmentation.texts_of(Path(place.location), is_stage=place.is_stage)
+        for read in data:
+            augmentation.augment(read, texts)

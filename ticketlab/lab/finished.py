@@ -11,6 +11,7 @@ from ticketlab.errors import UsageError
 from ticketlab.options import to_table
 from ticketlab.recipe import Recipe
 from ticketlab.recipe_tables import Table
+from ticketlab.results import learnt_from
 from ticketlab.tasks.base import Task
 
 
@@ -84,8 +85,8 @@ def _of_run(folder: Path) -> Path:
             (task, seed, stage["of"], stages[stage["of"]]["key"])
             for task, seeds in files.read_json(folder / "results.json")["tasks"].items()
             for seed, stages in seeds.items()
-            for stage in stages.values()
-            if stage.get("of") in stages
+            for name, stage in stages.items()
+            if stage.get("of") in stages and name not in learnt_from(stages)
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{folder / 'results.json'}: not the results of a run, or damaged") from None

@@ -16,7 +16,7 @@ from ticketlab.stages.base import PRETRAINED, TICKET
 from ticketlab.tickets.ticket import Ticket
 
 SETTINGS = (
-    *("pruner", "adversary", "objective", "loss", "stop", "epochs", "lr"),
+    *("pruner", "adversary", "objective", "loss", "augment", "stop", "epochs", "lr"),
     *("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "reinit"),
 )
 """What a card tells of a stage."""

@@ -81,6 +81,7 @@ class _Runner:
         model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
         checks.references(self.recipe)
         checks.bias_files(self.recipe, data)
+        checks.augmentations(self.recipe, data)
         self.directory = self.lab.run_folder(self.recipe.name, self._digest(data))
         self.log = Log(self.directory / "log.jsonl")
         files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())

@@ -29,11 +29,15 @@ def shares(values: Iterable[float | None]) -> str:
     return " or ".join(dict.fromkeys(f"{100 * value:.1f}" for value in values if value is not None)) or EMPTY
 
 
-def number(measure: Measure | None) -> str:
-    """Return a number with its deviation."""
+def number(measure: Measure | None, digits: int = 1) -> str:
+    """Return a number with its deviation and, on a second line, its interval."""
     if measure is None:
         return EMPTY
-    return f"{measure.mean:.1f}" + ("" if measure.deviation is None else f" ± {measure.deviation:.1f}")
+    shown = f"{measure.mean:.{digits}f}" + ("" if measure.deviation is None else f" ± {measure.deviation:.{digits}f}")
+    if measure.interval is None:
+        return shown
+    low, high = measure.interval
+    return f"{shown}\n({low:.{digits}f} to {high:.{digits}f})"
 
 
 def count(measure: Measure | None) -> str:

@@ -38,9 +38,11 @@ def scores(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
     for name in sets:
         yield [_accuracy(name, _challenge(name)), _f1(name, _challenge(name))], ""
     for name in dict.fromkeys(cells.name for row in rows for cells in row.attacks):
-        yield _attacked(name), ""
+        yield _attacked(name, rows), ""
     if any(cells.errors for row in rows for cells in row.attacks):
         yield [Column("Errors", lambda row: str(sum(cells.errors for cells in row.attacks)))], ""
+    if any(cells.timeouts for row in rows for cells in row.attacks):
+        yield [Column("Timeouts", lambda row: str(sum(cells.timeouts for cells in row.attacks)))], ""
 
 
 def costs(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
@@ -81,15 +83,21 @@ def _challenge(name: str) -> Of:
     return lambda row: next((cells for cells in row.challenges if cells.name == name), None)
 
 
-def _attacked(name: str) -> list[Column]:
+def _attacked(name: str, rows: Sequence[Row]) -> list[Column]:
     def of(row: Row) -> AttackCells | None:
         return next((cells for cells in row.attacks if cells.name == name), None)
 
-    return [
+    columns = [
         Column(f"{name}\nAua %", lambda row: percent(cells.aua if (cells := of(row)) else None)),
         Column(f"{name}\nSuc %", lambda row: percent(cells.suc if (cells := of(row)) else None)),
         Column(f"{name}\n#Query", lambda row: number(cells.queries if (cells := of(row)) else None)),
     ]
+    shown = [cells for row in rows if (cells := of(row))]
+    if any(cells.words for cells in shown):
+        columns.append(Column(f"{name}\nWords %", lambda row: percent(cells.words if (cells := of(row)) else None)))
+    if any(cells.similarity for cells in shown):
+        columns.append(Column(f"{name}\nSimilarity", lambda row: number(cells.similarity if (cells := of(row)) else None, digits=3)))
+    return columns
 
 
 def _sparsity(groups: Mapping[str, Measure]) -> str:
@@ -113,7 +121,8 @@ def _how_measured(rows: Sequence[Row]) -> str:
         attacked and f"{attacked} attacked",
     )
     sizes = ", ".join(part for part in parts if part)
-    return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}"
+    means = "; of means Student's" if any(cells.queries and cells.queries.interval for row in rows for cells in row.attacks) else ""
+    return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}{means}"
 
 
 def _sizes(measures: Iterable[Measure | None]) -> str:

@@ -29,7 +29,7 @@ class _Line:
 def write_csv(rows: Sequence[Row], path: str | Path) -> None:
     """Write the rows to a file, atomically.
 
-    Fractions are between 0 and 1; ``low`` and ``high`` bound their 95 % interval. ``set`` names the challenge set, and is empty for the
+    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``set`` names the challenge set, and is empty for the
     task's own split; ``subset`` is the part of the set that the number is about, ``COLUMN=VALUE``.
     """
     text = io.StringIO()
@@ -57,9 +57,10 @@ def _lines(row: Row) -> Iterator[_Line]:
     for name in ("parameters", "search_seconds", "training_seconds", "seconds", "latency"):
         yield _Line(name, getattr(row, name))
     for attack in row.attacks:
-        for name in ("clean", "aua", "suc", "queries"):
+        for name in ("clean", "aua", "suc", "queries", "words", "similarity"):
             yield _Line(name, getattr(attack, name), attack=attack.name)
-        yield _Line("errors", Measure(attack.errors), attack=attack.name)
+        for name in ("errors", "timeouts"):
+            yield _Line(name, Measure(getattr(attack, name)), attack=attack.name)
 
 
 def _judged(cells: ChallengeCells, of: str) -> Iterator[_Line]:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.report.statistics import Measure, summarise
+from ticketlab.results import learnt_from
 
 Stage = Mapping[str, Any]
 Stages = Mapping[str, Stage]
@@ -45,8 +46,9 @@ def making(seeds: Sequence[Stages], model: str) -> Making:
 
 def _up_to(model: str, stages: Stages) -> Iterator[Stage]:
     if model in stages:
+        attacks = learnt_from(stages)
         for name, stage in stages.items():
-            if stage["kind"] in MAKING:
+            if stage["kind"] in MAKING or name in attacks:
                 yield stage
             if name == model:
                 return

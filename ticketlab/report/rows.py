@@ -10,19 +10,26 @@ from attrs import frozen
 from ticketlab.report import challenges
 from ticketlab.report.challenges import ChallengeCells
 from ticketlab.report.making import Stages, making
-from ticketlab.report.statistics import Measure, summarise
+from ticketlab.report.statistics import Measure, summarise, summarise_means
+from ticketlab.results import learnt_from
 
 
 @frozen
 class AttackCells:
-    """What one attack did. ``clean`` is the accuracy on the attacked sample; ``errors`` counts examples of all seeds."""
+    """What one attack did. ``clean`` is the accuracy on the attacked sample; ``errors`` and ``timeouts`` count examples of all seeds.
+
+    ``words`` is the fraction of words changed and ``similarity`` the cosine to the original, both where the attack succeeded.
+    """
 
     name: str
     clean: Measure | None
     aua: Measure | None
     suc: Measure | None
     queries: Measure | None
+    words: Measure | None = None
+    similarity: Measure | None = None
     errors: int = 0
+    timeouts: int = 0
 
 
 @frozen
@@ -61,7 +68,7 @@ def rows(results: Mapping[str, Any]) -> list[Row]:
     found = []
     for task, by_seed in results["tasks"].items():
         seeds: list[Stages] = list(by_seed.values())
-        models = list(dict.fromkeys(stage["of"] for stages in seeds for stage in stages.values() if "of" in stage))
+        models = list(dict.fromkeys(stage["of"] for stages in seeds for stage in _measuring(stages).values()))
         for model in models:
             label = results["recipe"] if len(models) == 1 else f"{results['recipe']} {model}"
             found.append(_row(label, task, model, seeds, results))
@@ -75,7 +82,18 @@ def by_task(rows: Sequence[Row]) -> list[list[Row]]:
 
 def errors(results: Mapping[str, Any]) -> int:
     """Return how many attacked examples ended in an error, over all tasks, seeds and attacks."""
-    return sum(cells.errors for row in rows(results) for cells in row.attacks)
+    return _counted(results, "errors")
+
+
+def timeouts(results: Mapping[str, Any]) -> int:
+    """Return how many attacked examples were given up after their time limit, over all tasks, seeds and attacks."""
+    return _counted(results, "timeouts")
+
+
+def _counted(results: Mapping[str, Any], status: str) -> int:
+    """Return the number of attacked examples that ended so, those included whose texts a training learns from."""
+    stages = [stage for seeds in results["tasks"].values() for stages in seeds.values() for stage in stages.values()]
+    return sum(found.get(status, 0) for stage in stages for found in stage.get("attacks", {}).values())
 
 
 def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Row:
@@ -104,8 +122,15 @@ def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Ma
     )
 
 
+def _measuring(stages: Stages) -> Stages:
+    """Return the stages that measured a model: not those whose texts a training learns from."""
+    learnt = learnt_from(stages)
+    return {name: stage for name, stage in stages.items() if "of" in stage and name not in learnt}
+
+
 def _attacks(stages: Stages, model: str) -> dict[str, Mapping[str, Any]]:
-    return {name: found for stage in stages.values() if stage.get("of") == model for name, found in stage.get("attacks", {}).items()}
+    measuring = [stage for stage in _measuring(stages).values() if stage["of"] == model]
+    return {name: found for stage in measuring for name, found in stage.get("attacks", {}).items()}
 
 
 def _clean(stages: Stages, model: str) -> Mapping[str, Any] | None:
@@ -136,6 +161,9 @@ def _cells(name: str, found: Sequence[Mapping[str, Any]]) -> AttackCells:
         clean=share("clean"),
         aua=share("aua"),
         suc=share("suc"),
-        queries=summarise([one["queries"] for one in found]),
+        queries=summarise_means(found, "queries"),
+        words=summarise_means(found, "words_changed"),
+        similarity=summarise_means(found, "similarity"),
         errors=sum(one.get("errors", 0) for one in found),
+        timeouts=sum(one.get("timeouts", 0) for one in found),
     )

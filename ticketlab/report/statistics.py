@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab.interval import wilson
 
 
 @frozen
 class Measure:
-    """A number over seeds. ``deviation`` is None for one seed, ``interval`` and ``n`` where the number is no fraction of examples."""
+    """A number over seeds. ``deviation`` is None for one seed, ``interval`` and ``n`` where the number is none of examples."""
 
     mean: float
     deviation: float | None = None
@@ -36,3 +37,17 @@ def summarise(values: Sequence[float | None], sizes: Sequence[int | None] = ()) 
     mean = statistics.fmean(known)
     n = min((size for size in sizes if size is not None), default=None)
     return Measure(mean, deviation(known), None if n is None else wilson(mean, n), n)
+
+
+def summarise_means(found: Sequence[Mapping[str, Any]], key: str) -> Measure | None:
+    """Return the mean and deviation of means over examples, one per seed; what they are made of stands under ``KEY_of``.
+
+    The interval of one seed is its own; several have none, as each seed has its own spread of examples.
+    """
+    known = [one for one in found if one.get(key) is not None]
+    measure = summarise([one[key] for one in known])
+    parts = [one.get(f"{key}_of", {}) for one in known]
+    if measure is None or not all("n" in one for one in parts):
+        return measure
+    interval = parts[0]["interval"] if len(parts) == 1 else None
+    return evolve(measure, interval=tuple(interval) if interval else None, n=min(one["n"] for one in parts))

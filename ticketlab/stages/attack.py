@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from ticketlab.attacks import header
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.engine import run_attack, sample
+from ticketlab.attacks.canonical import Precision
+from ticketlab.attacks.engine import IN_FLIGHT, run_attack, sample
 from ticketlab.attacks.metrics import measure
 from ticketlab.attacks.records import RecordFile
+from ticketlab.attacks.similarity import AUTO, find_encoder, similarities
 from ticketlab.attacks.victim import Victim
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
@@ -30,6 +33,7 @@ class AttackStage(Stage):
     name: ClassVar[str] = "attack"
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
+    version: ClassVar[int] = 2
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
@@ -39,8 +43,21 @@ class AttackStage(Stage):
     timeout: float | None = setting(
         None, above=0, unit="seconds", help="give up on an example after this long; its record then depends on the machine"
     )
+    similarity: str | None = setting(
+        AUTO,
+        help="sentence encoder that says how near texts that led the model astray are to the originals: a folder, a hub name or `demo`; "
+        "auto: the installed package, if there is one; none: not measured",
+    )
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
-    batch_size: int = setting(64, at_least=1, unit="examples", help="texts per forward pass of the victim")
+    precision: Precision = setting(
+        "fp32", choices=("fp32", "bf16"), help="what victim and the attack's models compute in; bf16 is faster and gives other numbers"
+    )
+    in_flight: int = setting(
+        IN_FLIGHT, at_least=1, unit="examples", identity=False, help="examples under attack at once in one process; changes the speed alone"
+    )
+    workers: int | None = setting(
+        None, at_least=1, unit="processes", identity=False, help="changes the speed alone; none: one for each core, or one on a GPU"
+    )
 
     def check(self, named: Mapping[str, Stage]) -> None:
         """Refuse a search that leaves no model; see :meth:`Stage.check`."""
@@ -48,19 +65,37 @@ class AttackStage(Stage):
 
     def outside(self) -> dict[str, str]:
         """Return where the attacks' resources are: other word vectors make another attack."""
-        return {f"{attack.name}.{name}": place for attack in self.attacks for name, place in attack.resources().found(attack.needs).items()}
+        places = {
+            f"{attack.label}.{name}": place
+            for attack in self.attacks
+            for name, place in attack.resources().identity(attack.needed()).items()
+        }
+        encoder = find_encoder(self.similarity)
+        return {**places, "similarity": str(encoder.where("encoder"))} if encoder else places
 
     def run(self, context: Context) -> dict[str, Any]:
         """Attack; see :meth:`Stage.run`."""
-        prepared = {attack.name: attack.prepare() for attack in self.attacks}
+        prepared = {attack.label: evolve(attack.prepare(), precision=self.precision) for attack in self.attacks}
         chosen = sample(context.data.examples(self.split), self.examples, self.sample_seed)
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model)
         order = label_map.match(model_names, context.data.label_names, self.label_map)
         output_names = [context.data.label_names[order.index(output)] for output in range(len(order))]
-        victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, batch_size=self.batch_size)
+        victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
         results: dict[str, Any] = {}
         for attack in self.attacks:
-            records = RecordFile(context.directory / "records" / f"{attack.name}.jsonl", context.key, attack=attack.name)
+            facts = header.facts(
+                attack,
+                prepared[attack.label],
+                context.data,
+                model=self.model,
+                split=self.split,
+                size=len(chosen),
+                seed=self.sample_seed,
+                max_length=context.max_length,
+                precision=self.precision,
+                timeout=self.timeout,
+            )
+            records = RecordFile(context.directory / "records" / f"{attack.label}.jsonl", context.key, **facts)
             found = run_attack(
                 attack,
                 victim,
@@ -70,8 +105,17 @@ class AttackStage(Stage):
                 records=records,
                 seed=self.sample_seed,
                 timeout=self.timeout,
-                resources=prepared[attack.name],
+                resources=prepared[attack.label],
+                in_flight=self.in_flight,
+                workers=self.workers,
             )
-            results[attack.name] = {**measure(found).to_table(), "resources": prepared[attack.name].found(attack.needs)}
-            context.log({"event": "attack", "stage": context.name, "attack": attack.name, **results[attack.name]})
+            records.finish([example.id for example in chosen])
+            encoder = find_encoder(self.similarity)
+            near = similarities(found, encoder.load_encoder(victim.device)) if encoder else []
+            results[attack.label] = {
+                **measure(found, near).to_table(),
+                "similarity_encoder": encoder.where("encoder") if encoder else None,
+                "resources": prepared[attack.label].found(attack.needed()),
+            }
+            context.log({"event": "attack", "stage": context.name, "attack": attack.label, **results[attack.label]})
         return {"attacks": results, "sample": {"split": self.split, "size": len(chosen), "seed": self.sample_seed}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -10,6 +11,8 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary
+from ticketlab.attacks import augmentation
+from ticketlab.attacks.augmentation import Augmented
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.bias_models import probabilities
@@ -30,6 +33,8 @@ from ticketlab.training.optimizer import adamw
 
 OF_THE_LOSS = ("bias", "teacher")
 """References that count only where the loss needs what they name."""
+AUGMENT = "augment"
+"""The reference that counts only where the task is learnt."""
 
 
 @frozen
@@ -44,6 +49,12 @@ class Training(Stage):
     teacher: str | None = reference(None, accepts=("train",), help="a train stage or a finished classifier, where the loss needs a teacher")
     teacher_labels: tuple[str, ...] = setting((), help="`TEACHER_LABEL=TASK_LABEL`, where the teacher's names differ")
     adversary: Adversary = component("adversary", "none", help="how the word embeddings are perturbed")
+    augment: str | None = reference(
+        None,
+        accepts=("attack",),
+        help="learn, with their right labels, from the texts that led a model astray too: an attack stage on training examples, a file "
+        "of its records, or a data set exported from them",
+    )
     mix_ood: int = setting(
         0,
         at_least=0,
@@ -81,12 +92,12 @@ class Training(Stage):
         return self.uses_task and (self.mix_ood > 0 or self.watch_ood)
 
     def references(self) -> dict[str, str]:
-        """Return the references; those that the loss does not need do not count."""
-        needs = self.loss.needs if self.uses_task else ()
-        return {name: value for name, value in super().references().items() if name not in OF_THE_LOSS or name in needs}
+        """Return the references; those that the loss does not need do not count, and none of the task's where it is not learnt."""
+        counting = (*self.loss.needs, AUGMENT) if self.uses_task else ()
+        return {name: value for name, value in super().references().items() if name not in (*OF_THE_LOSS, AUGMENT) or name in counting}
 
     def check(self, named: Mapping[str, Stage]) -> None:
-        """Refuse a loss without what it needs; see :meth:`Stage.check`."""
+        """Refuse a loss without what it needs, and to learn from other examples than those of training; see :meth:`Stage.check`."""
         missing = {
             "bias": "a [bias] stage, or a file of probabilities",
             "teacher": "a train stage with plain cross-entropy, or a classifier",
@@ -98,10 +109,18 @@ class Training(Stage):
             raise SettingError(f"select_on: the objective `{self.objective.name}` has no {self.select_on}; choose accuracy")
         if self.uses_task and self.mix_ood and "bias" in self.loss.needs:
             raise SettingError(f"mix_ood: the loss `{self.loss.name}` needs a bias model, which knows nothing of the OOD sets' examples")
+        if AUGMENT in self.references() and "bias" in self.loss.needs:
+            raise SettingError(f"augment: the loss `{self.loss.name}` needs a bias model, which knows nothing of the changed texts")
+        split = getattr(named.get(AUGMENT), "split", augmentation.SPLIT)
+        if AUGMENT in self.references() and split != augmentation.SPLIT:
+            raise SettingError(
+                f"augment: `{self.augment}` attacks {split} examples, and a training may learn from training examples alone "
+                f"(--set {self.augment}.split={augmentation.SPLIT})"
+            )
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that count: the loss is the task's, and what it does not need is nobody's."""
-        unused = {name for name in OF_THE_LOSS if name not in self.references()}
+        unused = {name for name in (*OF_THE_LOSS, AUGMENT) if name not in self.references()}
         if "teacher" in unused:
             unused.add("teacher_labels")
         if not self.uses_task:
@@ -117,18 +136,24 @@ class Training(Stage):
     def begin(self, context: Context) -> Begun:
         """Load the model to start from, on the device that trains it, and the rows."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
-        mixes = self.uses_task and self.mix_ood > 0
-        data = challenge.mix(context.data, context.ood, context.ood_map, self.mix_ood) if mixes else context.data
+        augmented = self._augmented(context)
+        data = augmented.data if augmented else context.data
+        if self.uses_task and self.mix_ood > 0:
+            data = challenge.mix(data, context.ood, context.ood_map, self.mix_ood)
         given = Given(start, data, self.loss, context.max_length, context.precision, context.seed, beside=self._beside(context, data))
         begun = self.objective.begin(given)
         begun.model.to(pick_device())
         return begun
 
     def mixed(self, context: Context) -> dict[str, Any]:
-        """Return what results say of the challenge sets' examples that are learnt from: how many of each."""
-        if not (self.uses_task and self.mix_ood):
-            return {}
-        return {"mixed": {data.name: self.mix_ood * len(data.splits["train"]) for data in context.ood if data.splits["train"]}}
+        """Return what results say of the examples beside the task's own that are learnt from: how many of each challenge set and attack."""
+        found: dict[str, Any] = {}
+        if self.uses_task and self.mix_ood:
+            found["mixed"] = {data.name: self.mix_ood * len(data.splits["train"]) for data in context.ood if data.splits["train"]}
+        augmented = self._augmented(context)
+        if augmented:
+            found["augmented"] = {"by": self.augment, **augmented.facts()}
+        return found
 
     def steps(self, begun: Begun) -> int:
         """Return the optimizer steps of the whole training."""
@@ -171,6 +196,12 @@ class Training(Stage):
             evaluate_steps=self.eval_steps,
         )
         return loop.run()
+
+    def _augmented(self, context: Context) -> Augmented | None:
+        if AUGMENT not in context.inputs:
+            return None
+        given = context.inputs[AUGMENT]
+        return augmentation.augment(context.data, augmentation.texts_of(Path(given.location), is_stage=given.is_stage))
 
     def _beside(self, context: Context, data: TaskData) -> dict[str, Tensor]:
         """Return what the loss needs of each training example, joined by its id."""

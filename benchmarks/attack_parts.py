@@ -1,0 +1,114 @@
+"""What the attack benchmarks share: examples, models that are trained once and kept, resources, and clocks of a process."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from attrs import evolve
+
+from ticketlab import Example, TaskData, files, recipe, registry, run
+from ticketlab.attacks.engine import sample
+from ticketlab.backbone.device import pick_device
+from ticketlab.tasks.choose import choose
+
+SEED = 0
+LENGTH = 128
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with what the attack benchmarks have in common."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", required=True, help="a folder of SST-2: train.jsonl and validation.jsonl")
+    parser.add_argument("--victim", help="a classifier's folder; without one the demo encoder is fine-tuned on the task")
+    parser.add_argument("--cache", default="lab", help="a lab for what is trained here")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--threads", type=int, help="of torch, for everything that is measured; its own choice without")
+    return parser
+
+
+def examples(task: str, n: int) -> tuple[TaskData, list[Example], Example]:
+    """Return the task, a sample of its validation examples, and another example to warm up with."""
+    data = choose(task).load()
+    drawn = sample(data.splits["test"], None, SEED)
+    chosen = sample(data.splits["test"], n, SEED)
+    used = {example.id for example in chosen}
+    return data, chosen, next((example for example in drawn if example.id not in used), chosen[0])
+
+
+def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:
+    """Return the folder of the demo encoder fine-tuned on the task (``victim``), or under a masked language model's head (``mlm``)."""
+    stages: dict[str, dict[str, Any]] = {
+        "victim": {"kind": "train", "epochs": 2, "lr": 1e-4},
+        "mlm": {"kind": "train", "objective": {"name": "mlm", "text": text}, "trains": "head", "epochs": 2, "lr": 3e-3},
+    }
+    table = {"model": "demo", "max_length": LENGTH, "seeds": [SEED], "tasks": [choose(task)], kind: stages[kind]}
+    done = run(recipe.from_table_of_stages(f"benchmark-{kind}", table), lab)
+    (seeds,) = done.results["tasks"].values()
+    key = seeds[str(SEED)][kind]["key"]
+    return str(Path(lab) / "stages" / key[:2] / key / "model")
+
+
+def attack_of(name: str, mlm: str | None = None) -> Any:
+    """Return one of our attacks, at its defaults, on this masked language model."""
+    made = registry.current().get("attack", name)()
+    return evolve(made, mlm=mlm) if "mlm" in made.needs else made
+
+
+def in_child(script: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Run the script in a process of its own, which does what ``wanted`` says and writes what it found."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked, found = Path(folder) / "asked.json", Path(folder) / "found.json"
+        files.write_json(asked, wanted)
+        subprocess.run([sys.executable, script, "--child", str(asked), str(found)], check=True, stdout=sys.stderr)
+        return files.read_json(found)
+
+
+def asked_as_child(answer: Any) -> bool:
+    """Answer as a child, if this process is one: ``answer`` gets what is wanted and returns what was found."""
+    if sys.argv[1:2] != ["--child"]:
+        return False
+    wanted = files.read_json(Path(sys.argv[2]))
+    if wanted["threads"]:
+        torch.set_num_threads(wanted["threads"])
+    files.write_json(Path(sys.argv[3]), answer(wanted))
+    return True
+
+
+@contextlib.contextmanager
+def clocks() -> Iterator[dict[str, float]]:
+    """Measure a block: seconds on the wall, and seconds of processors, those of finished child processes included."""
+    found: dict[str, float] = {}
+    wall, cpu = time.perf_counter(), processors()
+    yield found
+    if pick_device().type == "cuda":
+        torch.cuda.synchronize()
+    found |= {"wall": time.perf_counter() - wall, "cpu": processors() - cpu}
+
+
+def processors() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table in Markdown."""
+    cells = [[_cell(value) for value in row] for row in [head, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    lines = [" | ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+    return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("-" * (width - 1) + ":" for width in widths), *lines[1:]])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,109 @@
+"""Ten times the examples: ten times the processor time, and no more memory.
+
+    python benchmarks/attack_scaling.py --task SST2 [--n 20] [--times 10] [--in-flight 1,64] [--attack deepwordbug] [--repeats 3]
+        [--victim FOLDER] [--cache lab] [--threads N]
+
+A small run attacks n examples, a large one ten times as many, all different; of the large one's examples each small run takes another
+tenth. Small and large runs, with few and many examples in flight, take turns, each in a process of its own. The clock and the peak of
+memory start when everything is loaded and one other example was attacked. Examples cost different numbers of queries, so the seconds of
+a query are compared too. Memory is the growth of the peak of resident memory (of the process itself), in MiB.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+from pathlib import Path
+from typing import Any
+
+import torch
+from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clocks, examples, in_child, table, trained
+
+from ticketlab.attacks.engine import run_attack
+from ticketlab.attacks.records import RecordFile
+from ticketlab.attacks.shim import import_textattack
+from ticketlab.attacks.victim import Victim
+from ticketlab.backbone import loading
+from ticketlab.backbone.device import pick_device
+
+
+def main() -> None:
+    if asked_as_child(measure):
+        return
+    parser = arguments(__doc__)
+    parser.set_defaults(repeats=3)
+    parser.add_argument("--n", type=int, default=20)
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--in-flight", default="1,64")
+    parser.add_argument("--attack", default="deepwordbug")
+    options = parser.parse_args()
+    victim = options.victim or trained("victim", options.task, options.cache)
+    flying = [int(number) for number in options.in_flight.split(",")]
+    common = {"task": options.task, "victim": victim, "attack": options.attack, "threads": options.threads, "times": options.times}
+    found: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for turn in range(options.repeats):
+        for size in ("small", "large"):
+            for number in flying:
+                part = turn % options.times if size == "small" else None
+                wanted = {**common, "n": options.n, "part": part, "in_flight": number}
+                found.setdefault((number, size), []).append(in_child(__file__, wanted))
+    print(f"{options.attack}; {pick_device()}, {options.threads or torch.get_num_threads()} threads, {os.cpu_count()} cores")
+    head = ["in flight", "examples", "queries", "CPU s", "CPU ms a query", "MiB", "load"]
+    print(table(head, [_row(number, runs) for (number, _), runs in found.items()]))
+    for number in flying:
+        small, large = found[number, "small"], found[number, "large"]
+        more = _mean(large, "examples") / _mean(small, "examples")
+        seconds = _mean(large, "cpu") / _mean(small, "cpu")
+        a_query = (_mean(large, "cpu") / _mean(large, "queries")) / (_mean(small, "cpu") / _mean(small, "queries"))
+        grown = _mean(large, "grown") - _mean(small, "grown")
+        print(
+            f"{number} in flight: {more:.0f} times the examples cost {seconds:.2f} times the seconds ({a_query:.3f} times a query), "
+            f"{grown:+.1f} MiB"
+        )
+
+
+def _mean(runs: list[dict[str, Any]], name: str) -> float:
+    return statistics.fmean(run[name] for run in runs)
+
+
+def _row(number: int, runs: list[dict[str, Any]]) -> list[Any]:
+    cells = [f"{_mean(runs, name):.1f}" for name in ("examples", "queries", "cpu")]
+    seconds = _mean(runs, "cpu") / _mean(runs, "queries")
+    grown = ", ".join(f"{run['grown']:.1f}" for run in runs)
+    return [number, *cells, 1000 * seconds, grown, f"{_mean(runs, 'load'):.1f}"]
+
+
+def measure(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Attack a part of the examples, or all, in this process; return what it took."""
+    import_textattack()
+    data, chosen, other = examples(wanted["task"], wanted["n"] * wanted["times"])
+    if wanted["part"] is not None:
+        chosen = chosen[wanted["part"] :: wanted["times"]]
+    attack = attack_of(wanted["attack"])
+    model, tokenizer, names = loading.load_finished(wanted["victim"])
+    victim = Victim(model.to(pick_device()), tokenizer, names, max_length=LENGTH)
+    settings: dict[str, Any] = {"columns": data.columns, "label_names": data.label_names, "seed": SEED, "workers": 1}
+    settings |= {"resources": attack.prepare(), "in_flight": wanted["in_flight"]}
+    run_attack(attack, victim, [other], records=RecordFile(None, ""), **settings)
+    before = peak(forget=True)
+    with clocks() as took:
+        found = run_attack(attack, victim, chosen, records=RecordFile(None, ""), **settings)
+    grown = (peak() - before) / 2**10
+    sizes = {"examples": len(found), "queries": sum(record.queries for record in found)}
+    return {**took, **sizes, "grown": grown, "load": os.getloadavg()[0]}
+
+
+def peak(*, forget: bool = False) -> int:
+    """Return the peak of this process's resident memory, in KiB; ``forget`` begins a new one first, where the system can (Linux)."""
+    marks = Path("/proc/self/clear_refs")
+    if not marks.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if forget:
+        marks.write_text("5")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+if __name__ == "__main__":
+    main()

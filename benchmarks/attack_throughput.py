@@ -1,0 +1,270 @@
+"""How fast attacks are: plain textattack against our engine, on the same examples, with the same resources and random numbers.
+
+    python benchmarks/attack_throughput.py --task SST2 [--n 40] [--attacks deepwordbug,textfooler,bert-attack] [--only a,b,c,d,e]
+        [--victim FOLDER] [--mlm FOLDER] [--cache lab] [--threads N] [--in-flight 64] [--repeats 1] [--save FILE.json]
+
+a  textattack as a user runs it: its model wrapper, every text padded to 512 tokens
+b  the same padded to 128 tokens
+c  the same padded to the longest of the batch
+d  our engine in fp32
+e  our engine in bf16
+
+Each is measured in a process of its own; imports, models, vectors and neighbours are loaded, and one other example is attacked, before
+the clock starts. With --repeats all take turns, and the run of least time counts. --save keeps what is finished, so that a long
+benchmark can be made in parts; the table says when each was made. On a GPU seconds are those on the wall, else those of processors.
+
+The limit is the victim alone on the texts that the attack asked about, exact lengths, 64 at a time.
+"""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clocks, examples, in_child, processors, table, trained
+from attrs import evolve
+from stock_attacks import Padding, Parts, build
+
+from ticketlab import files
+from ticketlab.attacks.canonical import Canonical
+from ticketlab.attacks.engine import attackable, run_attack
+from ticketlab.attacks.randomness import seed_of, seeded
+from ticketlab.attacks.records import RecordFile
+from ticketlab.attacks.shim import import_textattack
+from ticketlab.attacks.victim import Victim
+from ticketlab.backbone import loading
+from ticketlab.backbone.device import pick_device
+
+STOCK = {"a": Padding(), "b": Padding(cap=128), "c": Padding(cap=128, dynamic=True)}
+ENGINE = {"d": "fp32", "e": "bf16"}
+STATUSES = {"SuccessfulAttackResult": "success", "FailedAttackResult": "failed", "SkippedAttackResult": "skipped"}
+
+
+def main() -> None:
+    if asked_as_child(measure):
+        return
+    parser = arguments(__doc__)
+    parser.add_argument("--mlm", help="a masked language model's folder; without one a head is trained on the demo encoder")
+    parser.add_argument("--text", help="what that head is trained on; the task's texts without")
+    parser.add_argument("--n", type=int, default=40)
+    parser.add_argument("--attacks", default="deepwordbug,textfooler,bert-attack")
+    parser.add_argument("--only", default="a,b,c,d,e")
+    parser.add_argument("--in-flight", default="64", help="how many examples at once, of d and e; several numbers make several variants")
+    parser.add_argument("--save", type=Path)
+    options = parser.parse_args()
+    attacks = options.attacks.split(",")
+    victim = options.victim or trained("victim", options.task, options.cache)
+    mlm = options.mlm
+    if mlm is None and "bert-attack" in attacks:
+        mlm = trained("mlm", options.task, options.cache, options.text or options.task)
+    variants = [
+        name if name in STOCK or number == "64" else f"{name}{number}"
+        for name in options.only.split(",")
+        for number in (["64"] if name in STOCK else options.in_flight.split(","))
+    ]
+    common = {"task": options.task, "victim": victim, "mlm": mlm, "n": options.n, "threads": options.threads}
+    kept: dict[str, Any] = files.read_json(options.save) if options.save and options.save.exists() else {}
+    for turn in range(options.repeats):
+        for attack in attacks:
+            for variant in variants:
+                wanted = {**common, "attack": attack, "variant": variant}
+                name = " ".join(str(value) for value in [*wanted.values(), turn])
+                if name not in kept:
+                    kept[name] = in_child(__file__, wanted) | {"wanted": wanted}
+                    if options.save:
+                        files.write_json(options.save, kept)
+    finished = [one for one in kept.values() if {key: one["wanted"][key] for key in common} == common]
+    print(f"{options.n} examples; {pick_device()}, {options.threads or torch.get_num_threads()} threads, {os.cpu_count()} cores")
+    for attack in attacks:
+        print(f"\n{report(attack, [one for one in finished if one['wanted']['attack'] == attack])}")
+
+
+def report(attack: str, finished: list[dict[str, Any]]) -> str:
+    """Return the table of an attack: of each variant the run of least time."""
+    clock = "wall" if pick_device().type == "cuda" else "cpu"
+    best: dict[str, dict[str, Any]] = {}
+    for one in sorted(finished, key=lambda one: (one["wanted"]["variant"], one[clock])):
+        best.setdefault(one["wanted"]["variant"], one)
+    speed = {name: one["queries"] / one[clock] for name, one in best.items()}
+    rows = []
+    for name, one in best.items():
+        ratios = [speed[name] / speed[other] if other in speed else None for other in STOCK]
+        agree = _agreement(one, best["a"]) if "a" in best else None
+        seconds = [one["cpu"], one["wall"], one["wall"] / one["wanted"]["n"]]
+        load = f"{one['load']:.1f}"
+        rows.append([name, one["queries"], one["errors"], *seconds, speed[name], *ratios, agree, load, one["made"]])
+    head = ["", "queries", "errors", "CPU s", "wall s", "an example", f"queries a {clock} s", "/ a", "/ b", "/ c", "% as a", "load", "made"]
+    lines = [attack, table(head, rows)]
+    for name, one in best.items():
+        if "limit" in one:
+            asked, distinct, limit = one["asked"], one["distinct"], one["limit"] if clock == "cpu" else one["limit_wall"]
+            lines.append(
+                f"{name}: {asked} rows asked for, {distinct} distinct; the victim alone does {limit:.0f} a second: "
+                f"{asked / one[clock]:.0f} are {100 * asked / one[clock] / limit:.0f} % of that"
+            )
+            lines.append(f"   share of time: {', '.join(f'{part} {100 * share:.0f} %' for part, share in one['shares'].items())}")
+    if "a" in best:
+        lines += [f"{name}: {line}" for name, one in best.items() for line in _differences(one, best["a"])]
+    return "\n".join(lines)
+
+
+def _agreement(one: dict[str, Any], other: dict[str, Any]) -> float:
+    return 100 * sum(mine == theirs for mine, theirs in zip(one["records"], other["records"], strict=True)) / len(one["records"])
+
+
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    pairs = zip(one["records"], other["records"], strict=True)
+    return [f"{mine[:3]} where a has {theirs[:3]}" for mine, theirs in pairs if mine != theirs][:3]
+
+
+def measure(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Attack the examples in this process; return what it took and what came of it."""
+    import_textattack()
+    data, chosen, other = examples(wanted["task"], wanted["n"])
+    attack = attack_of(wanted["attack"], wanted["mlm"])
+    resources = attack.prepare()
+    if "word_vectors" in attack.needs:
+        know_neighbours(resources.load_word_vectors(), [*chosen, other], attack.neighbours)
+    how = stock if wanted["variant"] in STOCK else ours
+    return how(wanted, attack, resources, data, chosen, other) | {
+        "made": f"{datetime.datetime.now():%m-%d %H:%M}",
+        "load": os.getloadavg()[0],
+    }
+
+
+def know_neighbours(vectors: Any, chosen: list[Any], most: int) -> None:
+    """Find the neighbours of all words of the examples, so that nobody's clock holds the search for them."""
+    from textattack.shared import AttackedText
+
+    for word in {word.lower() for example in chosen for text in example.texts for word in AttackedText(text).words}:
+        if vectors[word] is not None:
+            vectors.nearest_neighbours(vectors.word2index(word), most)
+
+
+def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen: list[Any], other: Any) -> dict[str, Any]:
+    needs = attack.needs
+    parts = Parts(
+        wanted["victim"],
+        resources.load_word_vectors() if "word_vectors" in needs else None,
+        resources.where("encoder") if "encoder" in needs else "",
+        wanted["mlm"],
+        resources.load_tagger() if "tagger" in needs else None,
+    )
+    built = build(attack, parts, STOCK[wanted["variant"]])
+    names = [built.goal_function.model.model.config.id2label[index] for index in range(len(data.label_names))]
+
+    def outcome(example: Any) -> list[Any]:
+        with seeded(seed_of(SEED, example.id)):
+            try:
+                result = built.attack(attackable(example, data.columns), names.index(data.label_names[example.label]))
+            except Exception as problem:  # as it may be: StopIteration among them
+                return ["error", f"{type(problem).__name__}: {problem}", 0]
+        return [STATUSES[type(result).__name__], result.perturbed_text(), result.num_queries]
+
+    outcome(other)
+    with clocks() as took:
+        records = [outcome(example) for example in chosen]
+    return _found(records, took)
+
+
+def ours(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen: list[Any], other: Any) -> dict[str, Any]:
+    precision = ENGINE[wanted["variant"][0]]
+    model, tokenizer, names = loading.load_finished(wanted["victim"])
+    victim = Asked(model.to(pick_device()), tokenizer, names, max_length=LENGTH, precision=precision)
+    settings: dict[str, Any] = {"columns": data.columns, "label_names": data.label_names, "seed": SEED, "workers": 1}
+    settings |= {"resources": evolve(resources, precision=precision), "in_flight": int(wanted["variant"][1:] or 64)}
+    run_attack(attack, victim, [other], records=RecordFile(None, ""), **settings)
+    victim.asked.clear()
+    with spent(victim.model) as parts, clocks() as took:
+        found = run_attack(attack, victim, chosen, records=RecordFile(None, ""), **settings)
+    records = [[one.status, one.message if one.status == "error" else one.perturbed[0], one.queries] for one in found]
+    whole = took["wall"] if pick_device().type == "cuda" else took["cpu"]
+    shares = {part: seconds / whole for part, seconds in parts.items()}
+    limit = alone(victim, precision)
+    count = len(victim.asked)
+    asked = {"asked": count, "distinct": len(set(victim.asked)), "limit": count / limit["cpu"], "limit_wall": count / limit["wall"]}
+    return {**_found(records, took), **asked, "shares": {**shares, "rest": 1 - sum(shares.values())}}
+
+
+def _found(records: list[list[Any]], took: dict[str, float]) -> dict[str, Any]:
+    attacked = [record for record in records if record[0] != "error"]
+    return {**took, "records": records, "queries": sum(record[2] for record in attacked), "errors": len(records) - len(attacked)}
+
+
+class Asked(Victim):
+    """A victim that remembers what it was asked."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.asked: list[Any] = []
+
+    def __call__(self, texts: Any) -> torch.Tensor:
+        self.asked += texts
+        return super().__call__(texts)
+
+
+class spent:  # noqa: N801
+    """Measure what the models take inside a block, by what they are for."""
+
+    def __init__(self, victim: Any) -> None:
+        self.victim = victim
+
+    def __enter__(self) -> dict[str, float]:
+        found: dict[str, float] = collections.defaultdict(float)
+        self.batch = batch = Canonical.batch
+
+        def timed(canonical: Canonical, rows: Any) -> Any:
+            begun = _now()
+            try:
+                return batch(canonical, rows)
+            finally:
+                found[self._purpose(canonical.model)] += _now() - begun
+
+        Canonical.batch = timed  # type: ignore[method-assign]
+        return found
+
+    def __exit__(self, *_: object) -> None:
+        Canonical.batch = self.batch  # type: ignore[method-assign]
+
+    def _purpose(self, model: Any) -> str:
+        if model is self.victim:
+            return "victim"
+        return "MLM" if type(model).__name__.endswith("MaskedLM") else "encoder"
+
+
+def _now() -> float:
+    if pick_device().type != "cuda":
+        return processors()
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def alone(victim: Any, precision: str) -> dict[str, float]:
+    """Measure the victim alone on all that it was asked."""
+    by_length = collections.defaultdict(list)
+    for row in victim.encode(victim.asked):
+        by_length[len(row["input_ids"])].append(row)
+    batches = [
+        {name: torch.tensor([row[name] for row in rows[start : start + 64]], device=victim.device) for name in rows[0]}
+        for rows in by_length.values()
+        for start in range(0, len(rows), 64)
+    ]
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    model = victim.model.to(dtype).eval()
+    if victim.device.type == "cpu":
+        torch.set_num_threads(1)  # as the engine does, and of the least processor time
+    with torch.inference_mode():
+        model(**batches[0])
+        with clocks() as took:
+            for batch in batches:
+                model(**batch)
+    return took
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Attacks as a user of plain textattack writes them: its wrapper, its recipes' composition, local substitutes for what it would download.
+
+``cap=None`` is its default: victim and masked language model pad every text to 512 tokens. ``cap=128`` pads to 128, and ``dynamic`` to the
+longest of the batch. The thresholds, stop words, vectors and models are those of ours, so that the same attack is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from attrs import frozen
+
+from ticketlab.attacks import stop_words
+from ticketlab.attacks.shim import import_textattack
+from ticketlab.backbone.device import pick_device
+
+ENCODER_LENGTH = 256
+
+
+@frozen
+class Padding:
+    """How long texts are made."""
+
+    cap: int | None = None
+    dynamic: bool = False
+
+
+@frozen
+class Parts:
+    """What the attacks need beside textattack."""
+
+    victim: str
+    vectors: Any
+    encoder: str
+    mlm: str | None
+    tagger: Callable[[Sequence[str]], Sequence[str]] | None
+
+
+def wrapper(folder: str, padding: Padding) -> Any:
+    """Return the victim."""
+    import_textattack()
+    from textattack.models.wrappers import HuggingFaceModelWrapper
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    class Dynamic(HuggingFaceModelWrapper):  # type: ignore[misc]
+        def __call__(self, texts: Sequence[Any]) -> torch.Tensor:
+            batch = self.tokenizer(texts, padding=True, truncation=True, return_tensors="pt").to(self.model.device)
+            with torch.no_grad():
+                logits: torch.Tensor = self.model(**batch).logits
+            return logits
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder).to(pick_device()).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    if padding.cap is not None:
+        tokenizer.model_max_length = padding.cap
+    return (Dynamic if padding.dynamic else HuggingFaceModelWrapper)(model, tokenizer)
+
+
+def build(attack: Any, parts: Parts, padding: Padding) -> Any:
+    """Return the ``textattack.Attack`` that ``attack``, one of our components, stands for."""
+    textattack = import_textattack()
+    from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
+    from textattack.search_methods import GreedyWordSwapWIR
+
+    stopwords = stop_words.textfooler() if attack.name == "textfooler" else stop_words.english()
+    constraints = [RepeatModification(), StopwordModification(stopwords=stopwords)]
+    swaps, more, ranking = RECIPES[attack.name](attack, parts, padding)
+    goal = textattack.goal_functions.UntargetedClassification(wrapper(parts.victim, padding))
+    return textattack.Attack(goal, [*constraints, *more], swaps, GreedyWordSwapWIR(wir_method=ranking))
+
+
+def _deepwordbug(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
+    from textattack import transformations as kinds
+    from textattack.constraints.overlap import LevenshteinEditDistance
+
+    swaps = kinds.CompositeTransformation(
+        [
+            kinds.WordSwapNeighboringCharacterSwap(),
+            kinds.WordSwapRandomCharacterSubstitution(),
+            kinds.WordSwapRandomCharacterDeletion(),
+            kinds.WordSwapRandomCharacterInsertion(),
+        ]
+    )
+    return swaps, [LevenshteinEditDistance(attack.max_edit_distance)], "unk"
+
+
+def _textfooler(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
+    from textattack.constraints.pre_transformation import InputColumnModification
+    from textattack.constraints.semantics import WordEmbeddingDistance
+    from textattack.transformations import WordSwapEmbedding
+
+    embedding = _embedding(parts.vectors)
+    similarity = _encoder()(
+        parts.encoder,
+        threshold=attack.min_similarity,
+        metric="angular",
+        compare_against_original=False,
+        window_size=attack.window,
+        skip_text_shorter_than_window=True,
+    )
+    constraints = [
+        InputColumnModification(["premise", "hypothesis"], {"premise"}),
+        WordEmbeddingDistance(embedding=embedding, min_cos_sim=attack.min_cosine),
+        _part_of_speech(parts.tagger),
+        similarity,
+    ]
+    return WordSwapEmbedding(max_candidates=attack.neighbours, embedding=embedding), constraints, "delete"
+
+
+def _bert_attack(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
+    from textattack.constraints.overlap import MaxWordsPerturbed
+    from textattack.transformations import WordSwapMaskedLM
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    class Dynamic(WordSwapMaskedLM):  # type: ignore[misc]
+        def _encode_text(self, text: Any) -> Any:
+            encoded = self._lm_tokenizer(text, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt")
+            return encoded.to(self._language_model.device)
+
+    swaps = (Dynamic if padding.dynamic else WordSwapMaskedLM)(
+        method="bert-attack",
+        masked_language_model=AutoModelForMaskedLM.from_pretrained(parts.mlm),
+        tokenizer=AutoTokenizer.from_pretrained(parts.mlm),
+        max_candidates=8,
+        max_length=padding.cap or 512,
+    )
+    similarity = _encoder()(parts.encoder, threshold=0.2, metric="cosine", compare_against_original=True, window_size=None)
+    return swaps, [MaxWordsPerturbed(max_percent=0.4), similarity], "unk"
+
+
+RECIPES = {"deepwordbug": _deepwordbug, "textfooler": _textfooler, "bert-attack": _bert_attack}
+
+
+class Neighbours:
+    """The neighbours of our vectors where textattack wants a matrix of them: the word itself first."""
+
+    def __init__(self, vectors: Any, most: int) -> None:
+        self.vectors = vectors
+        self.most = most
+
+    def __getitem__(self, index: int) -> list[int]:
+        return [index, *self.vectors.nearest_neighbours(index, self.most)]
+
+
+class Numbers:
+    """The number of a word, as a mapping."""
+
+    def __init__(self, vectors: Any) -> None:
+        self.vectors = vectors
+
+    def __getitem__(self, word: str) -> int:
+        number: int = self.vectors.word2index(word)
+        return number
+
+
+def _embedding(vectors: Any) -> Any:
+    from textattack.shared import WordEmbedding
+
+    return WordEmbedding(vectors.matrix, Numbers(vectors), vectors.words, Neighbours(vectors, 50))
+
+
+def _part_of_speech(tagger: Callable[[Sequence[str]], Sequence[str]] | None) -> Any:
+    from textattack.constraints.grammaticality import PartOfSpeech
+
+    assert tagger is not None
+
+    class Tagged(PartOfSpeech):  # type: ignore[misc]
+        def _get_pos(self, before: list[str], word: str, after: list[str]) -> str:
+            words = [*before, word, *after]
+            text = " ".join(words)
+            if text not in self._pos_tag_cache:
+                self._pos_tag_cache[text] = tagger(words)
+            return str(self._pos_tag_cache[text][len(before)])
+
+    return Tagged(tagger_type="own", allow_verb_noun_swap=True)
+
+
+def _encoder() -> Any:
+    from textattack.constraints.semantics.sentence_encoders import SentenceEncoder
+    from transformers import AutoModel, AutoTokenizer
+
+    class MeanOfTokens(SentenceEncoder):  # type: ignore[misc]
+        def __init__(self, folder: str, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.encoder = AutoModel.from_pretrained(folder).to(pick_device()).eval()
+            self.tokenizer = AutoTokenizer.from_pretrained(folder)
+
+        @property
+        def model(self) -> Any:
+            return self  # textattack asks `self.model.encode` about a single text
+
+        def encode(self, sentences: list[str]) -> torch.Tensor:
+            found = []
+            for start in range(0, len(sentences), 64):
+                texts = sentences[start : start + 64]
+                batch = self.tokenizer(texts, padding=True, truncation=True, max_length=ENCODER_LENGTH, return_tensors="pt")
+                batch = batch.to(self.encoder.device)
+                with torch.no_grad():
+                    hidden = self.encoder(**batch).last_hidden_state
+                mask = batch["attention_mask"].unsqueeze(-1)
+                found.append((hidden * mask).sum(1) / mask.sum(1))
+            return torch.cat(found).cpu()
+
+    return MeanOfTokens

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from ticketlab.attacks import similarity
+from ticketlab.attacks.records import Record
+from ticketlab.attacks.sentence_encoder import Encoder
+from ticketlab.attacks.similarity import find_encoder, similarities
+from ticketlab.errors import ResourceError
+
+
+def record(number: int, status: str, original, perturbed) -> Record:
+    return Record(id=str(number), status=status, original=original, label="a", perturbed=perturbed)
+
+
+class Angles:
+    """Embeds a text as the direction of the angle that it says, at any length."""
+
+    def __init__(self):
+        self.asked = []
+
+    def encode(self, texts):
+        self.asked.append(list(texts))
+        angles = [math.radians(sum(float(part) for part in text.split("\n"))) for text in texts]
+        return torch.tensor([[3 * math.cos(angle), 3 * math.sin(angle)] for angle in angles])
+
+
+ROWS = [
+    record(0, "success", ["0"], ["60"]),
+    record(1, "failed", ["0"], ["90"]),
+    record(2, "success", ["10", "20"], ["10", "20"]),
+    record(3, "skipped", ["0"], ["0"]),
+    record(4, "success", ["0", "0"], ["0", "180"]),
+    record(5, "error", ["0"], []),
+]
+
+
+def test_successes_are_compared_and_nothing_else_in_one_batch():
+    encoder = Angles()
+    assert similarities(ROWS, encoder) == pytest.approx([0.5, 1.0, -1.0], abs=1e-6)
+    assert encoder.asked == [["0", "60", "10\n20", "10\n20", "0\n0", "0\n180"]]
+
+
+def test_without_a_success_nothing_is_asked():
+    encoder = Angles()
+    assert similarities(ROWS[1:2], encoder) == []
+    assert encoder.asked == []
+
+
+def test_a_similarity_depends_on_its_texts_alone(tiny_encoder_folder):
+    encoder = Encoder.load(tiny_encoder_folder)
+    rows = [record(number, "success", [f"the film was {'very ' * number}good"], ["a dull song"]) for number in range(5)]
+    together = similarities(rows, encoder)
+    assert together == [similarities([row], encoder)[0] for row in rows]
+    assert len(set(together)) == 5
+    assert all(-1 <= value <= 1 for value in together)
+
+
+def test_none_is_measured_with_nothing_and_auto_with_what_there_is(monkeypatch, tiny_encoder_folder):
+    assert find_encoder(None) is None
+    named = find_encoder(tiny_encoder_folder)
+    assert named is not None
+    assert named.where("encoder") == tiny_encoder_folder
+    monkeypatch.setattr("ticketlab.packages.find", lambda *_: None)
+    assert find_encoder(similarity.AUTO) is None
+    with pytest.raises(ResourceError, match="nowhere"):
+        find_encoder("nowhere")

@@ -1,0 +1,202 @@
+"""Several processes: the same records, and one that dies costs one example."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from attrs import frozen
+
+from ticketlab.attacks.base import Attack
+from ticketlab.attacks.deepwordbug import DeepWordBug
+from ticketlab.attacks.engine import run_attack
+from ticketlab.attacks.records import RecordFile
+from ticketlab.attacks.shim import installed
+from ticketlab.errors import TicketlabError
+from ticketlab.tasks.base import Example
+
+pytestmark = [
+    pytest.mark.skipif(not installed(), reason="textattack is not installed"),
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are forked and looked up as Linux does"),
+]
+
+NAMES = ("negative", "positive")
+WORDS = [
+    "the",
+    "film",
+    "was",
+    "good",
+    "and",
+    "acting",
+    "great",
+    "plot",
+    "dull",
+    "but",
+    "music",
+    "not",
+    "bad",
+    "very",
+    "awful",
+    "story",
+    "fine",
+]
+
+
+def examples(count: int) -> list[Example]:
+    draw = random.Random(4)
+    texts = [" ".join(draw.choices(WORDS, k=draw.randint(1, 12))) for _ in range(count)]
+    return [Example(f"row-{number}", (text,), draw.randint(0, 1)) for number, text in enumerate(texts)]
+
+
+def attack(victim, rows, *, how=None, records=None, **more):
+    records = records if records is not None else RecordFile(None, "c")
+    return run_attack(how or DeepWordBug(), victim, rows, columns=("text",), label_names=NAMES, records=records, seed=3, **more)
+
+
+@pytest.mark.parametrize(("in_flight", "workers"), [(64, 1), (5, 2), (64, 2), (2, 3)])
+def test_records_do_not_depend_on_how_many_are_attacked_at_once(victim, in_flight, workers, tmp_path):
+    rows = examples(24)
+    alone, many = RecordFile(tmp_path / "alone", "c"), RecordFile(tmp_path / "many", "c")
+    assert attack(victim, rows, records=alone, in_flight=1) == attack(victim, rows, records=many, in_flight=in_flight, workers=workers)
+    for records in (alone, many):
+        records.finish([example.id for example in rows])
+    assert (tmp_path / "alone").read_bytes() == (tmp_path / "many").read_bytes()
+    assert {record.status for record in many} >= {"success", "skipped"}
+
+
+@frozen
+class Deadly(Attack):
+    """Ends its process on texts that ask for it."""
+
+    name: ClassVar[str] = "deadly"
+    summary: ClassVar[str] = "deadly"
+
+    def build(self, victim, resources):
+        class Built:
+            def attack(self, text, label):
+                if "exit" in text.text:
+                    os._exit(7)
+                if "kill" in text.text:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return DeepWordBug().build(victim, resources).attack(text, label)
+
+        return Built()
+
+
+def test_a_process_that_dies_costs_the_example_that_ended_it(victim):
+    rows = examples(20)
+    rows[3] = Example("dies", ("exit",), 0)
+    rows[12] = Example("is killed", ("kill",), 0)
+    found = {record.id: record for record in attack(victim, rows, how=Deadly(), workers=2)}
+    assert found["dies"].status == found["is killed"].status == "error"
+    assert found["dies"].message == "the process that attacked it ended: exit code 7"
+    assert found["is killed"].message == "the process that attacked it ended: signal SIGKILL"
+    healthy = [row for row in rows if row.id.startswith("row")]
+    assert [found[row.id] for row in healthy] == attack(victim, healthy)
+
+
+def test_a_process_that_cannot_work_at_all_ends_the_run(victim, monkeypatch):
+    parent = os.getpid()
+    tell = type(victim).evaluating
+
+    def broken(self):
+        if os.getpid() != parent:
+            raise OSError("no such device")
+        return tell(self)
+
+    monkeypatch.setattr(type(victim), "evaluating", broken)
+    with pytest.raises(TicketlabError, match="a process of the attack failed: OSError: no such device"):
+        attack(victim, examples(20), workers=2)
+
+
+def test_a_time_limit_is_kept_in_processes_too(victim):
+    @frozen
+    class Slow(Attack):
+        name: ClassVar[str] = "slow"
+        summary: ClassVar[str] = "slow"
+
+        def build(self, victim, resources):
+            class Built:
+                def attack(self, text, label):
+                    if "sleep" in text.text:
+                        time.sleep(60)
+                    return DeepWordBug().build(victim, resources).attack(text, label)
+
+            return Built()
+
+    rows = [*examples(10), Example("slow", ("sleep",), 0)]
+    found = attack(victim, rows, how=Slow(), workers=2, timeout=3.0)
+    assert [record.id for record in found if record.status == "timeout"] == ["slow"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_random_moments_and_taken_up_again_the_records_are_the_same(workers, victim, tmp_path):
+    rows = examples(60)
+    straight, path = RecordFile(tmp_path / "straight", "c"), tmp_path / "killed"
+    attack(victim, rows, records=straight, in_flight=1)
+    straight.finish([row.id for row in rows])
+    fork = multiprocessing.get_context("fork")
+
+    def whole():
+        records = RecordFile(path, "c")
+        attack(victim, rows, records=records, in_flight=4, workers=workers)
+        records.finish([row.id for row in rows])
+
+    draw = random.Random(workers)
+    for _ in range(10):
+        held = lines(path)
+        process = fork.Process(target=whole)
+        process.start()
+        goal = min(held + draw.randint(0, 6), 58)
+        while lines(path) < goal and process.is_alive():
+            time.sleep(0.001)
+        time.sleep(draw.random() * 0.05)
+        process.kill()
+        process.join()
+        with path.open("ab") as file:  # as a kill in the middle of a line leaves it
+            file.write(b'{"id": "row-')
+    whole()
+    assert path.read_bytes() == (tmp_path / "straight").read_bytes()
+    assert "error" not in {record.status for record in straight}
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_processes_end_when_the_one_that_started_them_is_killed(victim, tmp_path):
+    fork = multiprocessing.get_context("fork")
+
+    @frozen
+    class Telling(Attack):
+        name: ClassVar[str] = "telling"
+        summary: ClassVar[str] = "telling"
+
+        def build(self, victim, resources):
+            (tmp_path / str(os.getpid())).touch()
+            return DeepWordBug().build(victim, resources)
+
+    process = fork.Process(target=lambda: attack(victim, examples(500), how=Telling(), workers=2, in_flight=2))
+    process.start()
+    while len(list(tmp_path.iterdir())) < 3:
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+    children = [int(file.name) for file in tmp_path.iterdir() if int(file.name) != process.pid]
+    begin = time.monotonic()
+    while any(alive(child) for child in children):
+        assert time.monotonic() - begin < 60
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

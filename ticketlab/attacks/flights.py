@@ -1,0 +1,217 @@
+"""Many examples under attack in one process: while one waits for a model, others go on, and what they ask is answered together.
+
+Each example's attack runs in a greenlet. When it asks a model it is put aside; once all wait, the model runs on the largest group of rows
+of one length, and whoever has all answers goes on.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import torch
+from attrs import define, field
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from ticketlab.attacks import canonical
+from ticketlab.attacks.canonical import Canonical, Row, merging
+from ticketlab.attacks.deadline import Alarm, OutOfTime
+from ticketlab.attacks.randomness import RandomState
+
+T = TypeVar("T")
+Group = tuple[Canonical, int]
+_NOTHING = object()
+
+
+@define(eq=False)
+class _Request:
+    """Rows that a flight waits for."""
+
+    flight: Flight[Any]
+    answers: list[Any]
+    missing: int
+    problem: Exception | None = None
+
+
+@define(eq=False)
+class _Question:
+    """A row, and who asked about it."""
+
+    row: Row
+    asked: list[tuple[_Request, int]] = field(factory=list)
+
+
+@define(eq=False)
+class Flight(Generic[T]):
+    """One example's attack, on its way."""
+
+    greenlet: Any
+    random: RandomState
+    gradients: bool = True
+    seconds: float = 0.0
+    """Time spent on it so far: its own code, and its rows' share of what the models took. Waiting for others does not count."""
+    result: list[T] = field(factory=list)
+
+
+class Flights(Generic[T]):
+    """Runs ``work`` on many items, ``in_flight`` at a time; what each gives does not depend on the others.
+
+    ``timeout`` is a limit on each item's :attr:`Flight.seconds`: its work is then interrupted, and its result is what ``late`` says. Random
+    states are each flight's own, and start from what they are when it starts.
+    """
+
+    def __init__(
+        self, work: Callable[[Any], T], *, in_flight: int, timeout: float | None = None, late: Callable[[Any], T] | None = None
+    ) -> None:
+        self.work = work
+        self.late = late or work
+        self.in_flight = in_flight
+        self.timeout = timeout
+        self.model_seconds = 0.0
+        self._alarm = Alarm(timeout is not None, lambda: self._running is not None and getcurrent() is not self._hub)
+        self._hub = getcurrent()
+        self._running: Flight[T] | None = None
+        self._active: set[Flight[T]] = set()
+        self._waiting: dict[Group, dict[Any, _Question]] = {}
+        self._ready: deque[_Request] = deque()
+
+    def run(self, items: Iterable[Any]) -> Iterator[T]:
+        """Yield the result of each item, in the order in which they finish."""
+        self._hub = getcurrent()
+        source = iter(items)
+        more = True
+        with self._alarm:
+            try:
+                while more or self._active:
+                    while more and len(self._active) < self.in_flight:
+                        item = next(source, _NOTHING)
+                        more = item is not _NOTHING
+                        if more:
+                            yield from self._start(item)
+                    if self._active:
+                        self._answer()
+                    while self._ready:
+                        yield from self._answered(self._ready.popleft())
+            finally:
+                self._abandon()
+
+    def _start(self, item: Any) -> Iterator[T]:
+        def fly() -> None:
+            try:
+                flight.result.append(self.work(item))
+            except OutOfTime:
+                flight.result.append(self.late(item))
+
+        context = contextvars.copy_context()
+        context.run(merging.set, self._ask)
+        flight: Flight[T] = Flight(greenlet(fly, parent=self._hub), RandomState.now())
+        flight.greenlet.gr_context = context
+        self._active.add(flight)
+        yield from self._go_on(flight, flight.greenlet.switch)
+
+    def _answered(self, request: _Request) -> Iterator[T]:
+        flight = request.flight
+        if request.problem is not None:
+            yield from self._go_on(flight, flight.greenlet.throw, request.problem)
+        elif self._late_by(flight):
+            yield from self._go_on(flight, flight.greenlet.throw, OutOfTime)
+        else:
+            yield from self._go_on(flight, flight.greenlet.switch, request.answers)
+
+    def _late_by(self, flight: Flight[T]) -> bool:
+        return self.timeout is not None and flight.seconds >= self.timeout
+
+    def _go_on(self, flight: Flight[T], enter: Callable[..., Any], *given: Any) -> Iterator[T]:
+        """Let a flight go on until it asks again or is over; yield its result in the second case."""
+        outside, gradients = RandomState.now(), torch.is_grad_enabled()
+        flight.random.restore()
+        torch.set_grad_enabled(flight.gradients)
+        begin = time.perf_counter()
+        self._running = flight
+        try:
+            if self.timeout is not None and not self._late_by(flight):
+                self._alarm.start(self.timeout - flight.seconds)
+            enter(*given)
+        finally:
+            self._running = None
+            self._alarm.stop()
+            flight.seconds += time.perf_counter() - begin
+            flight.random, flight.gradients = RandomState.now(), torch.is_grad_enabled()
+            outside.restore()
+            torch.set_grad_enabled(gradients)
+        if flight.greenlet.dead:
+            self._active.discard(flight)
+            yield from flight.result
+
+    def _ask(self, model: Canonical, rows: Sequence[Row]) -> list[Any]:
+        """Put rows on the waiting list and the flight that runs aside; called inside it."""
+        self._alarm.stop()
+        flight = self._running
+        assert flight is not None
+        if not rows:
+            return []
+        request = _Request(flight, [None] * len(rows), len(rows))
+        for index, row in enumerate(rows):
+            group = (model, canonical.length(row))
+            waiting = self._waiting.setdefault(group, {})
+            waiting.setdefault(canonical.key(row), _Question(row)).asked.append((request, index))
+        answers: list[Any] = self._hub.switch()
+        return answers
+
+    def _answer(self) -> None:
+        """Run the largest group of rows that wait."""
+        group = max(self._waiting, key=lambda group: len(self._waiting[group]) * group[1])
+        model, tokens = group
+        waiting = self._waiting[group]
+        questions = [waiting.pop(key) for key in list(waiting)[: model.most_rows(tokens)]]
+        if not waiting:
+            del self._waiting[group]
+        try:
+            self._run(model, questions)
+        except Exception:
+            for question in questions:  # one row that the model cannot take does not spoil the others
+                try:
+                    self._run(model, [question])
+                except Exception as problem:
+                    for request, _ in question.asked:
+                        self._fail(request, problem)
+
+    def _run(self, model: Canonical, questions: Sequence[_Question]) -> None:
+        begin = time.perf_counter()
+        results = model.batch([question.row for question in questions])
+        seconds = time.perf_counter() - begin
+        self.model_seconds += seconds
+        for question, result in zip(questions, results, strict=True):
+            for request, index in question.asked:
+                request.answers[index] = result
+                request.missing -= 1
+                request.flight.seconds += seconds / len(questions) / len(question.asked)
+                if not request.missing:
+                    self._ready.append(request)
+                elif self._late_by(request.flight):
+                    self._fail(request, None)
+
+    def _fail(self, request: _Request, problem: Exception | None) -> None:
+        """Let a flight go on without its answers, and drop what it still waits for."""
+        if request.missing <= 0:
+            return
+        request.missing, request.problem = 0, problem
+        for group, waiting in list(self._waiting.items()):
+            for key, question in list(waiting.items()):
+                question.asked = [(asking, index) for asking, index in question.asked if asking is not request]
+                if not question.asked:
+                    del waiting[key]
+            if not waiting:
+                del self._waiting[group]
+        self._ready.append(request)
+
+    def _abandon(self) -> None:
+        """End what is still on its way."""
+        for flight in self._active:
+            flight.greenlet.throw(GreenletExit)
+        self._active.clear()
+        self._waiting.clear()
+        self._ready.clear()

@@ -1,0 +1,52 @@
+"""textattack's goal of an untargeted attack, with the same results for fewer steps: it reads what the victim says of many texts at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+
+def another_label(victim: Any, query_budget: float = float("inf")) -> Any:
+    """Return the goal that ``victim`` gives another label than the right one; after so many queries the search is over."""
+    return _another_label()(victim, query_budget=query_budget)
+
+
+@functools.cache
+def _another_label() -> Any:
+    from textattack.goal_function_results import ClassificationGoalFunctionResult
+    from textattack.goal_function_results.goal_function_result import GoalFunctionResultStatus
+    from textattack.goal_functions import UntargetedClassification
+
+    class AnotherLabel(UntargetedClassification):  # type: ignore[misc]
+        def __init__(self, victim: Any, query_budget: float) -> None:
+            super().__init__(victim, query_budget=query_budget)
+            self._known: dict[Any, tuple[Any, int, list[float]]] = {}
+
+        def clear_cache(self) -> None:
+            super().clear_cache()
+            self._known.clear()
+
+        def get_results(self, attacked_text_list: Sequence[Any], check_skip: bool = False) -> tuple[list[Any], bool]:
+            if self.query_budget < float("inf"):
+                attacked_text_list = attacked_text_list[: self.query_budget - self.num_queries]
+            self.num_queries += len(attacked_text_list)
+            asked = [text.tokenizer_input for text in attacked_text_list]
+            self._ask([key for key in dict.fromkeys(asked) if key not in self._known])
+            right = self.ground_truth_output
+            results = []
+            for text, key in zip(attacked_text_list, asked, strict=True):
+                probabilities, label, complements = self._known[key]
+                missed = GoalFunctionResultStatus.SKIPPED if check_skip else GoalFunctionResultStatus.SUCCEEDED
+                status = GoalFunctionResultStatus.SEARCHING if label == right else missed
+                score = complements[right]
+                results.append(ClassificationGoalFunctionResult(text, probabilities, label, status, score, self.num_queries, right))
+            return results, self.num_queries == self.query_budget
+
+        def _ask(self, texts: list[Any]) -> None:
+            if texts:
+                probabilities = self._process_model_outputs(texts, self.model(texts))
+                labels, complements = probabilities.argmax(dim=1).tolist(), (1 - probabilities).tolist()
+                self._known.update(zip(texts, zip(probabilities.numpy(), labels, complements, strict=True), strict=True))
+
+    return AnotherLabel

@@ -1,0 +1,66 @@
+"""What the entries of a tokenizer's vocabulary are: words, pieces that go on with a word, or marks that no text holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+
+_CONTINUES = "##"
+_STARTS = ("Ġ", "▁")
+_RESERVED = re.compile(r"[\[<]unused[ _]?\d+[\]>]")
+
+
+@frozen
+class Piece:
+    """One entry: its characters without the tokenizer's marks, whether it goes on with a word, and whether it is no text at all.
+
+    ``special`` are the tokenizer's own tokens such as ``[SEP]``, entries kept free such as ``[unused7]``, and places beyond the vocabulary.
+    """
+
+    text: str
+    continues: bool
+    special: bool
+
+
+class Pieces(Sequence[Piece]):
+    """The entries by id, as many as a model has outputs. WordPiece, byte-level BPE and SentencePiece vocabularies are known."""
+
+    def __init__(self, tokenizer: Any, size: int) -> None:
+        self._tokenizer = tokenizer
+        self._tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
+        self._tokens += [None] * (size - len(self._tokens))
+        self._special = {*tokenizer.all_special_tokens, *(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)}
+        marks = (_CONTINUES, *_STARTS)
+        self._mark = max(marks, key=lambda mark: sum(token is not None and token.startswith(mark) for token in self._tokens))
+        self.mark_what_continues = self._mark == _CONTINUES
+        """Whether marked entries are those that go on with a word; else they are those that begin one."""
+        self._known: dict[int, Piece] = {}
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index not in self._known:
+            self._known[index] = self._piece(self._tokens[index])
+        return self._known[index]
+
+    def _piece(self, token: str | None) -> Piece:
+        if token is None or token in self._special or _RESERVED.fullmatch(token):
+            return Piece(token or "", continues=False, special=True)
+        marked = token.startswith(self._mark)
+        if self.mark_what_continues:
+            return Piece(token.removeprefix(_CONTINUES), continues=marked, special=False)
+        return Piece(self._text([token]), continues=not marked, special=False)
+
+    def word(self, ids: Sequence[int]) -> str:
+        """Return the characters of some entries, one after the other, as one word."""
+        if self.mark_what_continues:
+            return "".join(self[index].text for index in ids)
+        return self._text([self._tokens[index] for index in ids])
+
+    def _text(self, tokens: Sequence[str]) -> str:
+        """Return the text of tokens; one character may be spread over several."""
+        return str(self._tokenizer.convert_tokens_to_string(list(tokens))).strip()

@@ -1,0 +1,42 @@
+"""PWWS: synonyms from WordNet, words ordered by saliency and by what their best synonym does (Ren et al., 2019)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import frozen
+
+from ticketlab.attacks import resource_settings, stop_words
+from ticketlab.attacks.base import Attack
+
+if TYPE_CHECKING:
+    from ticketlab.attacks.resources import Resources
+    from ticketlab.attacks.victim import Victim
+
+
+@frozen
+class PWWS(Attack):
+    """Probability weighted word saliency: replaces one word after the other by the synonym that hurts the victim most.
+
+    Words come in the order of what masking them does to the victim (its softmax over the text) times what their best synonym does. As in
+    textattack's recipe, which leaves out the paper's replacement of named entities.
+    """
+
+    name: ClassVar[str] = "pwws"
+    summary: ClassVar[str] = "replace important words by synonyms from WordNet"
+    paper: ClassVar[str] = "Ren et al., 2019, Generating Natural Language Adversarial Examples through Probability Weighted Word Saliency"
+    needs: ClassVar[tuple[str, ...]] = ("wordnet",)
+
+    wordnet: str | None = resource_settings.wordnet()
+
+    def build(self, victim: Victim, resources: Resources) -> Any:
+        """Compose the attack as textattack's recipe does, on our WordNet."""
+        import textattack
+        from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
+        from textattack.search_methods import GreedyWordSwapWIR
+
+        from ticketlab.attacks.word_swaps import synonyms
+
+        constraints = [RepeatModification(), StopwordModification(stopwords=stop_words.english())]
+        search = GreedyWordSwapWIR(wir_method="weighted-saliency")
+        return textattack.Attack(self.goal(victim), constraints, synonyms(resources.load_wordnet()), search)

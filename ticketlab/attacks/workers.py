@@ -1,0 +1,166 @@
+"""Attacks in several processes. A process takes an example whenever it has room; one that dies costs the example that killed it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import torch
+from attrs import define, field
+
+from ticketlab.errors import TicketlabError
+
+if TYPE_CHECKING:
+    from ticketlab.attacks.engine import Siege
+    from ticketlab.attacks.records import Record
+    from ticketlab.tasks.base import Example
+
+
+def run_in_workers(siege: Siege, examples: Sequence[Example], workers: int) -> Iterator[Record]:
+    """Yield the record of each example, in the order in which they finish, from ``workers`` processes.
+
+    On a processor they are forked and share the memory of this one; on GPUs they start anew and take the devices in turn.
+
+    :raises TicketlabError: a process could not do its work at all.
+    """
+    share = -(-len(examples) // workers)
+    team = _Team(siege, deque(examples), attrs.evolve(siege, in_flight=min(siege.in_flight, share)))
+    try:
+        for _ in range(workers):
+            team.start()
+        yield from team.records()
+    finally:
+        team.stop()
+
+
+@define(eq=False)
+class _Worker:
+    process: Any
+    connection: Connection
+    alone: bool
+    """It has one example in flight at a time, so that it is known which one ended it."""
+    at_work: dict[str, Example] = field(factory=dict)
+
+
+@define
+class _Team:
+    siege: Siege
+    todo: deque[Example]
+    shared: Siege
+    suspects: deque[Example] = field(factory=deque)
+    workers: dict[Connection, _Worker] = field(factory=dict)
+    started: int = 0
+
+    def start(self) -> None:
+        """Start a process: for the examples of one that died, one after the other, if there are such, else for those to do."""
+        alone = bool(self.suspects)
+        siege = attrs.evolve(self.siege, in_flight=1) if alone else self.shared
+        gpu = self.siege.victim.device.type != "cpu"
+        context: Any = multiprocessing.get_context("spawn" if gpu or not hasattr(os, "fork") else "fork")
+        here, there = context.Pipe()
+        others = [here, *self.workers]
+        process = context.Process(target=_work, args=(siege, there, [] if gpu else others, os.getpid(), self.started), daemon=True)
+        process.start()
+        there.close()
+        self.started += 1
+        self.workers[here] = _Worker(process, here, alone)
+
+    def records(self) -> Iterator[Record]:
+        """Yield records until there is nothing left to do."""
+        while self.workers:
+            for connection in wait(list(self.workers)):
+                assert isinstance(connection, Connection)
+                worker = self.workers[connection]
+                try:
+                    kind, content = connection.recv()
+                except (EOFError, ConnectionResetError):
+                    yield from self._ended(worker)
+                    continue
+                if kind == "record":
+                    worker.at_work.pop(content.id)
+                    yield content
+                elif kind == "next":
+                    self._give(worker)
+                else:
+                    raise content
+
+    def _give(self, worker: _Worker) -> None:
+        source = self.suspects if worker.alone else self.todo
+        example = source.popleft() if source else None
+        if example is not None:
+            worker.at_work[example.id] = example
+        try:
+            worker.connection.send(example)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # it has ended; the next look at its connection says so
+
+    def _ended(self, worker: _Worker) -> Iterator[Record]:
+        """Let another process take the place of one that has ended with examples at work, or with some left to do."""
+        del self.workers[worker.connection]
+        worker.connection.close()
+        worker.process.join()
+        if worker.alone:
+            for example in worker.at_work.values():
+                yield self.siege.lost(example, _how(worker.process.exitcode))
+        else:
+            self.suspects.extend(worker.at_work.values())
+        if self.suspects or (self.todo and (worker.alone or worker.at_work)):
+            self.start()
+
+    def stop(self) -> None:
+        """End every process that is left."""
+        for worker in self.workers.values():
+            worker.process.terminate()
+        for worker in self.workers.values():
+            worker.process.join()
+            worker.connection.close()
+        self.workers.clear()
+
+
+def _how(exitcode: int | None) -> str:
+    if exitcode is not None and exitcode < 0:
+        try:
+            return f"signal {signal.Signals(-exitcode).name}"
+        except ValueError:
+            return f"signal {-exitcode}"
+    return f"exit code {exitcode}"
+
+
+def _work(siege: Siege, connection: Connection, others: Sequence[Connection], parent: int, number: int) -> None:
+    """Attack examples until there are no more; the main function of a process."""
+    for other in others:
+        other.close()  # or the parent's end would stay open in here, and nobody would notice that the parent is gone
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends this process
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    try:
+        _take_device(siege, number)
+        for record in siege.run(_examples(connection, parent)):
+            connection.send(("record", record))
+    except (BrokenPipeError, ConnectionResetError, EOFError):
+        sys.exit(0)  # the parent is gone
+    except TicketlabError as problem:
+        connection.send(("problem", problem))
+    except Exception as problem:
+        connection.send(("problem", TicketlabError(f"a process of the attack failed: {type(problem).__name__}: {problem}")))
+
+
+def _take_device(siege: Siege, number: int) -> None:
+    if siege.victim.device.type == "cuda" and torch.cuda.device_count() > 1:
+        siege.victim.model.to(f"cuda:{number % torch.cuda.device_count()}")
+
+
+def _examples(connection: Connection, parent: int) -> Iterator[Example]:
+    while os.getppid() == parent or multiprocessing.get_start_method(allow_none=True) == "spawn":
+        connection.send(("next", None))
+        example = connection.recv()
+        if example is None:
+            return
+        yield example

@@ -1,0 +1,33 @@
+"""Where the commands on files of records find one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ticketlab import files
+from ticketlab.errors import UsageError
+
+
+def record_files(path: Path) -> list[Path]:
+    """Return the files of records: the path itself, those of an attack stage's folder, or those of a run's directory.
+
+    :raises UsageError: there are none.
+    """
+    if not path.is_dir():
+        return [path]
+    folders = _stages_of(path) if (path / "results.json").is_file() else [path]
+    found = [file for folder in folders for file in sorted((folder / "records").glob("*.jsonl"))]
+    if not found:
+        raise UsageError(f"{path}: there are no records; name a file of them, the folder of an attack stage, or a run that attacks")
+    return found
+
+
+def _stages_of(run: Path) -> list[Path]:
+    from ticketlab.lab.lab import Lab
+
+    try:
+        tasks = files.read_json(run / "results.json")["tasks"].values()
+        keys = [stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "attack"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{run / 'results.json'}: not the results of a run, or damaged") from None
+    return [Lab(run.resolve().parent.parent).stage(key) for key in dict.fromkeys(keys)]

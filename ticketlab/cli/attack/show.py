@@ -1,0 +1,187 @@
+"""``ticketlab attack show``: what became of each text, with the changed words marked. It shows any file, whatever is in the texts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from ticketlab import progress
+from ticketlab.attacks import diff, metrics, records
+from ticketlab.attacks.records import STATUSES, Record
+from ticketlab.cli import flags, running
+from ticketlab.cli.attack.place import record_files
+from ticketlab.cli.command import Command
+from ticketlab.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+FEW = 20
+STYLES = {"same": "", "removed": "red strike", "added": "green bold"}
+MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+"""What stands around changed words where there are no colours."""
+OF_STATUS = {"success": "red", "failed": "green", "skipped": "dim", "error": "yellow", "timeout": "yellow"}
+
+
+@click.command(cls=Command, epilog="Example: ticketlab attack show records.jsonl --status success --n 5")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only examples that ended so; may be repeated.")
+@click.option("--id", "ids", multiple=True, metavar="ID", help="Only this example; may be repeated.")
+@click.option("--n", "most", type=click.IntRange(min=1), metavar="N", help=f"At most so many examples.  [default: {FEW}; all with --json]")
+@click.option("--encoder", metavar="NAME|FOLDER", help="Measure similarity with this sentence encoder, if the attack did not.")
+@flags.JSON
+def show(file: Path, statuses: Sequence[str], ids: Sequence[str], most: int | None, encoder: str | None, as_json: bool) -> None:
+    """Show the numbers of an attack, then what it changed in each text, from FILE: records, or the folder of an attack stage or a run.
+
+    Words that were removed are red and struck out, words that came instead are green; without colours [-so-] and {+so+}.
+    """
+    path = _the_file(file)
+    header, rows = records.read(path)
+    chosen = _chosen(path, rows, statuses, ids)
+    measured = metrics.measure(rows, _similarities(rows, encoder)).to_table()
+    if as_json:
+        shown = [_plain(header, record) for record in chosen[:most]]
+        running.print_json({"file": str(path), "header": _readable(header), "metrics": measured, "records": shown})
+        return
+    _print_numbers(header, path, rows, measured)
+    console = running.open_console()
+    for record in chosen[: most or FEW]:
+        _print(console, header, record)
+    left = len(chosen) - (most or FEW)
+    if left > 0:
+        progress.say(f"{left} more: --n {len(chosen)} shows all, --status and --id choose")
+
+
+def _the_file(file: Path) -> Path:
+    found = record_files(file)
+    if len(found) > 1:
+        raise UsageError(f"{file}: there are {len(found)} files of records; name one of {', '.join(map(str, found))}")
+    return found[0]
+
+
+def _chosen(path: Path, rows: Sequence[Record], statuses: Sequence[str], ids: Sequence[str]) -> list[Record]:
+    known = {record.id for record in rows}
+    for asked in ids:
+        if asked not in known:
+            raise UsageError(f"{path}: there is no example `{asked}`{did_you_mean(asked, sorted(known)[:50])}")
+    return [record for record in rows if (not ids or record.id in ids) and (not statuses or record.status in statuses)]
+
+
+def _similarities(rows: Sequence[Record], encoder: str | None) -> list[float]:
+    from ticketlab.attacks.similarity import find_encoder, similarities
+
+    found = find_encoder(encoder)
+    return similarities(rows, found.load_encoder()) if found else []
+
+
+def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record], measured: Mapping[str, Any]) -> None:
+    """Print the table that the attack itself printed."""
+    from ticketlab.report.rows import rows as reported
+
+    sample = header.get("sample")
+    size = sample.get("size") if isinstance(sample, Mapping) else None
+    if isinstance(size, int) and size > len(rows):
+        progress.say(f"{path}: {len(rows)} of {size} examples so far")
+    model, task, attack = (str(header.get(name) or other) for name, other in (("model", path.name), ("task", "-"), ("attack", path.stem)))
+    stage = {"kind": "attack", "of": model, "attacks": {attack: measured}}
+    results = {"recipe": model, "model": model, "scale": "full", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
+    counts = ", ".join(f"{sum(record.status == status for record in rows)} {status}" for status in STATUSES)
+    running.print_rows(reported(results), f"{attack} on {task}: {counts}")
+
+
+def _print(console: Console, header: Mapping[str, Any], record: Record) -> None:
+    """Print a record; one that cannot be shown as a difference is shown as it is."""
+    try:
+        lines = [_heading(record), *_texts(header, record, colours=_has_colours(console))]
+    except Exception as problem:
+        from rich.text import Text
+
+        plain = f"{record.id} {record.status}: {list(record.original)} -> {list(record.perturbed)} ({type(problem).__name__}: {problem})"
+        lines = [Text(_printable(plain))]
+    for line in lines:
+        line.plain = line.plain.encode(console.encoding, "replace").decode(console.encoding)
+        console.print(line, soft_wrap=True)
+    console.print()
+
+
+def _heading(record: Record) -> Text:
+    from rich.text import Text
+
+    line = Text.assemble((_printable(record.id), "bold"), "  ")
+    line.append(record.status, OF_STATUS[record.status]).append(f"  {_printable(record.label)}")
+    if record.predicted_before is not None:
+        before, after = (_printable(name or "") for name in (record.predicted_before, record.predicted_after))
+        line.append(f", the model says {before}" if record.status == "skipped" else f", the model says {before} -> {after}")
+    if record.confidence_before is not None and record.confidence_after is not None and record.status != "skipped":
+        line.append(f" (probability of the label {100 * record.confidence_before:.1f} % -> {100 * record.confidence_after:.1f} %)")
+    if record.status in ("success", "failed"):
+        line.append(f", {record.queries} queries, {record.words_changed} of {record.words_total} words")
+    if record.truncated:
+        line.append(", the model sees only the beginning")
+    if record.message:
+        line.append(f": {_printable(record.message)}")
+    return line
+
+
+def _texts(header: Mapping[str, Any], record: Record, *, colours: bool) -> list[Text]:
+    from rich.text import Text
+
+    lines = []
+    for name, parts in zip(_columns(header, record), _pieces(record), strict=True):
+        line = Text.assemble((f"  {_printable(name)}: ", "dim"))
+        for piece, after in itertools.zip_longest(parts, parts[1:]):
+            opening, closing = ("", "") if colours else MARKS[piece.kind]
+            words = _printable(piece.text)
+            space = words[len(words.rstrip()) :]
+            if piece.kind == "removed" and after is not None and after.kind == "added":
+                space = " " if colours else ""
+            line.append(f"{opening}{words.rstrip()}{closing}", STYLES[piece.kind]).append(space)
+        lines.append(line)
+    return lines
+
+
+def _pieces(record: Record) -> list[list[diff.Piece]]:
+    """Return the pieces of each text; those of an example that was not changed stay as they are."""
+    after = record.perturbed or record.original
+    if len(after) != len(record.original):
+        return [diff.pieces(" ".join(record.original), " ".join(after))]
+    return [diff.pieces(old, new) for old, new in zip(record.original, after, strict=True)]
+
+
+def _columns(header: Mapping[str, Any], record: Record) -> list[str]:
+    number = len(_pieces(record))
+    named = header.get("columns")
+    if isinstance(named, list) and len(named) == number:
+        return [str(name) for name in named]
+    return ["text"] if number == 1 else [f"text {index + 1}" for index in range(number)]
+
+
+def _plain(header: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    differences = dict(zip(_columns(header, record), _pieces(record), strict=True))
+    words = {name: [{piece.kind: piece.text} for piece in parts] for name, parts in differences.items()}
+    readable: dict[str, Any] = _readable({**attrs.asdict(record), "words": words})
+    return readable
+
+
+def _readable(value: Any) -> Any:
+    """Return a value whose texts can be written: half of a surrogate pair cannot."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_readable(key): _readable(item) for key, item in value.items()}
+    return [_readable(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _printable(text: str) -> str:
+    """Replace what would move a terminal's cursor or turn its lines around; a line break becomes a space."""
+    return "".join(character if character.isprintable() else " " if character in "\n\r\t" else "\ufffd" for character in text)
+
+
+def _has_colours(console: Console) -> bool:
+    return console.is_terminal and console.color_system is not None and not console.no_color
