@@ -23,6 +23,8 @@ from ticketlab.tasks.choose import choose
 
 SEED = 0
 LENGTH = 128
+AS_TEXTATTACK = {"bert-attack": {"candidates": 8, "long_words": "first"}}
+"""Settings that our attacks of these names have otherwise."""
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
@@ -59,8 +61,8 @@ def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:
 
 
 def attack_of(name: str, mlm: str | None = None) -> Any:
-    """Return one of our attacks, at its defaults, on this masked language model."""
-    made = registry.current().get("attack", name)()
+    """Return one of our attacks, as textattack's recipe has it, on this masked language model."""
+    made = registry.current().get("attack", name)(**AS_TEXTATTACK.get(name, {}))
     return evolve(made, mlm=mlm) if "mlm" in made.needs else made
 
 

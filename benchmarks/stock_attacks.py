@@ -123,11 +123,11 @@ def _bert_attack(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list
         method="bert-attack",
         masked_language_model=AutoModelForMaskedLM.from_pretrained(parts.mlm),
         tokenizer=AutoTokenizer.from_pretrained(parts.mlm),
-        max_candidates=8,
+        max_candidates=attack.candidates,
         max_length=padding.cap or 512,
     )
-    similarity = _encoder()(parts.encoder, threshold=0.2, metric="cosine", compare_against_original=True, window_size=None)
-    return swaps, [MaxWordsPerturbed(max_percent=0.4), similarity], "unk"
+    similarity = _encoder()(parts.encoder, threshold=attack.min_similarity, metric="cosine", compare_against_original=True)
+    return swaps, [MaxWordsPerturbed(max_percent=attack.max_words_perturbed), similarity], "unk"
 
 
 RECIPES = {"deepwordbug": _deepwordbug, "textfooler": _textfooler, "bert-attack": _bert_attack}

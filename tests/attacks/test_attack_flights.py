@@ -147,7 +147,7 @@ def test_models_time_counts_for_who_asked():
     ask.model.pause = 0.02
 
     def work(item):
-        ask([row(item, turn) for turn in range(100 if item == 1 else 1)])
+        ask([row(item, 20 + turn) for turn in range(100 if item == 1 else 1)])
         ask([row(item, 0, 0)])
         return item
 
@@ -163,6 +163,20 @@ def test_own_time_counts_even_in_a_loop_that_never_asks():
         return item
 
     assert sorted(fly(work, range(3), timeout=0.3, late=lambda item: -item)) == [-1, 0, 2]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_finalizer_that_swallows_the_interruption_is_not_the_end_of_it():
+    class Slow:
+        def __del__(self):
+            time.sleep(0.5)
+
+    def work(item):
+        Slow()
+        while True:
+            pass
+
+    assert fly(work, [1], timeout=0.2, late=lambda item: "late") == ["late"]
 
 
 def test_who_catches_everything_is_stopped_all_the_same():

@@ -11,10 +11,9 @@ import operator
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from attrs import frozen
 
 _BETWEEN_COLUMNS = "<SPLIT>"
 _RUN = re.compile("[\\w\u02d7\u0060\u00d7'*@-]+")  # the first three are no letters, but textattack counts them as look-alikes of some
@@ -43,8 +42,7 @@ def _quick_class() -> Any:
     return type("QuickText", (QuickText, AttackedText), {})
 
 
-@frozen
-class _Splice:
+class _Splice(NamedTuple):
     """A text as another one with the words ``first`` to ``last`` (left out) replaced; offsets are into the texts."""
 
     words_before: list[str]
@@ -84,7 +82,7 @@ class QuickText:
     _text: str | None = None
     _starts: list[int] | None = None
     _is_plain: bool | None = None
-    _change: tuple[QuickText, int, int] | None = None
+    _change: tuple[QuickText, int, int, list[str] | None] | None = None
     _splice: _Splice | None = None
 
     @property
@@ -163,6 +161,7 @@ class QuickText:
         modified = self.attack_attrs["modified_indices"].copy()
         original = self.attack_attrs["original_index_map"]
         made, done, grown = "", 0, 0
+        words: list[str] = []
         for index, new in changes.items():
             old = self.words[index]
             start = self._start_in_joined(index)
@@ -191,7 +190,8 @@ class QuickText:
         attributes |= {"newly_modified_indices": newly, "previous_attacked_text": self}
         text.attack_attrs = attributes | {"modified_indices": modified, "original_index_map": original}
         if changes and len(texts) == len(self._text_input):
-            text._change = (self, min(changes), max(changes) + 1)
+            is_one_word = len(changes) == 1 and words == list(changes.values())
+            text._change = (self, min(changes), max(changes) + 1, words if is_one_word else None)
         return text
 
     def _plain(self) -> bool:
@@ -224,10 +224,12 @@ class QuickText:
             self._change = None
         return self._splice
 
-    def _splice_of(self, before: QuickText, first: int, last: int) -> _Splice | None:
+    def _splice_of(self, before: QuickText, first: int, last: int, changed: list[str] | None) -> _Splice | None:
         """Segment what lies between the words around the change; a character that no word holds is still between them and it."""
         words, starts = before.words, before._word_starts()
         shift = len(self.text) - len(before.text)
+        if changed is not None and not _CHINESE.search(changed[0]):
+            return _Splice(words, starts, first, last, changed, [starts[first]], shift)
         left = starts[first - 1] + len(words[first - 1]) if first else 0
         right = starts[last] + shift if last < len(words) else len(self.text)
         if _CHINESE.search(self.text, left, right):

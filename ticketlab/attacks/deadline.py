@@ -11,6 +11,9 @@ from typing import Any
 from ticketlab.errors import UsageError
 
 
+_AGAIN = 0.5
+
+
 class OutOfTime(BaseException):
     """The time is up. No ``Exception``, so that code in between cannot take it for an error of its own."""
 
@@ -50,9 +53,9 @@ class Alarm:
             signal.signal(signal.SIGALRM, self._before)
 
     def start(self, seconds: float) -> None:
-        """Ring in so many seconds; at once if there are none left."""
+        """Ring in so many seconds, at once if there are none left, and again: a finalizer that is interrupted swallows it."""
         if self.enabled:
-            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN)
 
     def stop(self) -> None:
         """Do not ring."""

@@ -103,6 +103,7 @@ class Flights(Generic[T]):
             try:
                 flight.result.append(self.work(item))
             except OutOfTime:
+                self._alarm.stop()
                 flight.result.append(self.late(item))
 
         context = contextvars.copy_context()

@@ -20,7 +20,7 @@ def _another_label() -> Any:
 
     class AnotherLabel(UntargetedClassification):  # type: ignore[misc]
         def __init__(self, victim: Any, query_budget: float) -> None:
-            super().__init__(victim, query_budget=query_budget)
+            super().__init__(victim, query_budget=query_budget, use_cache=False)
             self._known: dict[Any, tuple[Any, int, list[float]]] = {}
 
         def clear_cache(self) -> None:
