@@ -95,7 +95,7 @@ class WordVectors:
         as there are words wanted reach ``cut`` with their best word, so no word wanted is below it by more than twice the error.
         """
         groups = -(-len(self) // _GROUP)
-        if topn + 1 >= groups or not self._ordinary:
+        if topn >= groups or not self._ordinary:
             return [np.arange(len(self))] * len(block)
         units = (self.matrix[block] / self._lengths[block, None]).astype(np.float32).T
         inverse = (1 / self._lengths).astype(np.float32)[:, None]
@@ -110,7 +110,7 @@ class WordVectors:
         error = (self.matrix.shape[1] + 8) * np.finfo(np.float32).eps  # of a sum of that many products, with twice the room
         candidates = []
         for reached in np.ascontiguousarray(best.T):
-            cut = np.partition(reached, groups - 1 - topn)[groups - 1 - topn]  # one more than wanted: the word itself is among them
+            cut = np.partition(reached, groups - 1 - topn)[groups - 1 - topn]  # one more than wanted: the word itself may be among them
             rows = np.flatnonzero(reached >= cut - 2 * error)[:, None] * _GROUP + np.arange(_GROUP)
             candidates.append(rows[rows < len(self)])
         return candidates

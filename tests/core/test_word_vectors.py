@@ -99,9 +99,9 @@ def test_neighbours_are_exact_where_single_precision_is_not():
     assert vectors.nearest_neighbours(7, 20) == by_full_sort(vectors, 7, 20) != rough
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e-15, 1e15, 1e30])
+@pytest.mark.parametrize("scale", [1e-42, 1e-15, 1e15, 1e38])
 def test_very_long_and_very_short_vectors_are_searched_as_others(scale):
-    matrix = np.random.default_rng(1).normal(size=(1000, 5))
+    matrix = np.random.default_rng(1).uniform(-3.4, 3.4, size=(1000, 5))
     matrix[::3] *= scale
     vectors = numbered(matrix)
     for word in (0, 1, 999):
@@ -128,6 +128,12 @@ def test_fewer_neighbours_are_the_first_of_more_and_are_not_searched_again(monke
     assert vectors.nearest_neighbours("w5", 10) == ten
     vectors.nearest_neighbours(5, 10).clear()
     assert vectors.nearest_neighbours(5, 10) == ten
+
+
+def test_more_neighbours_than_there_are_words_are_not_searched_again(vectors, monkeypatch):
+    assert len(vectors.nearest_neighbours("film", 50)) == 9
+    monkeypatch.setattr(vectors, "_candidates", None)
+    assert len(vectors.nearest_neighbours("film", 60)) == 9
 
 
 def test_prefetch_passes_words_without_a_vector_over(vectors):
@@ -209,12 +215,13 @@ def test_word2vec_text_and_numpy_files_are_read(tmp_path, vectors):
     [
         (np.array([{"a": 1}], dtype=object), "not a plain numpy array"),
         (np.zeros((2, 3)), "1 words for an array of shape"),
-        (np.array([[1, np.inf]]), "row 0 holds a number that is not finite"),
+        (np.array([[1.0]] * 20000 + [[np.inf]]), "row 20000 holds a number that is not finite"),
     ],
+    ids=["pickled", "too many rows", "not finite"],
 )
 def test_arrays_that_are_no_word_vectors_are_refused(tmp_path, array, message):
     np.save(tmp_path / "bad.npy", array, allow_pickle=True)
-    (tmp_path / "bad.txt").write_text("word\n")
+    (tmp_path / "bad.txt").write_text("word\n" * (len(array) if array.shape[1:] == (1,) else 1))
     with pytest.raises(ResourceError, match=message):
         read(tmp_path / "bad.npy")
 
