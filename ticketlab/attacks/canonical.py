@@ -25,7 +25,7 @@ Ask = Callable[["Canonical", Sequence[Row]], list[Any]]
 merging: ContextVar[Ask | None] = ContextVar("merging", default=None)
 """Who merges queries with those of other examples; None computes them at once."""
 
-_TOKENS = {"cpu": 2048}
+_TOKENS = {"cpu": 512}  # what a layer makes of more no longer fits the cache of a core
 _TOKENS_ELSEWHERE = 32768
 _FIXED_ROWS = 8
 
