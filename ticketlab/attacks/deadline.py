@@ -10,7 +10,6 @@ from typing import Any
 
 from ticketlab.errors import UsageError
 
-
 _AGAIN = 0.5
 
 
