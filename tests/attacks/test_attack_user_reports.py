@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.metadata
 import json
 import multiprocessing
 import os
@@ -461,8 +462,9 @@ def test_report_47_results_are_on_disk_and_a_mean_over_nothing_is_null(folder, v
 
 # 48
 
-WITH_OTHERS = {"ticketlab", "tokenizers"}  # transformers is made of it
 OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow"}
+BROUGHT_BY = {"tokenizers": "transformers", "Levenshtein": "textattack"}
+"""What comes with a dependency that cannot do without it."""
 
 
 def _imported() -> dict[str, Path]:
@@ -487,12 +489,20 @@ def _name(requirement: str) -> str:
 def test_report_48_everything_that_is_imported_is_declared():
     project = _project()
     declared = {_name(line) for lines in (project["dependencies"], *project["optional-dependencies"].values()) for line in lines}
-    missing = {
-        name: str(file.relative_to(ROOT))
-        for name, file in _imported().items()
-        if name not in WITH_OTHERS and OTHER_NAMES.get(name, name).replace("_", "-") not in declared
-    }
-    assert missing == {}
+
+    def is_declared(name: str) -> bool:
+        return name == "ticketlab" or OTHER_NAMES.get(name, name).replace("_", "-") in declared or BROUGHT_BY.get(name) in declared
+
+    assert {name: str(file.relative_to(ROOT)) for name, file in _imported().items() if not is_declared(name)} == {}
+
+
+@pytest.mark.parametrize("name", BROUGHT_BY)
+def test_report_48_what_is_said_to_come_with_another_does(name):
+    try:
+        lines = importlib.metadata.requires(BROUGHT_BY[name]) or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{BROUGHT_BY[name]} is not installed")
+    assert name.lower() in {_name(line).removeprefix("python-") for line in lines if "extra ==" not in line}
 
 
 def test_report_48_the_oldest_and_the_newest_major_version_of_transformers_are_tested():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -40,6 +42,7 @@ class Alarm:
         self.enabled = enabled
         self._may_interrupt = may_interrupt
         self._before: Any = None
+        self._rang = -math.inf
 
     def __enter__(self) -> Alarm:
         if self.enabled:
@@ -62,5 +65,7 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _ring(self, _: int, __: FrameType | None) -> None:
-        if self._may_interrupt():
+        now = time.monotonic()
+        if self._may_interrupt() and now - self._rang >= _AGAIN / 2:  # one that waited behind another would hit who handles that
+            self._rang = now
             raise OutOfTime
