@@ -117,6 +117,7 @@ def everything(text, first, depth=0):
 @example(("a b c",), [("delete", 1, [""]), ("before", 0, ["one two"]), ("delete", 2, [""])])
 @example(("x/y z", "I am"), [("replace", 1, [""]), ("replace", 2, ["it"]), ("after", 0, ["I"])])
 @example(("I İ ΟΔΟΣ it",), [("replace", 1, ["Σ"]), ("delete", 0, [""])])
+@example(("don't go there",), [("replace", 1, ["电"]), ("replace", 0, ["x"])])
 @example(("film 电影 is good",), [("replace", 0, ["a b"]), ("replace", 2, ["我喜欢"])])
 def test_every_change_gives_what_textattack_gives(parts, steps):
     stock, ours = both(parts)
