@@ -61,7 +61,6 @@ class Attack(Component):
 
     def goal(self, victim: Victim) -> Any:
         """Return textattack's goal of an untargeted attack: another label than the right one, within the query budget."""
-        from textattack.goal_functions import UntargetedClassification
+        from ticketlab.attacks.goal import another_label
 
-        budget = float("inf") if self.query_budget is None else self.query_budget
-        return UntargetedClassification(victim, query_budget=budget, model_batch_size=1 << 20)  # the victim makes its own batches
+        return another_label(victim, float("inf") if self.query_budget is None else self.query_budget)

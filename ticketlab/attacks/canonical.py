@@ -1,24 +1,24 @@
 """Runs a model over rows of tokens, many at once, so that what a row gives depends on that row alone, bit for bit.
 
 A matrix product rounds differently when it has other numbers of rows, so a text's logits would depend on what they were computed with.
-Here rows of one length go together, so that none is padded, and each linear layer sees its tokens in portions whose size changes
-nothing: see :mod:`ticketlab.attacks.portions`.
+Here no row is padded: rows of any length go together where attention can be kept apart (:mod:`ticketlab.attacks.packing`), elsewhere
+those of one length. Each linear layer sees its tokens in portions whose size changes nothing: see :mod:`ticketlab.attacks.portions`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from ticketlab.attacks.packing import Packing, Row
 from ticketlab.attacks.portions import Linears
 
-Row = Mapping[str, Any]
-"""The model's inputs of one text, unpadded: lists of ints of one length. What begins with ``_`` is for ``forward`` alone."""
 Precision = Literal["fp32", "bf16"]
 Ask = Callable[["Canonical", Sequence[Row]], list[Any]]
 
@@ -33,18 +33,26 @@ _FIXED_ROWS = 8
 class Canonical:
     """A model that answers for rows.
 
-    ``forward(batch, rows)`` gets tensors of shape (rows, length) on the model's device and returns one result a row, on the CPU. It runs
-    under inference mode. A model with layers other than those known to treat each row alike always gets the same number of rows.
+    ``forward(batch, rows)`` returns one result a row, on the CPU. It gets tensors on the model's device, either of shape (rows, length) or,
+    where ``packing`` takes such rows, of shape (1, tokens): the rows one after the other. It runs under inference mode. A model with
+    layers other than those known to treat each row alike always gets the same number of rows.
     """
 
     def __init__(
-        self, model: nn.Module, forward: Callable[[Mapping[str, Tensor], Sequence[Row]], Sequence[Any]], *, precision: Precision = "fp32"
+        self,
+        model: nn.Module,
+        forward: Callable[[Mapping[str, Tensor], Sequence[Row]], Sequence[Any]],
+        *,
+        precision: Precision = "fp32",
+        packing: Packing | None = None,
     ) -> None:
         self.model = model
         self.forward = forward
         self.precision = precision
+        self.packing = packing
         self.rows = 0
         """Rows computed so far."""
+        self._packs: dict[frozenset[str], bool] = {}
         self._linears = Linears(model, torch.bfloat16 if precision == "bf16" else None)
 
     @property
@@ -59,41 +67,62 @@ class Canonical:
 
     def compute(self, rows: Sequence[Row]) -> list[Any]:
         """Return the result of each row, without waiting for others' rows."""
-        unique = {key(row): row for row in rows}
-        by_length: dict[int, list[Row]] = {}
-        for row in unique.values():
-            by_length.setdefault(length(row), []).append(row)
+        groups: dict[int | None, dict[Any, Row]] = {}
+        for row in rows:
+            groups.setdefault(self.group(row), {})[key(row)] = row
         results: dict[Any, Any] = {}
-        for count, alike in by_length.items():
-            most = self.most_rows(count)
-            for start in range(0, len(alike), most):
-                batch = alike[start : start + most]
-                results.update(zip(map(key, batch), self.batch(batch), strict=True))
+        for alike in groups.values():
+            while alike:
+                batch = {key: alike.pop(key) for key in list(alike)[: self.fit(map(length, alike.values()))]}
+                results.update(zip(batch, self.batch(list(batch.values())), strict=True))
         return [results[key(row)] for row in rows]
 
-    def most_rows(self, tokens: int) -> int:
-        """Return how many rows of so many tokens go through the model together."""
+    def group(self, row: Row) -> int | None:
+        """Return what rows that go through the model together have in common: their length, or nothing."""
+        names = frozenset(row)
+        if names not in self._packs:
+            with self._computing():
+                self._packs[names] = self._linears.complete and self.packing is not None and self.packing.works(row)
+        return None if self._packs[names] else length(row)
+
+    def fit(self, lengths: Iterable[int]) -> int:
+        """Return how many of the first rows of one group go through the model together, one or more."""
         if not self._linears.complete:
             return _FIXED_ROWS
-        return max(1, _TOKENS.get(self.device.type, _TOKENS_ELSEWHERE) // tokens)
+        most = _TOKENS.get(self.device.type, _TOKENS_ELSEWHERE)
+        sums = itertools.accumulate(lengths)
+        return max(1, sum(1 for _ in itertools.takewhile(lambda tokens: tokens <= most, sums)))
 
     def batch(self, rows: Sequence[Row]) -> Sequence[Any]:
-        """Run rows of one length, no more than :meth:`most_rows`, through the model."""
+        """Run rows of one group, no more than :meth:`fit` says, through the model."""
+        self.rows += len(rows)
+        packed = self.group(rows[0]) is None
+        with self._computing():
+            return self._packed(rows) if packed else self._stacked(rows)
+
+    def _packed(self, rows: Sequence[Row]) -> Sequence[Any]:
+        assert self.packing is not None
+        order = sorted(range(len(rows)), key=lambda index: length(rows[index]))  # attention is computed at once for one length
+        arranged = [rows[index] for index in order]
+        with self.packing.apart([length(row) for row in arranged]):
+            results = dict(zip(order, self.forward(self.packing.inputs(arranged, self.device), arranged), strict=True))
+        return [results[index] for index in range(len(rows))]
+
+    def _stacked(self, rows: Sequence[Row]) -> Sequence[Any]:
         missing = 0 if self._linears.complete else _FIXED_ROWS - len(rows)
         filled = [*rows, *[rows[-1]] * missing]
-        device = self.device
         inputs = {
-            name: torch.tensor([row[name] for row in filled], dtype=torch.long, device=device)
+            name: torch.tensor([row[name] for row in filled], dtype=torch.long, device=self.device)
             for name in filled[0]
             if not name.startswith("_")
         }
-        self.rows += len(rows)
-        with torch.inference_mode(), self._autocast(device), self._linears.in_portions():
-            return self.forward(inputs, filled)[: len(rows)]
+        return self.forward(inputs, filled)[: len(rows)]
 
     @contextlib.contextmanager
-    def _autocast(self, device: torch.device) -> Iterator[None]:
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.precision == "bf16"):
+    def _computing(self) -> Iterator[None]:
+        """Compute as always: without gradients, in the wanted precision, in portions."""
+        autocast = torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bf16")
+        with torch.inference_mode(), autocast, self._linears.in_portions():
             yield
 
 

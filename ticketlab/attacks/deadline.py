@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
-import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from ticketlab.errors import UsageError
 
+T = TypeVar("T")
+U = TypeVar("U")
 _AGAIN = 0.5
 
 
@@ -33,20 +33,18 @@ def check(seconds: float | None) -> None:
 
 
 class Alarm:
-    """Raises :class:`OutOfTime` where the code is when the time set is over, if ``may_interrupt`` says that it may.
+    """Raises :class:`OutOfTime` where the code is when the time set is over, if that is inside :meth:`guard`.
 
     With ``enabled=False`` it never rings. A context manager: the signal's former handler comes back at the end.
     """
 
-    def __init__(self, enabled: bool, may_interrupt: Callable[[], bool]) -> None:
+    def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
-        self._may_interrupt = may_interrupt
         self._before: Any = None
-        self._rang = -math.inf
 
     def __enter__(self) -> Alarm:
         if self.enabled:
-            self._before = signal.signal(signal.SIGALRM, self._ring)
+            self._before = signal.signal(signal.SIGALRM, _ring)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,8 +62,14 @@ class Alarm:
         if self.enabled:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _ring(self, _: int, __: FrameType | None) -> None:
-        now = time.monotonic()
-        if self._may_interrupt() and now - self._rang >= _AGAIN / 2:  # one that waited behind another would hit who handles that
-            self._rang = now
+    @staticmethod
+    def guard(work: Callable[[T], U], item: T) -> U:
+        """Do ``work``. Only here it rings: who handles :class:`OutOfTime` outside is not hit by it a second time."""
+        return work(item)
+
+
+def _ring(_: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code is Alarm.guard.__code__:
             raise OutOfTime
+        frame = frame.f_back

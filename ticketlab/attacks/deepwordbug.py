@@ -8,6 +8,7 @@ from attrs import frozen
 
 from ticketlab.attacks import stop_words
 from ticketlab.attacks.base import Attack
+from ticketlab.attacks.edit_distance import few_edits
 from ticketlab.options import setting
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ class DeepWordBug(Attack):
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the attack as textattack's recipe does, with a stop-word list that is always the same."""
         import textattack
-        from textattack.constraints.overlap import LevenshteinEditDistance
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR
         from textattack.transformations import (
@@ -52,6 +52,6 @@ class DeepWordBug(Attack):
         constraints = [
             RepeatModification(),
             StopwordModification(stopwords=stop_words.english()),
-            LevenshteinEditDistance(self.max_edit_distance),
+            few_edits(self.max_edit_distance),
         ]
         return textattack.Attack(self.goal(victim), constraints, swaps, GreedyWordSwapWIR(wir_method="unk"))

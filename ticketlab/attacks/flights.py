@@ -1,7 +1,7 @@
 """Many examples under attack in one process: while one waits for a model, others go on, and what they ask is answered together.
 
-Each example's attack runs in a greenlet. When it asks a model it is put aside; once all wait, the model runs on the largest group of rows
-of one length, and whoever has all answers goes on.
+Each example's attack runs in a greenlet. When it asks a model it is put aside; once all wait, the model with most to do runs on as many
+rows as go together, and whoever has all answers goes on.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from attrs import define, field
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from ticketlab.attacks import canonical
-from ticketlab.attacks.canonical import Canonical, Row, merging
+from ticketlab.attacks.canonical import Canonical, merging
 from ticketlab.attacks.deadline import Alarm, OutOfTime
+from ticketlab.attacks.packing import Row
 from ticketlab.attacks.randomness import RandomState
 
 T = TypeVar("T")
-Group = tuple[Canonical, int]
+Group = tuple[Canonical, int | None]
 _NOTHING = object()
 
 
@@ -42,6 +43,26 @@ class _Question:
 
     row: Row
     asked: list[tuple[_Request, int]] = field(factory=list)
+
+
+@define(eq=False)
+class _Waiting:
+    """Rows of one group that wait for their model, by what tells one from another."""
+
+    questions: dict[Any, _Question] = field(factory=dict)
+    tokens: int = 0
+
+    def add(self, row: Row, request: _Request, index: int) -> None:
+        name = canonical.key(row)
+        if name not in self.questions:
+            self.questions[name] = _Question(row)
+            self.tokens += canonical.length(row)
+        self.questions[name].asked.append((request, index))
+
+    def pop(self, name: Any) -> _Question:
+        question = self.questions.pop(name)
+        self.tokens -= canonical.length(question.row)
+        return question
 
 
 @define(eq=False)
@@ -71,11 +92,11 @@ class Flights(Generic[T]):
         self.in_flight = in_flight
         self.timeout = timeout
         self.model_seconds = 0.0
-        self._alarm = Alarm(timeout is not None, lambda: self._running is not None and getcurrent() is not self._hub)
+        self._alarm = Alarm(timeout is not None)
         self._hub = getcurrent()
         self._running: Flight[T] | None = None
         self._active: set[Flight[T]] = set()
-        self._waiting: dict[Group, dict[Any, _Question]] = {}
+        self._waiting: dict[Group, _Waiting] = {}
         self._ready: deque[_Request] = deque()
 
     def run(self, items: Iterable[Any]) -> Iterator[T]:
@@ -101,7 +122,7 @@ class Flights(Generic[T]):
     def _start(self, item: Any) -> Iterator[T]:
         def fly() -> None:
             try:
-                flight.result.append(self.work(item))
+                flight.result.append(self._alarm.guard(self.work, item))
             except OutOfTime:
                 self._alarm.stop()
                 flight.result.append(self.late(item))
@@ -156,19 +177,18 @@ class Flights(Generic[T]):
             return []
         request = _Request(flight, [None] * len(rows), len(rows))
         for index, row in enumerate(rows):
-            group = (model, canonical.length(row))
-            waiting = self._waiting.setdefault(group, {})
-            waiting.setdefault(canonical.key(row), _Question(row)).asked.append((request, index))
+            self._waiting.setdefault((model, model.group(row)), _Waiting()).add(row, request, index)
         answers: list[Any] = self._hub.switch()
         return answers
 
     def _answer(self) -> None:
-        """Run the largest group of rows that wait."""
-        group = max(self._waiting, key=lambda group: len(self._waiting[group]) * group[1])
-        model, tokens = group
+        """Run the group with most tokens, or the first rows of it."""
+        group = max(self._waiting, key=lambda group: self._waiting[group].tokens)
+        model, _ = group
         waiting = self._waiting[group]
-        questions = [waiting.pop(key) for key in list(waiting)[: model.most_rows(tokens)]]
-        if not waiting:
+        count = model.fit(canonical.length(question.row) for question in waiting.questions.values())
+        questions = [waiting.pop(name) for name in list(waiting.questions)[:count]]
+        if not waiting.questions:
             del self._waiting[group]
         try:
             self._run(model, questions)
@@ -201,11 +221,11 @@ class Flights(Generic[T]):
             return
         request.missing, request.problem = 0, problem
         for group, waiting in list(self._waiting.items()):
-            for key, question in list(waiting.items()):
+            for name, question in list(waiting.questions.items()):
                 question.asked = [(asking, index) for asking, index in question.asked if asking is not request]
                 if not question.asked:
-                    del waiting[key]
-            if not waiting:
+                    waiting.pop(name)
+            if not waiting.questions:
                 del self._waiting[group]
         self._ready.append(request)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ import torch
 from attrs import frozen
 from torch import Tensor, nn
 
-from ticketlab.attacks.canonical import Canonical, Precision, Row
+from ticketlab.attacks.canonical import Canonical, Precision, length
+from ticketlab.attacks.packing import Packing, Row
 from ticketlab.attacks.pieces import Piece, Pieces
 from ticketlab.attacks.victim import longest_input
 from ticketlab.backbone import loading
@@ -60,7 +62,7 @@ class MaskedLM:
         self.pieces = Pieces(tokenizer, int(model.get_input_embeddings().num_embeddings))  # type: ignore[operator]
         self._inputs = set(inspect.signature(model.forward).parameters)
         self._head = _head(model)
-        self._canonical = Canonical(model, self._forward, precision=precision)
+        self._canonical = Canonical(model, self._forward, precision=precision, packing=Packing(model))
         self._wanted = functools.cache(self._mask_of)
 
     @classmethod
@@ -103,10 +105,11 @@ class MaskedLM:
         return [dict(zip(positions, next(answers), strict=True)) if positions else {} for positions in wanted]
 
     def _forward(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> list[list[Guesses]]:
-        chosen = torch.zeros(batch["input_ids"].shape, dtype=torch.bool)
-        for index, row in enumerate(rows):
-            chosen[index, row["_positions"]] = True
-        chosen = chosen.to(batch["input_ids"].device)
+        starts = itertools.accumulate((length(row) for row in rows), initial=0)
+        places = [start + position for start, row in zip(starts, rows, strict=False) for position in row["_positions"]]
+        chosen = torch.zeros(batch["input_ids"].numel(), dtype=torch.bool)
+        chosen[places] = True
+        chosen = chosen.view(batch["input_ids"].shape).to(batch["input_ids"].device)
         if self._head is None:
             logits = self.model(**batch).logits[chosen]
         else:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ticketlab.attacks.canonical import Canonical, Precision, Row
+from ticketlab.attacks.canonical import Canonical, Precision, length
+from ticketlab.attacks.packing import Packing, Row, runs
 from ticketlab.attacks.randomness import preserved
 from ticketlab.attacks.victim import longest_input
 from ticketlab.errors import ResourceError
@@ -20,7 +21,7 @@ class Encoder:
     def __init__(self, model: nn.Module, tokenizer: Any, *, max_length: int = 256, precision: Precision = "fp32") -> None:
         self.tokenizer = tokenizer
         self.max_length = min(max_length, longest_input(model, tokenizer))
-        self.canonical = Canonical(model.eval(), self._means, precision=precision)
+        self.canonical = Canonical(model.eval(), self._means, precision=precision, packing=Packing(model))
 
     @classmethod
     def load(cls, name: str, device: str = "cpu", precision: Precision = "fp32") -> Encoder:
@@ -51,6 +52,9 @@ class Encoder:
         embeddings = dict(zip(unique, self.canonical(rows), strict=True))
         return torch.stack([embeddings[sentence] for sentence in sentences])
 
-    def _means(self, batch: Mapping[str, Tensor], _: Sequence[Row]) -> Sequence[Tensor]:
-        means: Tensor = self.canonical.model(**batch).last_hidden_state.float().mean(1).cpu()
-        return means.unbind()
+    def _means(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
+        hidden: Tensor = self.canonical.model(**batch).last_hidden_state.flatten(0, 1).float()
+        shapes = runs(length(row) for row in rows)
+        parts = torch.split(hidden, [tokens * count for tokens, count in shapes])
+        means = [part.view(count, tokens, -1).mean(1) for part, (tokens, count) in zip(parts, shapes, strict=True)]
+        return torch.cat(means).cpu().unbind()

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from ticketlab.attacks import resource_settings, textattack_recipes
 from ticketlab.attacks.base import Attack
+from ticketlab.attacks.edit_distance import few_edits
 from ticketlab.errors import ResourceError, UsageError
 from ticketlab.options import setting
 
@@ -87,7 +88,8 @@ class TextAttackRecipe(Attack):
 
         recipe = getattr(attack_recipes, self._known().name)
         goal = self.goal(victim)
-        names = Substitutes(resources, victim.device).of(self.needed()) | {"UntargetedClassification": lambda *_, **__: goal}
+        names = Substitutes(resources, victim.device).of(self.needed())
+        names |= {"UntargetedClassification": lambda *_, **__: goal, "LevenshteinEditDistance": few_edits}
         built = with_names(recipe.build, names)(victim)
         built.goal_function.query_budget = goal.query_budget
         built.goal_function.batch_size = 1 << 20  # the victim makes its own batches

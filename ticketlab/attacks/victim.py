@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ticketlab.attacks.canonical import Canonical, Precision, Row
+from ticketlab.attacks.canonical import Canonical, Precision
+from ticketlab.attacks.packing import Packing, Row, positions_before_the_first
 
 Text = str | Sequence[str]
 """One input: a text, or the texts of a pair."""
@@ -30,7 +31,7 @@ class Victim:
         self.tokenizer = tokenizer
         self.label_names = tuple(label_names)
         self.max_length = min(max_length, longest_input(model, tokenizer))
-        self.canonical = Canonical(model, self._logits, precision=precision)
+        self.canonical = Canonical(model, self._logits, precision=precision, packing=Packing(model, first_only=True))
         self._takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
 
     @property
@@ -108,13 +109,5 @@ def longest_input(model: nn.Module, tokenizer: Any) -> int:
     lengths = [int(tokenizer.model_max_length)]
     positions = getattr(getattr(model, "config", None), "max_position_embeddings", None)
     if positions and positions > 0:
-        lengths.append(positions - _positions_before_the_first(model))
+        lengths.append(positions - positions_before_the_first(model))
     return min(lengths)
-
-
-def _positions_before_the_first(model: nn.Module) -> int:
-    """RoBERTa and its kin count positions from the padding index plus one."""
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            return module.padding_idx + 1
-    return 0
