@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from ticketlab.errors import UsageError
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
@@ -19,6 +22,20 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def put_new(path: Path, write: Callable[[Path], object], *, may_replace: Callable[[Path], bool] = lambda _: False) -> None:
+    """Do as :func:`replace`, but keep a file that is there already and holds something else, unless ``may_replace`` says otherwise.
+
+    :raises UsageError: there is such a file.
+    """
+
+    def write_if_free(temporary: Path) -> None:
+        write(temporary)
+        if path.exists() and not filecmp.cmp(temporary, path, shallow=False) and not may_replace(path):
+            raise UsageError(f"{path}: there is such a file already; name another one, or remove it")
+
+    replace(path, write_if_free)
 
 
 def write_text(path: Path, text: str) -> None:

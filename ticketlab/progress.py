@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 
@@ -21,13 +21,33 @@ class _Silent:
 
 
 @contextlib.contextmanager
-def bar(title: str, total: int, *, done: int = 0) -> Iterator[Bar]:
-    """Show a progress bar while the block runs, starting at ``done`` of ``total``."""
+def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | None = None, of: str = "") -> Iterator[Bar]:
+    """Show a progress bar while the block runs, starting at ``done`` of ``total``.
+
+    ``count`` is what also grows between two steps that are far apart. It is asked from another thread several times a second, and shown
+    without what it was at the beginning, as ``123 OF``.
+    """
     if not sys.stderr.isatty():
         yield _Silent()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    begin = count() if count else 0
+
+    class _Count(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{count() - begin:,} {of}" if count else "")
 
     columns = (
         TextColumn("{task.description}"),
@@ -35,6 +55,7 @@ def bar(title: str, total: int, *, done: int = 0) -> Iterator[Bar]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        _Count(),
         TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

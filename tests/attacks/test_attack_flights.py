@@ -156,6 +156,18 @@ def test_models_time_counts_for_who_asked():
     assert time.monotonic() - begin < 20
 
 
+def test_a_long_row_costs_its_example_more_than_a_short_one_beside_it():
+    ask = adder()
+    ask.packing = type("Packing", (), {"works": lambda self, row: True, "inputs": None, "apart": None})()
+    ask.batch = lambda rows: time.sleep(0.4) or [sum(row["input_ids"]) for row in rows]
+
+    def work(item):
+        ask([row(*[1] * item)])
+        return item
+
+    assert sorted(fly(work, [1, 19], timeout=0.3, late=lambda item: -item)) == [-19, 1]
+
+
 def test_own_time_counts_even_in_a_loop_that_never_asks():
     def work(item):
         while item == 1:

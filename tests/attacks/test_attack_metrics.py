@@ -4,8 +4,10 @@ import importlib.util
 import json
 import math
 import random
+from itertools import zip_longest
 
 import pytest
+from attrs import evolve
 
 from ticketlab.attacks.metrics import Mean, Share, measure
 from ticketlab.attacks.records import Record
@@ -25,6 +27,11 @@ MIXED = (
     ("error", 0, 0, 0),
     ("timeout", 0, 0, 0),
 )
+
+
+def near(*cosines):
+    """The same, the successes with these similarities."""
+    return [evolve(row, similarity=cosine) for row, cosine in zip_longest(records(*MIXED), cosines)]
 
 
 def test_numbers_are_textattacks():
@@ -81,13 +88,19 @@ def test_the_interval_of_a_mean_holds_it_in_95_of_100_samples():
     assert held / 2000 == pytest.approx(0.95, abs=0.015)  # three deviations of such a share
 
 
+def test_an_interval_ends_where_values_end():
+    assert Mean.of([0.9, 1.0], -1, 1).interval == (pytest.approx(0.95 - 12.706205 * 0.05, abs=1e-5), 1)
+    assert Mean.of([0.1, 0.9], 0, 1).interval == (0, 1)
+    assert Mean.of([1, 60], 0).interval == (0, pytest.approx(30.5 + 12.706205 * 29.5, abs=1e-3))
+
+
 def test_the_table_carries_numerators_denominators_and_intervals():
-    table = measure(records(*MIXED), [0.5, 0.9]).to_table()
+    table = measure(near(0.5, 0.9)).to_table()
     assert table["aua"] == 0.2
     assert (table["aua_of"]["count"], table["aua_of"]["total"]) == (1, 5)
     assert table["clean_of"]["interval"] == pytest.approx([0.230724, 0.882379], abs=1e-5)
     assert (table["queries"], table["queries_of"]["sum"], table["queries_of"]["n"], table["queries_of"]["deviation"]) == (20, 60, 3, 10)
-    assert table["queries_of"]["interval"] == pytest.approx([20 - 4.302653 * 10 / 3**0.5, 20 + 4.302653 * 10 / 3**0.5], abs=1e-4)
+    assert table["queries_of"]["interval"] == pytest.approx([0, 20 + 4.302653 * 10 / 3**0.5], abs=1e-4)
     assert table["words_changed_of"]["n"] == 2
     assert table["similarity"] == pytest.approx(0.7)
     assert table["similarity_of"]["n"] == 2
@@ -99,7 +112,7 @@ def test_numbers_are_plain_ones():
             return {kind for item in (value.values() if isinstance(value, dict) else value) for kind in kinds(item)}
         return {type(value)}
 
-    assert kinds(measure(records(*MIXED), [0.5, 0.9]).to_table()) <= {int, float, type(None)}
+    assert kinds(measure(near(0.5, 0.9)).to_table()) <= {int, float, type(None)}
 
 
 needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")

@@ -213,7 +213,7 @@ def test_the_command_line_gives_every_odd_text_a_status(folder, call):
 def test_the_command_line_goes_on_after_a_text_that_nobody_can_take(folder, call):
     result, records = call(folder, labelled([*PLAIN, *REFUSED.values(), *("good film", "bad film", "great music") * 5]))
     assert result.exit_code == 3, result.stderr
-    assert "1 attacked examples ended in an error" in result.stderr
+    assert "1 attacked example ended in an error" in result.stderr
     assert {text for text, record in records.items() if record.status == "error"} == {(REFUSED["textattack's separator"],)}
     read_as = "good ? film"  # reading the rows replaces half of a surrogate pair
     assert {records[(text,)].status for text in (*PLAIN, read_as)} <= {"success", "failed", "skipped"}

@@ -52,7 +52,8 @@ def test_packed_logits_are_those_of_rows_of_one_length_bit_for_bit(make, precisi
     rows = rows_of(*LENGTHS)
     apart = canonical(model, precision=precision)(rows)
     together = canonical(model, Packing(model, first_only=True), shapes, precision)(rows)
-    assert shapes == [(1, sum(LENGTHS))]  # more tokens than the model has positions
+    assert sum(LENGTHS) == 104
+    assert shapes == [(1, 112)]  # a multiple of 16, and more than the model has positions
     assert all(torch.equal(a, b) for a, b in zip(apart, together, strict=True))
 
 
@@ -64,7 +65,7 @@ def test_the_last_layer_is_computed_for_the_first_tokens_alone():
     ask(rows_of(4))
     seen.clear()
     ask(rows_of(*LENGTHS))
-    assert seen == [sum(LENGTHS), len(LENGTHS)]
+    assert seen == [112, len(LENGTHS) + 1]  # and a row that fills up
 
 
 def test_a_row_of_pairs_keeps_its_segments():
@@ -157,3 +158,9 @@ def test_means_of_an_encoder_are_of_each_text(make_model, tokenizer):
         with torch.inference_mode():
             expected = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0)
         torch.testing.assert_close(embedding, expected, atol=1e-5, rtol=0)
+
+
+def test_a_row_of_nothing_is_not_taken_for_the_next_one():
+    model = bert()
+    with pytest.raises((RuntimeError, IndexError)):
+        canonical(model, Packing(model, first_only=True))(rows_of(4, 0, 6))

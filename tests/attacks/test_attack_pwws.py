@@ -77,6 +77,11 @@ def test_odd_texts_get_a_status(pwws, victim, text):
     assert record.status in ("success", "failed"), record.message
 
 
-def test_what_is_missing_is_said_with_the_way_to_get_it(tmp_path):
-    with pytest.raises(ValueError, match=r"WordNet `.*nowhere` not found: apt-get install wordnet-base"):
+def test_what_is_missing_is_said_with_the_way_to_get_it(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"WordNet `.*nowhere` not found: there is no such folder$"):
         PWWS(wordnet=str(tmp_path / "nowhere")).prepare()
+    monkeypatch.setattr("ticketlab.attacks.wordnet.find", lambda _: None)
+    with pytest.raises(
+        ValueError, match=r"^WordNet not found: apt-get install wordnet-base .*`--set attack\.attacks\.pwws\.wordnet=FOLDER`"
+    ):
+        PWWS().prepare()

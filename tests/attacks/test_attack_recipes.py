@@ -16,7 +16,7 @@ from ticketlab.attacks.records import RecordFile
 from ticketlab.attacks.resources import Resources
 from ticketlab.attacks.shim import import_textattack, installed
 from ticketlab.attacks.textattack_recipe import TextAttackRecipe
-from ticketlab.attacks.textattack_recipes import RECIPES
+from ticketlab.attacks.textattack_recipes import RECIPES, find
 from ticketlab.attacks.textbugger import TextBugger
 from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.composition import compose
@@ -197,10 +197,15 @@ def test_a_variant_is_named_after_a_colon_in_either_way():
     assert build_component("attack", table, "at") == TextAttackRecipe(recipe="IGAWang2019", query_budget=5)
 
 
+LISTED = "`ticketlab show attack textattack` lists those that run"
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("textattack:prutti", "at.recipe: textattack has no recipe 'prutti'; did you mean `pruthi`?"),
+        ("textattack:prutti", f"at.recipe: textattack has no recipe 'prutti'; did you mean `pruthi`? ({LISTED})"),
+        ("textattack:nosuch", f"at.recipe: textattack has no recipe 'nosuch' ({LISTED})"),
+        ("textattack:pws", f"at.recipe: textattack has no recipe 'pws'; did you mean `pwws` or `pso`? ({LISTED})"),
         ("textatack:pruthi", "at: there is no attack `textatack`; did you mean `textattack`?"),
         ("deepwordbug:3", "at: attack `deepwordbug` has no variants: leave out `:3`"),
         ({"name": "textattack:pruthi", "recipe": "iga"}, "at: `textattack:pruthi` and recipe = 'iga' are two; write one of them"),
@@ -210,6 +215,14 @@ def test_a_wrong_variant_is_named(asked, message):
     with pytest.raises(SettingError) as problem:
         build_component("attack", asked, "at")
     assert str(problem.value) == message
+
+
+def test_no_more_than_three_recipes_are_offered_for_a_wrong_name():
+    for name in ("text", "recipe2020", "Attack2018", "ba", "a"):
+        with pytest.raises(SettingError) as problem:
+            find(name)
+        offered = str(problem.value).removesuffix(f" ({LISTED})").partition("; did you mean ")[2]
+        assert len([word for word in offered.split() if word != "or"]) <= 3
 
 
 def test_a_stage_takes_several_variants_and_none_twice():

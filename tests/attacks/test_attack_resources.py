@@ -60,6 +60,23 @@ def test_a_missing_file_is_named(settings, message):
         TextFooler(**settings).prepare()
 
 
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("word_vectors", ["`--word-vectors FILE`"]),
+        ("encoder", ["`--encoder NAME`"]),
+        ("mlm", ["`--mlm NAME`"]),
+        ("tagger", ["`--set attack.attacks.bae.tagger=none`", "`--set attack.attacks.bae.tagger=nltk`", "NLTK_DATA=FOLDER"]),
+        ("wordnet", ["`--set attack.attacks.bae.wordnet=FOLDER`", "NLTK_DATA=FOLDER"]),
+    ],
+)
+def test_what_is_missing_can_be_named_on_the_command_line(nothing_installed, name, flags):
+    with pytest.raises(ResourceError) as problem:
+        Resources().check([name], engine=(), attack="bae")
+    assert all(flag in str(problem.value) for flag in flags)
+    assert "ATTACK" not in str(problem.value)
+
+
 def test_a_hub_model_in_the_cache_is_found(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     snapshot = tmp_path / "models--some--encoder" / "snapshots" / "abc"

@@ -8,7 +8,7 @@ import torch
 from ticketlab.attacks import similarity
 from ticketlab.attacks.records import Record
 from ticketlab.attacks.sentence_encoder import Encoder
-from ticketlab.attacks.similarity import find_encoder, similarities
+from ticketlab.attacks.similarity import find_encoder, with_similarity
 from ticketlab.errors import ResourceError
 
 
@@ -40,21 +40,25 @@ ROWS = [
 
 def test_successes_are_compared_and_nothing_else_in_one_batch():
     encoder = Angles()
-    assert similarities(ROWS, encoder) == pytest.approx([0.5, 1.0, -1.0], abs=1e-6)
+    found = with_similarity(ROWS, encoder)
+    assert [record.id for record in found] == [record.id for record in ROWS]
+    cosines = [record.similarity for record in found]
+    assert [cosines[1], cosines[3], cosines[5]] == [None] * 3
+    assert cosines[::2] == pytest.approx([0.5, 1.0, -1.0], abs=1e-6)
     assert encoder.asked == [["0", "60", "10\n20", "10\n20", "0\n0", "0\n180"]]
 
 
 def test_without_a_success_nothing_is_asked():
     encoder = Angles()
-    assert similarities(ROWS[1:2], encoder) == []
+    assert with_similarity(ROWS[1:2], encoder) == ROWS[1:2]
     assert encoder.asked == []
 
 
 def test_a_similarity_depends_on_its_texts_alone(tiny_encoder_folder):
     encoder = Encoder.load(tiny_encoder_folder)
     rows = [record(number, "success", [f"the film was {'very ' * number}good"], ["a dull song"]) for number in range(5)]
-    together = similarities(rows, encoder)
-    assert together == [similarities([row], encoder)[0] for row in rows]
+    together = [record.similarity for record in with_similarity(rows, encoder)]
+    assert together == [with_similarity([row], encoder)[0].similarity for row in rows]
     assert len(set(together)) == 5
     assert all(-1 <= value <= 1 for value in together)
 

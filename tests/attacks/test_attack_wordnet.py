@@ -69,9 +69,25 @@ def test_it_is_found_on_nltks_data_path(tmp_path, monkeypatch):
     assert Resources().where("wordnet") == str(place)
 
 
-def test_a_folder_without_it_is_named(tmp_path):
-    with pytest.raises(ResourceError, match=r"^WordNet `.*` not found: apt-get install wordnet-base"):
-        Resources(wordnet=str(tmp_path)).load_wordnet()
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ("", "the folder has neither data.noun, corpora/wordnet/data.noun, usr/share/wordnet/data.noun nor corpora/wordnet.zip"),
+        ("nowhere", "there is no such folder"),
+        ("other.zip", "it is no zip file with other/data.noun in it"),
+    ],
+)
+def test_a_place_without_it_is_named_with_what_was_looked_for(tmp_path, asked, reason):
+    (tmp_path / "other.zip").touch()
+    with pytest.raises(ResourceError) as problem:
+        Resources(wordnet=str(tmp_path / asked)).load_wordnet()
+    assert str(problem.value) == f"WordNet `{tmp_path / asked}` not found: {reason}"
+
+
+def test_a_folder_of_it_is_of_no_use_without_its_reader(small, monkeypatch):
+    monkeypatch.setattr("ticketlab.packages.folder", lambda package, inside="": None if package == "nltk" else f"/here/{package}")
+    with pytest.raises(ResourceError, match=r"^WordNet `.*` not found: nltk, which reads it, is not installed: pip install"):
+        Resources(wordnet=small).check(["wordnet"])
 
 
 @pytest.mark.parametrize("name", ["data.verb", "index.noun", "adv.exc"])

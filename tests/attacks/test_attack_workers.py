@@ -70,6 +70,26 @@ def test_records_do_not_depend_on_how_many_are_attacked_at_once(victim, in_fligh
     assert {record.status for record in many} >= {"success", "skipped"}
 
 
+def test_what_processes_asked_the_model_is_counted_here(victim):
+    rows, before = examples(24), victim.rows
+    attack(victim, rows, workers=2)
+    here, everywhere = victim.rows, victim.rows_everywhere
+    assert everywhere - here > len(rows)
+    assert here - before <= 1  # trying the attack out
+    attack(victim, rows, workers=1)
+    assert victim.rows_everywhere - everywhere == victim.rows - here > len(rows)
+
+
+def test_processes_that_start_anew_make_the_same_records(victim, monkeypatch):
+    rows = examples(6)
+    expected = attack(victim, rows)
+    spawn = multiprocessing.get_context("spawn")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _=None: spawn)
+    before = victim.rows_everywhere
+    assert attack(victim, rows, workers=2) == expected
+    assert victim.rows_everywhere > before
+
+
 @frozen
 class Deadly(Attack):
     """Ends its process on texts that ask for it."""

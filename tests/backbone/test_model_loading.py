@@ -130,6 +130,15 @@ def test_an_encoder_is_not_a_finished_classifier(folder):
         load_finished(str(folder))
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
+def test_a_masked_language_model_is_no_finished_classifier_and_it_is_said_what_to_do_with_it(tiny, tmp_path, family):
+    model, tokenizer, _ = loading.load_mlm(str(tiny[family]), 0)
+    place = str(save(model, tokenizer, tmp_path / "mlm"))
+    with pytest.raises(UsageError, match=r"mlm: a masked language model and no classifier; .* as `--mlm`") as problem:
+        load_finished(place)
+    assert f"`ticketlab run fine-tune --model {place} --task NAME`" in str(problem.value)
+
+
 @pytest.mark.parametrize(
     "labels", [("positive", "negative"), ("no", "maybe", "yes"), ("true", "false")], ids=["other order", "more", "other names"]
 )

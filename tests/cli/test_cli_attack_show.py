@@ -105,6 +105,27 @@ def test_examples_are_chosen_by_status_id_and_number(invoke: Invoke, file: Path)
     assert "3 more: --n 5 shows all" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            ["--status", "failed"],
+            "no example to show has the status failed; of all 3: 1 success, 0 failed, 1 skipped, 1 error, 0 timeout\n",
+        ),
+        (["--status", "failed", "--status", "timeout"], "no example to show has the status failed or timeout; of all 3: "),
+        (["--id", "test-3", "--status", "success"], "no example to show has the status success; of all 3: "),
+        (["--status", "error"], ""),
+        ([], ""),
+    ],
+)
+def test_a_status_that_no_example_has_is_said(invoke: Invoke, write: Callable[..., Path], flags: Sequence[str], expected: str) -> None:
+    path = write([ROWS[0], *ROWS[2:4]], sample={"size": 3})
+    result = invoke("attack", "show", path, *flags)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(expected)
+    assert bool(result.stderr) == bool(expected)
+
+
 def test_json_has_the_header_the_numbers_and_the_pieces(invoke: Invoke, file: Path) -> None:
     found = json.loads(invoke("attack", "show", file, "--json", "--status", "success").stdout)
     assert found["header"]["attack"] == "deepwordbug"
@@ -189,6 +210,7 @@ def test_a_file_of_an_interrupted_attack_says_how_far_it_is(invoke: Invoke, writ
     assert result.exit_code == 0, result.stderr
     assert "2 of 5 examples so far" in result.stderr
     assert path.read_bytes() == before
+    assert "0 of 1 example so far" in invoke("attack", "show", write([], "one.jsonl", sample={"size": 1})).stderr
 
 
 def test_a_file_with_a_poor_header_is_shown(invoke: Invoke, tmp_path: Path) -> None:
@@ -199,7 +221,9 @@ def test_a_file_with_a_poor_header_is_shown(invoke: Invoke, tmp_path: Path) -> N
     assert "text: a [-good-]{+goood+} film" in result.stdout
 
 
-def test_a_stage_and_a_run_are_as_good_as_their_file(invoke: Invoke, write: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_stage_and_a_run_are_as_good_as_their_file(
+    invoke: Invoke, write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key = "ab" * 32
     stage = tmp_path / "lab" / "stages" / "ab" / key
     write(ROWS, f"lab/stages/ab/{key}/records/deepwordbug.jsonl")
@@ -213,6 +237,21 @@ def test_a_stage_and_a_run_are_as_good_as_their_file(invoke: Invoke, write: Call
     result = invoke("attack", "show", run)
     assert result.exit_code == 2
     assert "there are 2 files of records; name one of" in result.stderr
+    monkeypatch.chdir(tmp_path)
+    names = [f"lab/stages/ab/{key}/records/{name}.jsonl" for name in ("deepwordbug", "pwws")]
+    assert f"name one of {names[0]}, {names[1]}\n" in invoke("attack", "show", "lab/runs/attack-1").stderr
+
+
+def test_of_several_attacks_one_is_picked_by_name(invoke: Invoke, write: Callable[..., Path], tmp_path: Path) -> None:
+    write(ROWS, "stage/records/deepwordbug.jsonl")
+    write(ROWS[:2], "stage/records/textattack-Pruthi2019.jsonl", attack="textattack:Pruthi2019")
+    stage = tmp_path / "stage"
+    result = invoke("attack", "show", stage)
+    assert result.exit_code == 2
+    assert "pick one with --attack: deepwordbug, textattack:Pruthi2019" in result.stderr
+    assert "test-3" not in invoke("attack", "show", stage, "--attack", "textattack:Pruthi2019").stdout
+    assert "test-3" in invoke("attack", "show", stage, "--attack", "deepwordbug").stdout
+    assert "did you mean `deepwordbug`?" in invoke("attack", "show", stage, "--attack", "deepwordbgu").stderr
 
 
 @pytest.mark.parametrize(
@@ -311,14 +350,14 @@ def test_flags_are_settings_of_the_stage_and_of_its_attacks(invoke: Invoke, tmp_
         raise UsageError("enough")
 
     monkeypatch.setattr(running, "run_in_lab", run)
-    flags = ["--task", "demo", "--attack", "deepwordbug", "--attack", "bert-attack"]
+    flags = ["--task", "demo", "--attack", "bert-attack"]
     invoke("attack", tmp_path, *flags, "--in-flight", "16", "--workers", "2", "--precision", "bf16", "--timeout", "2.5", "--mlm", "./mlm")
     invoke("attack", tmp_path, *flags, "--query-budget", "50")
     invoke("attack", tmp_path, *flags)
     first, second, third = seen
     assert (first.in_flight, first.workers, first.precision, first.timeout) == (16, 2, "bf16", 2.5)
-    assert first.attacks[1].mlm == "./mlm"
-    assert [attack.query_budget for attack in second.attacks] == [50, 50]
+    assert first.attacks[0].mlm == "./mlm"
+    assert second.attacks[0].query_budget == 50
     assert (third.in_flight, third.workers, third.precision, third.timeout) == (64, None, "fp32", None)
     assert first.identity() != third.identity()
     assert {"in_flight", "workers"}.isdisjoint(first.identity())

@@ -39,6 +39,16 @@ def test_runs_without(arguments: list[str], blocked: tuple[str, ...], expected: 
     assert expected in done.stdout
 
 
+def test_the_package_runs_as_a_module() -> None:
+    blocked = (*HEAVY, "rich", "numpy")
+    run = f"import runpy, sys\nsys.modules.update(dict.fromkeys({blocked}))\nrunpy.run_module('ticketlab', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", run, "--help"], capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.startswith("Usage: ticketlab [OPTIONS] COMMAND")
+    module = subprocess.run([sys.executable, "-m", "ticketlab", "--help"], capture_output=True, text=True, check=False)
+    assert module.stdout == done.stdout
+
+
 def test_completion_imports_nothing_heavy() -> None:
     code = f"import os; os.environ.update(_TICKETLAB_COMPLETE='bash_complete', COMP_WORDS='ticketlab run --pruner ', COMP_CWORD='3')\n{RUN}"
     done = subprocess.run([sys.executable, "-c", code, ",".join((*HEAVY, "rich"))], capture_output=True, text=True, check=False)

@@ -111,16 +111,6 @@ def test_attack_is_a_recipe_of_one_stage(invoke: Any, runs: SimpleNamespace, tmp
     assert recipe.max_length == 64
 
 
-def test_attack_copies_the_records(invoke: Any, runs: SimpleNamespace, tmp_path: Path) -> None:
-    records = tmp_path / "lab" / "stages" / "ef" / "ef56" / "records"
-    records.mkdir(parents=True)
-    (records / "deepwordbug.jsonl").write_text("{}\n", encoding="utf-8")
-    out = tmp_path / "out" / "records.jsonl"
-    result = invoke("attack", tmp_path, "--task", "demo", "--attack", "deepwordbug", "--lab", tmp_path / "lab", "--out", out)
-    assert result.exit_code == 0, result.stderr
-    assert out.read_text(encoding="utf-8") == "{}\n"
-
-
 def test_a_warning_of_ours_is_one_line_once(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(recipe: Recipe, lab: Path) -> Any:
         for _ in range(2):

@@ -62,6 +62,8 @@ def test_the_result_says_how_near_the_texts_are_and_by_which_encoder(attack: Any
     ]
     assert numbers["similarity"] == pytest.approx(sum(one_by_one) / len(one_by_one), abs=1e-9)
     assert numbers["similarity_of"]["n"] == len(successes)
+    assert [row.similarity for row in successes] == pytest.approx(one_by_one, abs=1e-9)
+    assert all(row.similarity is None for row in rows if row.status != "success")
     assert numbers["similarity_encoder"] == folder
 
 
@@ -89,9 +91,9 @@ def test_an_encoder_that_is_not_there_is_an_error_before_anything_runs(attack: A
 
 
 @needs_textattack
-def test_files_are_equal_byte_for_byte_however_the_work_was_shared_out(attack: Any) -> None:
+def test_files_are_equal_byte_for_byte_however_the_work_was_shared_out(attack: Any, tiny: dict[str, Path]) -> None:
     files = {
-        attack(lab=f"{in_flight}-{workers}", similarity="none", in_flight=in_flight, workers=workers)[1].read_bytes()
+        attack(lab=f"{in_flight}-{workers}", similarity=str(tiny["roberta"]), in_flight=in_flight, workers=workers)[1].read_bytes()
         for in_flight, workers in ((1, 1), (64, 1), (3, 2))
     }
     assert len(files) == 1

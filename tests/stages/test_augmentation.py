@@ -79,7 +79,7 @@ def test_only_texts_of_training_examples_count(stranger: Adversarial) -> None:
     found = added(stranger, text("train-1", before=("a good film",)))
     assert [example.id for example in found.data.splits["train"]] == ["train-1", "train-2", "pwws/train-1"]
     assert found.unknown == 1
-    with pytest.raises(DataError, match=r"records.jsonl: none of its 1 texts comes from a training example of films"):
+    with pytest.raises(DataError, match=r"records.jsonl: of 1 text none comes from a training example of films"):
         added(stranger)
 
 
@@ -217,7 +217,7 @@ def test_a_search_learns_from_them_too(make: Callable[..., recipe.Recipe], tmp_p
         (lambda path: records(path, split="test"), r"comes from test; a training learns from examples of train"),
         (
             lambda path: records(path, examples=[Example("train-0", ("other words",), 0)]),
-            r"none of its 1 texts comes from a training example",
+            r"of 1 text none comes from a training example",
         ),
         (
             lambda path: path.write_text('{"text": "a", "label": "b"}\n', encoding="utf-8"),

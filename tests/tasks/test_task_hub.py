@@ -65,3 +65,19 @@ def test_an_unreachable_hub_is_one_line_that_names_the_way_out(monkeypatch):
     assert "task `qnli`: cannot read nyu-mll/glue/qnli from the hub" in message
     assert "--task PATH" in message
     assert "\n" not in message
+
+
+def test_a_folder_that_is_called_like_a_task_that_cannot_be_had_is_offered(monkeypatch, tmp_path):
+    def unreachable(*place, split):
+        raise ConnectionError("offline")
+
+    monkeypatch.setattr(datasets, "load_dataset", unreachable)
+    monkeypatch.chdir(tmp_path)
+    offer = "; `./sst2` is what lies here under this name"
+    with pytest.raises(DataError) as caught:
+        Sst2().load()
+    assert offer not in str(caught.value)
+    (tmp_path / "sst2").mkdir()
+    with pytest.raises(DataError) as caught:
+        Sst2().load()
+    assert str(caught.value).endswith(offer)

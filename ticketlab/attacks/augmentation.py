@@ -14,9 +14,11 @@ from attrs import evolve, frozen
 
 from ticketlab.attacks import exported
 from ticketlab.attacks.adversarial import Collection, collect
+from ticketlab.attacks.records import files_in
 from ticketlab.errors import DataError, UsageError
 from ticketlab.tasks.assemble import fingerprint
 from ticketlab.tasks.base import Example, TaskData
+from ticketlab.wording import counted
 
 SPLIT = "train"
 """The only examples whose changed texts may be learnt from."""
@@ -52,10 +54,10 @@ def texts_of(place: Path, *, is_stage: bool) -> Collection:
     """
     if not is_stage:
         return exported.read(place)
-    files = sorted((place / "records").glob("*.jsonl"))
-    if not files:
+    found = files_in(place)
+    if not found:
         raise UsageError(f"{place}: an attack stage leaves files of records, and there are none")
-    return collect(files)
+    return collect(found)
 
 
 def augment(data: TaskData, texts: Collection) -> Augmented:
@@ -84,7 +86,7 @@ def augment(data: TaskData, texts: Collection) -> Augmented:
         counts[one.attack] += 1
         added.append(Example(identity, one.texts, original.label, original.subsets))
     if texts.texts and not added:
-        raise DataError(f"{source}: none of its {len(texts.texts)} texts comes from a training example of {data.name}")
+        raise DataError(f"{source}: of {counted(len(texts.texts), 'text')} none comes from a training example of {data.name}")
     splits = {**data.splits, SPLIT: (*data.splits[SPLIT], *added)}
     hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, data.label_sets)
     return Augmented(evolve(data, splits=splits, fingerprint=hashed), counts, len(texts.texts) - len(added), texts.repeated)

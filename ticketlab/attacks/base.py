@@ -34,7 +34,7 @@ class Attack(Component):
         :raises ResourceError: textattack or a resource is missing; the message says how to get it.
         """
         resources = self.resources()
-        resources.check(self.needed())
+        resources.check(self.needed(), attack="" if self.variant else self.name)  # a variant may have been asked for by another name
         return resources
 
     def resources(self) -> Resources:

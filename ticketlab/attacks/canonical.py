@@ -25,7 +25,7 @@ Ask = Callable[["Canonical", Sequence[Row]], list[Any]]
 merging: ContextVar[Ask | None] = ContextVar("merging", default=None)
 """Who merges queries with those of other examples; None computes them at once."""
 
-_TOKENS = {"cpu": 512}  # what a layer makes of more no longer fits the cache of a core
+_TOKENS = {"cpu": 768}  # fewer, and products are slower; more, and what a layer makes of them no longer fits the cache of a core
 _TOKENS_ELSEWHERE = 32768
 _FIXED_ROWS = 8
 
@@ -33,9 +33,9 @@ _FIXED_ROWS = 8
 class Canonical:
     """A model that answers for rows.
 
-    ``forward(batch, rows)`` returns one result a row, on the CPU. It gets tensors on the model's device, either of shape (rows, length) or,
-    where ``packing`` takes such rows, of shape (1, tokens): the rows one after the other. It runs under inference mode. A model with
-    layers other than those known to treat each row alike always gets the same number of rows.
+    ``forward(batch, rows)`` returns one result a row, on the CPU; more are ignored. It gets tensors on the model's device, either of shape
+    (rows, length) or, where ``packing`` takes such rows, of shape (1, tokens): the rows one after the other, and what fills them up. It
+    runs under inference mode. A model with layers other than those known to treat each row alike always gets the same number of rows.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Canonical:
         if names not in self._packs:
             with self._computing():
                 self._packs[names] = self._linears.complete and self.packing is not None and self.packing.works(row)
-        return None if self._packs[names] else length(row)
+        return None if self._packs[names] and length(row) else length(row)  # a row of nothing has no first token
 
     def fit(self, lengths: Iterable[int]) -> int:
         """Return how many of the first rows of one group go through the model together, one or more."""
@@ -105,7 +105,8 @@ class Canonical:
         order = sorted(range(len(rows)), key=lambda index: length(rows[index]))  # attention is computed at once for one length
         arranged = [rows[index] for index in order]
         with self.packing.apart([length(row) for row in arranged]):
-            results = dict(zip(order, self.forward(self.packing.inputs(arranged, self.device), arranged), strict=True))
+            found = self.forward(self.packing.inputs(arranged, self.device), arranged)[: len(rows)]
+            results = dict(zip(order, found, strict=True))
         return [results[index] for index in range(len(rows))]
 
     def _stacked(self, rows: Sequence[Row]) -> Sequence[Any]:

@@ -22,6 +22,7 @@ from ticketlab.attacks.shim import import_textattack
 from ticketlab.attacks.victim import Victim
 from ticketlab.errors import TicketlabError, UsageError
 from ticketlab.tasks.base import Example
+from ticketlab.wording import counted
 
 IN_FLIGHT = 64
 _WORTH_A_PROCESS = 8
@@ -59,7 +60,8 @@ def run_attack(
     left = [example for example in examples if example.id not in records]
     attack.warm(resources, [text for example in left for text in example.texts])
     siege = Siege(attack, victim, resources, tuple(columns), tuple(label_names), seed, timeout, in_flight)
-    with progress.bar(f"attack {attack.label}", len(examples), done=len(examples) - len(left)) as bar:
+    title, done = f"attack {attack.label}", len(examples) - len(left)
+    with progress.bar(title, len(examples), done=done, count=lambda: victim.rows_everywhere, of="texts asked") as bar:
         successes = sum(record.status == "success" for record in records)
         for record in _records(siege, left, workers or _worth_it(victim, len(left))):
             records.add(record)
@@ -207,7 +209,8 @@ def _check(examples: Sequence[Example], label_names: Sequence[str], victim: Vict
         raise UsageError(f"the victim's labels are {', '.join(victim.label_names)}: it does not know {', '.join(unknown)}")
     repeated = [example_id for example_id, number in collections.Counter(example.id for example in examples).items() if number > 1]
     if repeated:
-        raise UsageError(f"{len(repeated)} example ids are there more than once, the first is {repeated[0]}")
+        ids = counted(len(repeated), "example id is", "example ids are")
+        raise UsageError(f"{ids} there more than once, the first is {repeated[0]}")
 
 
 def sample(examples: Sequence[Example], n: int | None, seed: int) -> list[Example]:

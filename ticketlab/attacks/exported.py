@@ -29,14 +29,14 @@ def write(collection: Collection, out: Path) -> tuple[str, ...]:
 
     They have their own names where these tell what they are, and else ``text``, or ``text1`` and ``text2``.
 
-    :raises UsageError: another kind of file is asked for, or there is nothing to write.
+    :raises UsageError: another kind of file is asked for, there is nothing to write, or a file that holds something else is there.
     """
     check_kind(out)
     if not collection.texts:
         raise UsageError("no text led the model astray: there is nothing to write")
     names = _readable_names(collection)
     rows = list(_rows(collection, names))
-    files.replace(out, lambda path: _WRITERS[out.suffix.lower()](rows, path))
+    files.put_new(out, lambda path: _WRITERS[out.suffix.lower()](rows, path))
     return names
 
 

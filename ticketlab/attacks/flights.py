@@ -205,11 +205,12 @@ class Flights(Generic[T]):
         results = model.batch([question.row for question in questions])
         seconds = time.perf_counter() - begin
         self.model_seconds += seconds
+        per_token = seconds / max(1, sum(canonical.length(question.row) for question in questions))
         for question, result in zip(questions, results, strict=True):
             for request, index in question.asked:
                 request.answers[index] = result
                 request.missing -= 1
-                request.flight.seconds += seconds / len(questions) / len(question.asked)
+                request.flight.seconds += per_token * canonical.length(question.row) / len(question.asked)
                 if not request.missing:
                     self._ready.append(request)
                 elif self._late_by(request.flight):

@@ -23,6 +23,7 @@ def facts(
     max_length: int,
     precision: str,
     timeout: float | None = None,
+    similarity_encoder: str | None = None,
 ) -> dict[str, Any]:
     """Return the facts of a :class:`~ticketlab.attacks.records.RecordFile`: nothing that depends on how the work was shared out.
 
@@ -37,6 +38,7 @@ def facts(
         "max_length": max_length,
         "precision": precision,
         "timeout": timeout,
+        "similarity_encoder": similarity_encoder,
         "task": data.name,
         "columns": list(data.columns),
         "labels": list(data.label_names),

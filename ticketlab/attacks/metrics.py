@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -40,17 +41,20 @@ class Share:
 class Mean:
     """A mean over examples with what it was made of; None where it would be over nothing.
 
-    ``deviation`` is the sample standard deviation (n - 1 below the sum), None for fewer than two values.
+    ``deviation`` is the sample standard deviation (n - 1 below the sum), None for fewer than two values. No value is below ``least`` or
+    above ``most``, and the interval ends there.
     """
 
     sum: float
     n: int
     deviation: float | None = None
+    least: float = -math.inf
+    most: float = math.inf
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Mean:
+    def of(cls, values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Mean:
         """Return the mean of these values."""
-        return cls(float(sum(values)), len(values), statistics.stdev(values) if len(values) > 1 else None)
+        return cls(float(sum(values)), len(values), statistics.stdev(values) if len(values) > 1 else None, least, most)
 
     @property
     def value(self) -> float | None:
@@ -60,7 +64,8 @@ class Mean:
     @property
     def interval(self) -> tuple[float, float] | None:
         """Its 95 % interval (Student's t); None for fewer than two values."""
-        return None if self.value is None or self.deviation is None else student(self.value, self.deviation, self.n)
+        found = None if self.value is None or self.deviation is None else student(self.value, self.deviation, self.n)
+        return found and (max(found[0], self.least), min(found[1], self.most))
 
     def parts(self) -> dict[str, Any]:
         """Return sum, number of examples, deviation and interval as plain values."""
@@ -105,8 +110,8 @@ class AttackMetrics:
         return table
 
 
-def measure(records: Iterable[Record], similarities: Sequence[float] = ()) -> AttackMetrics:
-    """Sum up the records of one attack; ``similarities`` are those of its successes (:func:`ticketlab.attacks.similarity.similarities`)."""
+def measure(records: Iterable[Record]) -> AttackMetrics:
+    """Sum up the records of one attack."""
     records = list(records)
     number = Counter(record.status for record in records)
     attacked = [record for record in records if record.status in ("success", "failed")]
@@ -123,9 +128,9 @@ def measure(records: Iterable[Record], similarities: Sequence[float] = ()) -> At
         clean=Share(len(attacked), known),
         aua=Share(number["failed"], known),
         suc=Share(number["success"], len(attacked)),
-        queries=Mean.of([record.queries for record in attacked]),
-        words_changed=Mean.of([record.words_changed / record.words_total for record in changed]),
-        similarity=Mean.of(similarities),
+        queries=Mean.of([record.queries for record in attacked], 0),
+        words_changed=Mean.of([record.words_changed / record.words_total for record in changed], 0, 1),
+        similarity=Mean.of([record.similarity for record in records if record.similarity is not None], -1, 1),
     )
 
 

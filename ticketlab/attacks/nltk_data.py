@@ -29,6 +29,16 @@ def find(resource: str, asked: str | None, *, among: Sequence[str] = (), file: s
     return next((str(place) for place in places if _holds(place, file)), None)
 
 
+def lacking(resource: str, asked: str, *, among: Sequence[str] = (), file: str) -> str:
+    """Return why :func:`find` finds nothing where it was ``asked`` to look."""
+    place = files.expand(asked)
+    if not place.is_dir():
+        return f"it is no zip file with {place.stem}/{file} in it" if place.is_file() else "there is no such folder"
+    folders = ("", f"{resource}/", *(f"{inside.lstrip('/')}/" for inside in among))
+    looked = ", ".join(f"{folder}{file}" for folder in folders)
+    return f"the folder has neither {looked} nor {resource}.zip"
+
+
 def search_path() -> list[Path]:
     """Return the folders in which NLTK looks for data, first choice first."""
     named = [place for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]

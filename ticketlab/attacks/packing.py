@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
+from ticketlab.attacks.portions import STEP
 from ticketlab.backbone.adapters import adapter_for
 from ticketlab.errors import UsageError
 
@@ -47,11 +48,16 @@ class Packing:
         return names <= _KNOWN and _PLACES in self._takes and self._same_bits(names)
 
     def inputs(self, rows: Sequence[Row], device: torch.device) -> dict[str, Tensor]:
-        """Return the model's inputs, each of shape (1, tokens)."""
+        """Return the model's inputs, each of shape (1, tokens): the rows, and another one that makes the tokens a multiple of 16.
+
+        Otherwise each linear layer would copy its input to make it so.
+        """
         before = positions_before_the_first(self.model)
         columns: dict[str, list[int]] = {name: [] for name in rows[0] if not name.startswith("_")}
         columns[_PLACES] = []
-        for row in rows:
+        missing = _missing(len(row["input_ids"]) for row in rows)
+        last = {name: (rows[-1][name] * missing)[:missing] for name in columns if name != _PLACES}
+        for row in [*rows, last]:
             for name, column in columns.items():
                 column += positions(row["input_ids"], before) if name == _PLACES else row[name]
         if _SEGMENTS in self._takes and _SEGMENTS not in columns:
@@ -61,6 +67,8 @@ class Packing:
     @contextlib.contextmanager
     def apart(self, lengths: Sequence[int]) -> Iterator[None]:
         """Keep rows of so many tokens apart during the block, in which the model is run on them."""
+        if missing := _missing(lengths):
+            lengths = [*lengths, missing]
         with _Attention(lengths), self._first_tokens(lengths) if self.first_only else contextlib.nullcontext():
             yield
 
@@ -99,7 +107,8 @@ class Packing:
         device = next(self.model.parameters()).device
         try:
             with self.apart(_TRIED):
-                together = self.model(**self.inputs(rows, device))[0]
+                found = self.model(**self.inputs(rows, device))[0]
+            together = found[: len(rows)] if self.first_only else found[:, : sum(_TRIED)]
             alone = [self.model(**{name: torch.tensor([row[name]], device=device) for name in row})[0] for row in rows]
         except Exception:  # whatever the model has against it
             return False
@@ -139,6 +148,10 @@ class _Attention(TorchFunctionMode):
             found.append(scaled_dot_product_attention(parts[0], parts[1], parts[2], **more).transpose(1, 2).flatten(0, 1))
             start = end
         return torch.cat(found)[None].transpose(1, 2)
+
+
+def _missing(lengths: Iterable[int]) -> int:
+    return -sum(lengths) % STEP
 
 
 def runs(lengths: Iterable[int]) -> list[tuple[int, int]]:

@@ -19,6 +19,8 @@ from ticketlab.errors import UsageError
 
 Status = Literal["success", "failed", "skipped", "error", "timeout"]
 STATUSES: tuple[str, ...] = get_args(Status)
+FOLDER = "records"
+"""Where an attack stage keeps them."""
 _FORMAT = "ticketlab-attack-records/1"
 _BEGINNING = b'{"format": "ticketlab-attack-records'
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
@@ -60,6 +62,8 @@ class Record:
     words_total: int = field(default=0, validator=_COUNT)
     truncated: bool = field(default=False, validator=instance_of(bool))
     """The victim sees only the beginning of the original."""
+    similarity: float | None = field(default=None, converter=_finite)
+    """Cosine of original and changed text by a sentence encoder, measured once all are attacked; of successes alone."""
     message: str = field(default="", validator=_TEXT)
 
     def to_json(self) -> str:
@@ -128,13 +132,16 @@ class RecordFile:
             self._append(record.to_json())
         self.records[record.id] = record
 
-    def finish(self, order: Sequence[str]) -> None:
+    def finish(self, order: Sequence[str], measured: Iterable[Record] = ()) -> None:
         """Put the records in the order of these ids, which are all there, also on disk: a reader sees the old file or the new one.
+
+        ``measured`` replaces records by those with what was measured after the attack.
 
         So the file depends neither on which example was done first nor on interruptions. A record of no such id comes last.
 
         :raises KeyError: an id has no record.
         """
+        self.records.update((record.id, record) for record in measured)
         found = {example_id: self.records[example_id] for example_id in order}
         self.records = found | self.records
         if self.path is None:
@@ -146,6 +153,16 @@ class RecordFile:
     def _append(self, line: str) -> None:
         assert self.path is not None
         _write(self.path, f"{line}\n".encode(), "ab")
+
+
+def path_in(stage: Path, attack: str) -> Path:
+    """Return where an attack stage keeps the records of an attack, which is called by its label."""
+    return stage / FOLDER / f"{attack.replace(':', '-')}.jsonl"
+
+
+def files_in(stage: Path) -> list[Path]:
+    """Return the files of records in a stage's folder."""
+    return sorted((stage / FOLDER).glob("*.jsonl"))
 
 
 def read(path: str | Path) -> tuple[Mapping[str, Any], list[Record]]:

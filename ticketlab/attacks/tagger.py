@@ -19,7 +19,10 @@ Tagger = Callable[[Sequence[str]], list[str]]
 
 TAGGERS = ("textblob", "nltk", "none")
 DEFAULT = "textblob"
-GET_NLTK = "python -m nltk.downloader averaged_perceptron_tagger_eng (then `nltk`, or `nltk:FOLDER` where it is elsewhere)"
+GET_NLTK = (
+    "python -m nltk.downloader averaged_perceptron_tagger_eng (then `--set attack.attacks.ATTACK.tagger=nltk`; where it is elsewhere, "
+    "`nltk:FOLDER`, or NLTK_DATA=FOLDER in the environment)"
+)
 NOT_USED = "not used"
 
 _PERCEPTRON = "averaged_perceptron_tagger_eng"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping
+
 from attrs import frozen
 
-from ticketlab.errors import SettingError, did_you_mean
+from ticketlab.errors import SettingError
+
+MOST_NEAR = 3
+"""Names that a message offers in place of a wrong one."""
 
 
 @frozen
@@ -135,8 +141,18 @@ def find(name: str) -> KnownRecipe:
 
     :raises SettingError: there is none.
     """
-    by_short = {recipe.short: recipe for recipe in RECIPES.values() if recipe.short}
-    found = RECIPES.get(name) or by_short.get(name)
-    if found is None:
-        raise SettingError(f"textattack has no recipe {name!r}{did_you_mean(name, [*RECIPES, *by_short])}")
-    return found
+    by_name = RECIPES | {recipe.short: recipe for recipe in RECIPES.values() if recipe.short}
+    if name not in by_name:
+        raise SettingError(
+            f"textattack has no recipe {name!r}{_near(name, by_name)} (`ticketlab show attack textattack` lists those that run)"
+        )
+    return by_name[name]
+
+
+def _near(name: str, by_name: Mapping[str, KnownRecipe]) -> str:
+    """Return the names of the recipes nearest to ``name`` as a question; nothing if none is near."""
+    folded = {known.casefold(): known for known in by_name}
+    nearest: dict[str, str] = {}
+    for near in difflib.get_close_matches(name.casefold(), folded, n=len(folded), cutoff=0.5):
+        nearest.setdefault(by_name[folded[near]].name, f"`{folded[near]}`")  # of a recipe's two names one will do
+    return f"; did you mean {' or '.join(list(nearest.values())[:MOST_NEAR])}?" if nearest else ""

@@ -32,6 +32,10 @@ class Victim:
         self.label_names = tuple(label_names)
         self.max_length = min(max_length, longest_input(model, tokenizer))
         self.canonical = Canonical(model, self._logits, precision=precision, packing=Packing(model, first_only=True))
+        self.tally: Any = None
+        """Where a copy in another process counts its rows."""
+        self.tallies: list[Any] = []
+        """Those of all its copies."""
         self._takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
 
     @property
@@ -48,6 +52,11 @@ class Victim:
     def rows(self) -> int:
         """Rows that went through the model so far."""
         return self.canonical.rows
+
+    @property
+    def rows_everywhere(self) -> int:
+        """Rows that went through the model so far, in other processes too."""
+        return self.rows + sum(int(tally.value) for tally in self.tallies)
 
     def __call__(self, texts: Sequence[Text]) -> Tensor:
         """Return logits on the CPU in float32, one row a text, in the order of the texts.
@@ -66,7 +75,9 @@ class Victim:
         names = [name for name in encoded if name != "token_type_ids" or self._takes_segments]
         return [{name: encoded[name][row] for name in names} for row in range(len(pairs))]
 
-    def _logits(self, batch: Mapping[str, Tensor], _: Sequence[Row]) -> Sequence[Tensor]:
+    def _logits(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
+        if self.tally is not None:
+            self.tally.value += len(rows)
         logits: Tensor = self.model(**batch).logits.float().cpu()
         if logits.shape[-1] != len(self.label_names):
             raise ValueError(f"the model has {logits.shape[-1]} outputs for {len(self.label_names)} label names")

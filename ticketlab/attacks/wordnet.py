@@ -10,15 +10,17 @@ import warnings
 from typing import Any
 
 from ticketlab import packages
-from ticketlab.attacks import nltk_data
+from ticketlab.attacks import nltk_data, shim
 from ticketlab.errors import ResourceError
 
 DEBIAN = "/usr/share/wordnet"
 HOW_TO_GET = (
-    "apt-get install wordnet-base (without root: apt-get download wordnet-base, dpkg -x FILE FOLDER, and name the folder), "
-    "or python -m nltk.downloader wordnet"
+    "apt-get install wordnet-base (without root: apt-get download wordnet-base, then dpkg -x FILE FOLDER), or python -m nltk.downloader "
+    "wordnet; where it is elsewhere, `--set attack.attacks.ATTACK.wordnet=FOLDER`, or NLTK_DATA=FOLDER in the environment"
 )
 
+_CORPUS = "corpora/wordnet"
+_FIRST = "data.noun"
 _PARTS_OF_SPEECH = ("adj", "adv", "noun", "verb")
 _FILES = tuple(f"{kind}.{part}" for kind in ("data", "index") for part in _PARTS_OF_SPEECH) + tuple(
     f"{part}.exc" for part in _PARTS_OF_SPEECH
@@ -36,7 +38,14 @@ _NUMBERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 
 def find(asked: str | None) -> str | None:
     """Return where WordNet is: in a folder ``asked`` for, in Debian's place, or on NLTK's data path; None if it is nowhere."""
-    return nltk_data.find("corpora/wordnet", asked, among=(DEBIAN,), file="data.noun") if packages.folder("nltk") else None
+    return nltk_data.find(_CORPUS, asked, among=(DEBIAN,), file=_FIRST) if packages.folder("nltk") else None
+
+
+def lacking(asked: str) -> str:
+    """Return why nothing was found in a folder ``asked`` for."""
+    if not packages.folder("nltk"):
+        return f"nltk, which reads it, is not installed: {shim.HOW_TO_GET}"
+    return nltk_data.lacking(_CORPUS, asked, among=(DEBIAN,), file=_FIRST)
 
 
 def identity(place: str) -> str:

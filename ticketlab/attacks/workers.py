@@ -15,6 +15,7 @@ import attrs
 import torch
 from attrs import define, field
 
+from ticketlab.attacks.shim import import_textattack
 from ticketlab.errors import TicketlabError
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ class _Team:
         context: Any = multiprocessing.get_context("spawn" if gpu or not hasattr(os, "fork") else "fork")
         here, there = context.Pipe()
         others = [here, *self.workers]
-        process = context.Process(target=_work, args=(siege, there, [] if gpu else others, os.getpid(), self.started), daemon=True)
+        tally = context.RawValue("Q", 0)
+        self.siege.victim.tallies.append(tally)
+        process = context.Process(target=_work, args=(siege, there, tally, [] if gpu else others, os.getpid(), self.started), daemon=True)
         process.start()
         there.close()
         self.started += 1
@@ -133,14 +136,16 @@ def _how(exitcode: int | None) -> str:
     return f"exit code {exitcode}"
 
 
-def _work(siege: Siege, connection: Connection, others: Sequence[Connection], parent: int, number: int) -> None:
+def _work(siege: Siege, connection: Connection, tally: Any, others: Sequence[Connection], parent: int, number: int) -> None:
     """Attack examples until there are no more; the main function of a process."""
     for other in others:
         other.close()  # or the parent's end would stay open in here, and nobody would notice that the parent is gone
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    siege.victim.tally = tally
     try:
+        import_textattack()  # a process that starts anew has none yet
         _take_device(siege, number)
         for record in siege.run(_examples(connection, parent)):
             connection.send(("record", record))

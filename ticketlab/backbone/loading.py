@@ -171,6 +171,11 @@ def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase
     """
     source = resolve_model(folder)
     model, missing = _load(folder, source)
+    if missing and any(str(kind).endswith("ForMaskedLM") for kind in model.config.architectures or ()):
+        raise UsageError(
+            f"{folder}: a masked language model and no classifier; `ticketlab run fine-tune --model {folder} --task NAME` trains one from "
+            "it, and an attack that guesses words takes it as `--mlm`"
+        )
     _check_found(folder, missing)
     broken = next((key for key, value in model.state_dict().items() if not bool(torch.isfinite(value).all())), None)
     if broken:

@@ -15,6 +15,7 @@ from ticketlab import progress
 from ticketlab.errors import EXIT_PARTIAL
 from ticketlab.report import rows as reported
 from ticketlab.report.rows import Row
+from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,7 @@ def print_table(table: Table) -> None:
 def print_rows(rows: Sequence[Row], title: str) -> None:
     """Print the tables of rows on stdout, each in parts where the terminal is too narrow.
 
-    After the models come the subsets and classes of their challenge sets. What has too many subsets for a table is named on stderr.
+    After the models and attacks come the subsets and classes of challenge sets. What has too many subsets for a table is named on stderr.
     """
     from ticketlab.report import class_table, subset_table, table
     from ticketlab.report.layout import fit
@@ -61,7 +62,7 @@ def print_rows(rows: Sequence[Row], title: str) -> None:
         return
     console = open_console()
     few, many = subset_table.sheets(rows)
-    for sheet in (table.sheet(rows, title), *few, *class_table.sheets(rows), *many):
+    for sheet in (*table.sheets(rows, title), *few, *class_table.sheets(rows), *many):
         for part in fit(sheet, console):
             console.print(part)
     for line in subset_table.left_out(rows):
@@ -83,7 +84,10 @@ def title_of(run: Run, model: str | None = None) -> str:
 
 
 def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> None:
-    """Say where everything is, write the csv file, and exit with 3 when attacked examples ended in errors; a time limit is no error."""
+    """Say where everything is, write the csv file, and exit with 3 when attacked examples ended in errors.
+
+    A time limit is no error, unless it left an attack fewer results than it took away.
+    """
     for run in runs:
         progress.say(f"results, log and tickets: {run.directory}")
     if csv_file is not None:
@@ -92,8 +96,14 @@ def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> N
         write_csv(rows, csv_file)
     late = sum(reported.timeouts(run.results) for run in runs)
     if late:
-        progress.say(f"warning: {late} attacked examples were given up after the time limit; they count in no number")
+        given_up = counted(late, "attacked example was", "attacked examples were")
+        progress.say(f"warning: {given_up} given up after the time limit (left out of all numbers)")
+    empty = [name for run in runs for name in reported.mostly_late(run.results)]
+    if empty:
+        progress.say(f"warning: {', '.join(empty)}: most examples were given up, so the numbers say little; raise the limit")
     failed = sum(reported.errors(run.results) for run in runs)
     if failed:
-        progress.say(f"warning: {failed} attacked examples ended in an error; they count in no number, and the records say why")
+        ended = counted(failed, "attacked example")
+        progress.say(f"warning: {ended} ended in an error (left out of all numbers; the records say why)")
+    if failed or empty:
         click.get_current_context().exit(EXIT_PARTIAL)

@@ -32,9 +32,9 @@ def scores(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
     sets = dict.fromkeys(cells.name for row in rows for cells in row.challenges)
     clean = Column("Clean %", lambda row: percent(row.clean), _majority(_own))
     if sets:
-        yield [clean, _f1("Clean", _own)], f"{_how_measured(rows)}; {WHAT_MAJORITY}"
+        yield [clean, _f1("Clean", _own)], f"{how_measured(rows)}; {WHAT_MAJORITY}"
     else:
-        yield [clean], _how_measured(rows)
+        yield [clean], how_measured(rows)
     for name in sets:
         yield [_accuracy(name, _challenge(name)), _f1(name, _challenge(name))], ""
     for name in dict.fromkeys(cells.name for row in rows for cells in row.attacks):
@@ -107,7 +107,8 @@ def _sparsity(groups: Mapping[str, Measure]) -> str:
     return "\n".join(f"{name} {percent(measure)}" for name, measure in groups.items()) or EMPTY
 
 
-def _how_measured(rows: Sequence[Row]) -> str:
+def how_measured(rows: Sequence[Row]) -> str:
+    """Return what the caption says of the numbers in the cells."""
     over = "mean ± deviation over seeds; " if any(row.seeds > 1 for row in rows) else ""
     clean = _sizes(row.clean for row in rows if row.clean not in [cells.clean for cells in row.attacks])
     attacked = _sizes(cells.aua for row in rows for cells in row.attacks)
@@ -116,7 +117,7 @@ def _how_measured(rows: Sequence[Row]) -> str:
         for name in dict.fromkeys(cells.name for row in rows for cells in row.challenges)
     }
     parts = (
-        clean and f"{clean} examples evaluated",
+        clean and f"{clean} {'example' if clean == '1' else 'examples'} evaluated",
         *(f"{n} of {name}" for name, n in sets.items() if n),
         attacked and f"{attacked} attacked",
     )

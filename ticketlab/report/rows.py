@@ -90,10 +90,19 @@ def timeouts(results: Mapping[str, Any]) -> int:
     return _counted(results, "timeouts")
 
 
+def mostly_late(results: Mapping[str, Any]) -> list[str]:
+    """Return the attacks of which more examples were given up after the time limit than have a result."""
+    return list(dict.fromkeys(name for name, found in _attacks_in(results) if found.get("timeouts", 0) > found["n"]))
+
+
 def _counted(results: Mapping[str, Any], status: str) -> int:
     """Return the number of attacked examples that ended so, those included whose texts a training learns from."""
+    return sum(found.get(status, 0) for _, found in _attacks_in(results))
+
+
+def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     stages = [stage for seeds in results["tasks"].values() for stages in seeds.values() for stage in stages.values()]
-    return sum(found.get(status, 0) for stage in stages for found in stage.get("attacks", {}).values())
+    return [(name, found) for stage in stages for name, found in stage.get("attacks", {}).items()]
 
 
 def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Row:

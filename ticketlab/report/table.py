@@ -1,12 +1,15 @@
-"""The main table of a run on a terminal: a line per model."""
+"""The main tables of a run on a terminal: a line per model, and a line per attack where that reads better."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
+from ticketlab.report import attack_table
 from ticketlab.report.columns import MAJORITY, Column, costs, scores
-from ticketlab.report.layout import Block, Sheet, draw
+from ticketlab.report.layout import EMPTY, Block, Sheet, draw
 from ticketlab.report.rows import Row, by_task
 from ticketlab.report.rows import rows as rows
 
@@ -27,6 +30,20 @@ def title(results: Mapping[str, Any], model: str | None = None) -> str:
 def render(rows: Sequence[Row], title: str) -> Table:
     """Return the table of :func:`sheet`, as wide as it comes."""
     return draw(sheet(rows, title))
+
+
+def sheets(rows: Sequence[Row], title: str) -> list[Sheet]:
+    """Return the sheet of the models, that of the attacks, or both.
+
+    One attack is part of the models' sheet; several, or one beside which there is nothing else, have a sheet of their own.
+    """
+    names = {cells.name for row in rows for cells in row.attacks}
+    if not names:
+        return [sheet(rows, title)]
+    models = sheet([evolve(row, attacks=(), clean=row.own_split.accuracy if row.own_split else None) for row in rows], title)
+    if not any(cell != EMPTY for block in models.blocks for line in block.lines for cell in line):
+        return [attack_table.sheet(rows, title)]
+    return [sheet(rows, title)] if len(names) == 1 else [models, attack_table.sheet(rows, f"{title}: attacks")]
 
 
 def sheet(rows: Sequence[Row], title: str) -> Sheet:

@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 from attrs import evolve, frozen
 
+from ticketlab import progress
 from ticketlab.attacks import header
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.canonical import Precision
 from ticketlab.attacks.engine import IN_FLIGHT, run_attack, sample
 from ticketlab.attacks.metrics import measure
-from ticketlab.attacks.records import RecordFile
-from ticketlab.attacks.similarity import AUTO, find_encoder, similarities
+from ticketlab.attacks.records import RecordFile, path_in
+from ticketlab.attacks.similarity import AUTO, find_encoder, with_similarity
 from ticketlab.attacks.victim import Victim
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
@@ -25,7 +26,7 @@ from ticketlab.tasks import label_map
 
 @frozen
 class AttackStage(Stage):
-    """Attack a sample of a split with each attack. Leaves one file of records an attack, ``records/NAME.jsonl``.
+    """Attack a sample of a split with each attack. Leaves one file of records an attack, ``records/NAME.jsonl``, its colon a hyphen.
 
     The sample depends on ``sample_seed`` and not on the run's seed: all seeds and methods meet the same examples.
     """
@@ -81,6 +82,7 @@ class AttackStage(Stage):
         order = label_map.match(model_names, context.data.label_names, self.label_map)
         output_names = [context.data.label_names[order.index(output)] for output in range(len(order))]
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
+        encoder = find_encoder(self.similarity)
         results: dict[str, Any] = {}
         for attack in self.attacks:
             facts = header.facts(
@@ -94,8 +96,11 @@ class AttackStage(Stage):
                 max_length=context.max_length,
                 precision=self.precision,
                 timeout=self.timeout,
+                similarity_encoder=encoder.where("encoder") if encoder else None,
             )
-            records = RecordFile(context.directory / "records" / f"{attack.label}.jsonl", context.key, **facts)
+            path = path_in(context.directory, attack.label)
+            records = RecordFile(path, context.key, **facts)
+            progress.say(f"{attack.label}: records are written to {path} as they come")
             found = run_attack(
                 attack,
                 victim,
@@ -109,11 +114,11 @@ class AttackStage(Stage):
                 in_flight=self.in_flight,
                 workers=self.workers,
             )
-            records.finish([example.id for example in chosen])
-            encoder = find_encoder(self.similarity)
-            near = similarities(found, encoder.load_encoder(victim.device)) if encoder else []
+            if encoder:
+                found = with_similarity(found, encoder.load_encoder(victim.device))
+            records.finish([example.id for example in chosen], found)
             results[attack.label] = {
-                **measure(found, near).to_table(),
+                **measure(found).to_table(),
                 "similarity_encoder": encoder.where("encoder") if encoder else None,
                 "resources": prepared[attack.label].found(attack.needed()),
             }

@@ -63,7 +63,7 @@ class Named(Task):
 
     def _load(self, *, challenge: bool) -> TaskData:
         place = copy_of(self.name)
-        found = self._copy(place, challenge) if place else self.published()
+        found = self._copy(place, challenge) if place else self._published()
         present = {column for table in found.values() for column in table.columns}
         columns = evolve(self.columns, subsets=tuple(name for name in self.columns.subsets if name in present))
         fitted = {split: self._fit(table, columns, split == "test" and len(found) > 1) for split, table in found.items()}
@@ -89,6 +89,14 @@ class Named(Task):
             challenge=challenge,
             dropped=dropped,
         )
+
+    def _published(self) -> Mapping[str, Table]:
+        try:
+            return self.published()
+        except DataError as problem:
+            if not Path(self.name).exists():
+                raise
+            raise DataError(f"{problem}; `./{self.name}` is what lies here under this name") from problem
 
     def _copy(self, place: Path, challenge: bool) -> dict[str, Table]:
         found = files.find(place)

@@ -11,6 +11,7 @@ import click
 from ticketlab import progress
 from ticketlab.cli.attack.place import record_files
 from ticketlab.cli.command import Command
+from ticketlab.wording import counted
 
 
 @click.command(cls=Command, epilog="Example: ticketlab attack export records.jsonl --out adversarial.csv")
@@ -22,7 +23,7 @@ def export(file: Sequence[Path], out: Path) -> None:
     """Write the texts in FILE that led the model astray, with their right labels, as a data set for --task, --ood or `augment`.
 
     FILE is a file of records, or the folder of an attack stage or a run; several go into one data set. Columns: `id` (ATTACK/ID of the
-    original), the texts and the label, then what they came from: `attack`, `model` and `split`.
+    original), the texts and the label, then what they came from: `attack`, `model` and `split`. No other file is replaced.
     """
     from ticketlab.attacks import exported
     from ticketlab.attacks.adversarial import collect
@@ -33,4 +34,4 @@ def export(file: Sequence[Path], out: Path) -> None:
     counts = ", ".join(f"{count} {label}" for label, count in sorted(Counter(one.label for one in found.texts).items()))
     left = f"; {found.repeated} that were there already are left out" if found.repeated else ""
     called = f"; the columns {', '.join(found.columns)} are called {', '.join(names)}" if names != found.columns else ""
-    progress.say(f"{out}: {len(found.texts)} texts ({counts}){left}{called}")
+    progress.say(f"{out}: {counted(len(found.texts), 'text')} ({counts}){left}{called}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab import files
+from ticketlab.attacks.records import files_in
 from ticketlab.errors import UsageError
 
 
@@ -16,7 +17,7 @@ def record_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     folders = _stages_of(path) if (path / "results.json").is_file() else [path]
-    found = [file for folder in folders for file in sorted((folder / "records").glob("*.jsonl"))]
+    found = [file for folder in folders for file in files_in(folder)]
     if not found:
         raise UsageError(f"{path}: there are no records; name a file of them, the folder of an attack stage, or a run that attacks")
     return found

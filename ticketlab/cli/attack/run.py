@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
+from attrs import evolve
 
 from ticketlab import files
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.cli.default_command import SameName
 from ticketlab.cli.names import ComponentName
+from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
+    from ticketlab.attacks.base import Attack
     from ticketlab.lab.run import Run
+    from ticketlab.recipe import Recipe
+    from ticketlab.stages.attack import AttackStage
 
 
 class _Attack(Command):
@@ -86,9 +91,10 @@ def run(
 ) -> None:
     """Attack MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
-    Records are written as they come: after an interruption the same command goes on with the examples that are left. They do not depend
-    on --in-flight and --workers. Several attacks or tasks go to several files beside --out, with their names in the file's. A folder that
-    is called like a command below is written ./show.
+    Records are written to the lab as they come: after an interruption the same command goes on with the examples that are left. They do
+    not depend on --in-flight and --workers. In the end they are copied to --out, which replaces no file that holds others; several
+    attacks or tasks go to several files beside it, with their names in the file's. A folder that is called like a command below is
+    written ./show.
     """
     from ticketlab.composition import attack_tables
     from ticketlab.lab.finished import one_stage
@@ -98,30 +104,70 @@ def run(
     settings |= flags.given(examples=examples, split=split, label_map=list(label_map) or None)
     settings |= flags.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
     chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
-    done = running.run_in_lab(one_stage("attack", model, chosen, settings, sets, max_length=max_length), lab)
-    rows = running.rows_of(done, label=model)
+    recipe = _each_alone(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
     if out is not None:
-        for source, target in _records(done, lab, out):
-            files.replace(target, functools.partial(shutil.copyfile, source))
+        for _, _, target in _targets(recipe, out):
+            _check_free(target)
+    done = running.run_in_lab(recipe, lab)
+    rows = running.rows_of(done, label=model)
     if as_json:
         running.print_json(done.results)
     else:
         running.print_rows(rows, running.title_of(done, model))
+    if out is not None:
+        for task, attack, target in _targets(recipe, out):
+            _copy(_records(done, lab, task, attack), target)
     running.finish([done], rows, csv_file)
 
 
-def _records(run: Run, lab: Path, out: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield each file of records and where it goes."""
+def _each_alone(recipe: Recipe) -> Recipe:
+    """Return the recipe with a stage for each attack: what is in the lab of one stays valid when another is added."""
+    stage = cast("AttackStage", recipe.stages["attack"])
+    if len(stage.attacks) == 1:
+        return recipe
+    return evolve(recipe, stages={_name(attack): evolve(stage, attacks=(attack,)) for attack in stage.attacks})
+
+
+def _name(attack: Attack) -> str:
+    return f"attack-{attack.label.replace(':', '-')}"
+
+
+def _targets(recipe: Recipe, out: Path) -> list[tuple[str, str, Path]]:
+    """Return the label of each task and of each attack, and where their records are copied to."""
+    tasks = [task.label for task in recipe.tasks]
+    attacks = [attack.label for stage in recipe.stages.values() for attack in cast("AttackStage", stage).attacks]
+
+    def target(task: str, attack: str) -> Path:
+        parts = [out.stem, *[task] * (len(tasks) > 1), *[attack.replace(":", "-")] * (len(attacks) > 1)]
+        return out.with_name("-".join(parts) + out.suffix)
+
+    return [(task, attack, target(task, attack)) for task in tasks for attack in attacks]
+
+
+def _check_free(target: Path) -> None:
+    """Refuse before the work what would be refused after it."""
+    from ticketlab.attacks.records import is_records
+
+    if target.exists() and not is_records(target):
+        raise UsageError(f"{target}: there is such a file already, and it holds no attack records; name another one, or remove it")
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy records; a file of the same configuration, which has fewer of them, is replaced."""
+    from ticketlab.attacks.records import is_records, read
+
+    def may_replace(path: Path) -> bool:
+        return is_records(path) and read(path)[0]["config"] == read(source)[0]["config"]
+
+    try:
+        files.put_new(target, functools.partial(shutil.copyfile, source), may_replace=may_replace)
+    except UsageError as problem:
+        raise UsageError(f"{problem}. The records are also at {source}") from None
+
+
+def _records(run: Run, lab: Path, task: str, attack: str) -> Path:
+    from ticketlab.attacks.records import path_in
     from ticketlab.lab.lab import Lab
 
-    found = [
-        (task, name, Lab(lab).stage(stage["key"]) / "records" / f"{name}.jsonl")
-        for task, seeds in run.results["tasks"].items()
-        for stages in seeds.values()
-        for stage in stages.values()
-        for name in stage.get("attacks", {})
-    ]
-    several_tasks, several_attacks = (len(set(names)) > 1 for names in ([task for task, *_ in found], [name for _, name, _ in found]))
-    for task, name, source in found:
-        parts = [out.stem, *[task] * several_tasks, *[name.replace(":", "-")] * several_attacks]
-        yield source, out.with_name("-".join(parts) + out.suffix)
+    stages = [stage for stages in run.results["tasks"][task].values() for stage in stages.values() if attack in stage["attacks"]]
+    return path_in(Lab(lab).stage(stages[0]["key"]), attack)

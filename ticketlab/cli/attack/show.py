@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from ticketlab.cli import flags, running
 from ticketlab.cli.attack.place import record_files
 from ticketlab.cli.command import Command
 from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,17 +36,28 @@ OF_STATUS = {"success": "red", "failed": "green", "skipped": "dim", "error": "ye
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only examples that ended so; may be repeated.")
 @click.option("--id", "ids", multiple=True, metavar="ID", help="Only this example; may be repeated.")
 @click.option("--n", "most", type=click.IntRange(min=1), metavar="N", help=f"At most so many examples.  [default: {FEW}; all with --json]")
+@click.option("--attack", metavar="NAME", help="Only the records of this attack, where FILE has several.")
 @click.option("--encoder", metavar="NAME|FOLDER", help="Measure similarity with this sentence encoder, if the attack did not.")
 @flags.JSON
-def show(file: Path, statuses: Sequence[str], ids: Sequence[str], most: int | None, encoder: str | None, as_json: bool) -> None:
+def show(
+    file: Path,
+    statuses: Sequence[str],
+    ids: Sequence[str],
+    most: int | None,
+    attack: str | None,
+    encoder: str | None,
+    as_json: bool,
+) -> None:
     """Show the numbers of an attack, then what it changed in each text, from FILE: records, or the folder of an attack stage or a run.
 
     Words that were removed are red and struck out, words that came instead are green; without colours [-so-] and {+so+}.
     """
-    path = _the_file(file)
+    path = _the_file(file, attack)
     header, rows = records.read(path)
     chosen = _chosen(path, rows, statuses, ids)
-    measured = metrics.measure(rows, _similarities(rows, encoder)).to_table()
+    if encoder is not None:
+        rows = _with_similarity(rows, encoder)
+    measured = metrics.measure(rows).to_table()
     if as_json:
         shown = [_plain(header, record) for record in chosen[:most]]
         running.print_json({"file": str(path), "header": _readable(header), "metrics": measured, "records": shown})
@@ -53,16 +66,31 @@ def show(file: Path, statuses: Sequence[str], ids: Sequence[str], most: int | No
     console = running.open_console()
     for record in chosen[: most or FEW]:
         _print(console, header, record)
+    if statuses and not chosen:
+        progress.say(f"no example to show has the status {' or '.join(statuses)}; of all {len(rows)}: {_counts(rows)}")
     left = len(chosen) - (most or FEW)
     if left > 0:
         progress.say(f"{left} more: --n {len(chosen)} shows all, --status and --id choose")
 
 
-def _the_file(file: Path) -> Path:
-    found = record_files(file)
-    if len(found) > 1:
-        raise UsageError(f"{file}: there are {len(found)} files of records; name one of {', '.join(map(str, found))}")
-    return found[0]
+def _the_file(file: Path, attack: str | None) -> Path:
+    by_attack: dict[str, list[Path]] = {}
+    for path in record_files(file):
+        by_attack.setdefault(str(records.read(path)[0].get("attack")), []).append(path)
+    names = ", ".join(by_attack)
+    if attack is not None and attack not in by_attack:
+        raise UsageError(f"{file}: there are no records of `{attack}`{did_you_mean(attack, by_attack)}")
+    found = [path for name, paths in by_attack.items() if attack in (None, name) for path in paths]
+    if len(found) == 1:
+        return found[0]
+    if len(by_attack) > 1 and attack is None:
+        raise UsageError(f"{file}: there are records of several attacks; pick one with --attack: {names}")
+    raise UsageError(f"{file}: there are {len(found)} files of records; name one of {', '.join(map(_short, found))}")
+
+
+def _short(path: Path) -> str:
+    """Return a path as it is, or from the working directory if that is shorter."""
+    return min(str(path), os.path.relpath(path), key=len)
 
 
 def _chosen(path: Path, rows: Sequence[Record], statuses: Sequence[str], ids: Sequence[str]) -> list[Record]:
@@ -73,11 +101,11 @@ def _chosen(path: Path, rows: Sequence[Record], statuses: Sequence[str], ids: Se
     return [record for record in rows if (not ids or record.id in ids) and (not statuses or record.status in statuses)]
 
 
-def _similarities(rows: Sequence[Record], encoder: str | None) -> list[float]:
-    from ticketlab.attacks.similarity import find_encoder, similarities
+def _with_similarity(rows: Sequence[Record], encoder: str) -> list[Record]:
+    from ticketlab.attacks.similarity import find_encoder, with_similarity
 
     found = find_encoder(encoder)
-    return similarities(rows, found.load_encoder()) if found else []
+    return with_similarity(rows, found.load_encoder()) if found else list(rows)
 
 
 def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record], measured: Mapping[str, Any]) -> None:
@@ -87,12 +115,15 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
     sample = header.get("sample")
     size = sample.get("size") if isinstance(sample, Mapping) else None
     if isinstance(size, int) and size > len(rows):
-        progress.say(f"{path}: {len(rows)} of {size} examples so far")
+        progress.say(f"{path}: {len(rows)} of {counted(size, 'example')} so far")
     model, task, attack = (str(header.get(name) or other) for name, other in (("model", path.name), ("task", "-"), ("attack", path.stem)))
     stage = {"kind": "attack", "of": model, "attacks": {attack: measured}}
     results = {"recipe": model, "model": model, "scale": "full", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
-    counts = ", ".join(f"{sum(record.status == status for record in rows)} {status}" for status in STATUSES)
-    running.print_rows(reported(results), f"{attack} on {task}: {counts}")
+    running.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}")
+
+
+def _counts(rows: Sequence[Record]) -> str:
+    return ", ".join(f"{sum(record.status == status for record in rows)} {status}" for status in STATUSES)
 
 
 def _print(console: Console, header: Mapping[str, Any], record: Record) -> None:
