@@ -32,10 +32,11 @@ from stock_attacks import Padding, Parts, build
 
 from ticketlab import files
 from ticketlab.attacks.canonical import Canonical
-from ticketlab.attacks.engine import attackable, run_attack
+from ticketlab.attacks.engine import run_attack
 from ticketlab.attacks.randomness import seed_of, seeded
 from ticketlab.attacks.records import RecordFile
 from ticketlab.attacks.shim import import_textattack
+from ticketlab.attacks.siege import attackable
 from ticketlab.attacks.victim import Victim
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device

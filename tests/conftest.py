@@ -5,8 +5,11 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import hypothesis
 import pytest
 
+hypothesis.settings.register_profile("suite", deadline=None)  # a test may take long on a busy machine
+hypothesis.settings.load_profile("suite")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -123,7 +123,7 @@ def results(make_model, tokenizer):
     """Results of textattack, each with our record of it: attacks of real examples, and two in which no word differs."""
     import torch
 
-    from ticketlab.attacks import engine
+    from ticketlab.attacks import siege
     from ticketlab.attacks.deepwordbug import DeepWordBug
     from ticketlab.attacks.resources import Resources
     from ticketlab.attacks.shim import import_textattack
@@ -154,7 +154,7 @@ def results(make_model, tokenizer):
     found = [*attacked(), led_astray("good film!", "good film?"), led_astray("!!!", "???")]
     made = []
     for number, result in enumerate(found):
-        outcome = engine.outcome(result, victim)
+        outcome = siege.outcome(result, victim)
         made.append((result, Record(id=str(number), original=[result.original_result.attacked_text.text], label="a", **outcome)))
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,9 @@ def _another_label() -> Any:
 
     class AnotherLabel(UntargetedClassification):  # type: ignore[misc]
         def __init__(self, victim: Any, query_budget: float) -> None:
-            super().__init__(victim, query_budget=query_budget, use_cache=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of how it says that it does not know this class
+                super().__init__(victim, query_budget=query_budget, use_cache=False)
             self._known: dict[Any, tuple[Any, int, list[float]]] = {}
 
         def clear_cache(self) -> None:

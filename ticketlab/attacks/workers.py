@@ -19,8 +19,8 @@ from ticketlab.attacks.shim import import_textattack
 from ticketlab.errors import TicketlabError
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.engine import Siege
     from ticketlab.attacks.records import Record
+    from ticketlab.attacks.siege import Siege
     from ticketlab.tasks.base import Example
 
 
