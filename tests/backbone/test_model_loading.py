@@ -191,7 +191,7 @@ def test_a_tokenizer_that_transformers_5_wrote_loads_everywhere(broken):
         ("models/a/b", "there is no such folder"),
         ("", "is empty"),
         ("{folder}", "has no config.json"),
-        ("{folder}/file", "not a file"),
+        ("{folder}/file", "not a file; a ticket becomes one by `ticketlab ticket apply"),
     ],
 )
 def test_names_that_are_no_model_are_refused(tmp_path, name, message):

@@ -49,7 +49,10 @@ def resolve_model(name: str) -> str:
             raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {ADVICE}")
         return str(folder)
     if folder.is_file():
-        raise UsageError(f"{name}: a model is a folder with config.json and model.safetensors, not a file")
+        raise UsageError(
+            f"{name}: a model is a folder with config.json and model.safetensors, not a file; "
+            "a ticket becomes one by `ticketlab ticket apply TICKET MODEL --out FOLDER`"
+        )
     if not HUB_NAME.fullmatch(name):
         raise UsageError(f"{name}: there is no such folder; {ADVICE}")
     return name
