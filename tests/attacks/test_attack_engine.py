@@ -142,6 +142,15 @@ def test_label_names_that_the_victim_lacks_are_refused_before_anything_runs(vict
     assert victim.rows == 0
 
 
+def test_a_label_of_the_task_that_the_victim_lacks_is_an_error_of_its_row(victim):
+    names = ("negative", "neutral", "positive")
+    rows = [Example("unknown", ("good film",), 1), Example("known", ("good film",), 2 * right(victim, "good film"))]
+    unknown, known = attack(victim, rows, names=names)
+    assert unknown.status == "error"
+    assert "the model does not know the label `neutral`; its labels are negative, positive" in unknown.message
+    assert known.status in ("success", "failed")
+
+
 def test_an_id_that_is_there_twice_is_refused(victim):
     with pytest.raises(UsageError, match="the first is row-0"):
         attack(victim, [EXAMPLES[0], EXAMPLES[0]])
@@ -261,6 +270,9 @@ def test_the_query_budget_is_kept(victim, budget):
     records = attack(victim, how=DeepWordBug(query_budget=budget))
     assert not [record.message for record in records if record.status == "error"]
     assert max(record.queries for record in records) <= budget
+    for record in records:
+        given_up = record.status == "failed" and record.queries == budget
+        assert (record.message == f"given up after {budget} queries") == given_up
 
 
 def crowd(zeros: int, ones: int) -> list[Example]:

@@ -231,3 +231,11 @@ def test_the_header_says_what_was_attacked_and_with_what():
     assert (facts["task"], facts["columns"], facts["labels"]) == (data.name, list(data.columns), list(data.label_names))
     assert facts["sample"] == where
     assert "textattack" in facts
+
+
+def test_of_an_example_that_is_there_twice_the_last_record_counts(tmp_path):
+    path = tmp_path / "records.jsonl"
+    file = RecordFile(path, "c")
+    for status in ("failed", "success"):
+        file._append(Record(id="1", status=status, original=["x"], label="a").to_json())
+    assert [record.status for record in read(path)[1]] == ["success"]

@@ -27,10 +27,13 @@ def made(count: int, status: str = "failed") -> list[Record]:
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Stands in for the run: leaves ``rows`` for each attack, in a stage of its own key; remembers the recipes."""
-    state = SimpleNamespace(recipes=[], rows=made(3), config="1", place=tmp_path / "lab")
+    state = SimpleNamespace(recipes=[], rows=made(3), config="1", size=0, place=tmp_path / "lab")
 
-    def run(recipe: Any, lab: Path) -> Any:
+    def run(recipe: Any, lab: Path, starting: Any) -> Any:
         state.recipes.append(recipe)
+        for task in recipe.tasks:
+            for stage in recipe.stages:
+                starting(task.label, stage, state.config)
         stages = {}
         for number, (name, stage) in enumerate(recipe.stages.items()):
             (attack,) = stage.attacks
@@ -40,7 +43,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
             for row in state.rows:
                 file.add(row)
             table = {attack.label: measure(state.rows).to_table()}
-            stages[name] = {"kind": "attack", "key": f"key{number}", "of": stage.model, "attacks": table}
+            sample = {"size": state.size or len(state.rows)}
+            stages[name] = {"kind": "attack", "key": f"key{number}", "of": stage.model, "attacks": table, "sample": sample}
         tasks = {task.label: {"0": stages} for task in recipe.tasks}
         results = {"recipe": recipe.name, "scale": "full", "model": "demo", "seeds": [0], "tasks": tasks}
         return SimpleNamespace(directory=lab, results=results)
@@ -89,16 +93,58 @@ def test_a_file_that_holds_no_records_is_refused_before_anything_runs(attack: In
     assert not lab.recipes
 
 
-def test_records_of_another_configuration_stay_and_the_new_ones_are_named(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+def test_records_of_another_configuration_are_refused_before_anything_is_computed(
+    attack: Invoke, lab: SimpleNamespace, tmp_path: Path
+) -> None:
     out = tmp_path / "records.jsonl"
     assert attack("--out", out).exit_code == 0
     before, lab.config, lab.rows = out.read_bytes(), "2", made(2)
     result = attack("--out", out)
     assert result.exit_code != 0
     assert out.read_bytes() == before
-    assert f"{out}: there is such a file already" in result.stderr
-    assert str(path_in(Lab(lab.place).stage("key0"), "deepwordbug")) in result.stderr
-    assert "Aua %" in result.stdout  # nothing of the result is lost
+    assert f"{out}: there is such a file already, with the records of another attack, model, sample or setting (1, now 2)" in result.stderr
+    assert not result.stdout
+
+
+@pytest.mark.parametrize(("out", "message"), [("", "give a file"), ("file/x", "no file can be written in")])
+def test_where_no_file_can_be_is_said_before_anything_runs(
+    attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    result = attack("--out", out)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not lab.recipes
+
+
+def test_records_that_went_missing_in_the_lab_are_not_copied(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+    lab.size = 4
+    result = attack("--out", tmp_path / "records.jsonl")
+    assert result.exit_code == 2
+    assert f"records are missing that were there when the attack ended; remove {lab.place}" in result.stderr
+    assert "Aua %" in result.stdout
+    assert not (tmp_path / "records.jsonl").exists()
+
+
+def test_precision_is_that_of_the_attack(attack: Invoke, lab: SimpleNamespace) -> None:
+    assert attack().exit_code == attack("--precision", "bf16").exit_code == attack("--set", "attack.precision=bf16").exit_code == 0
+    assert [recipe.precision for recipe in lab.recipes] == ["fp32", "bf16", "bf16"]
+
+
+def test_a_csv_file_takes_the_place_of_numbers_alone(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+    numbers = tmp_path / "numbers.csv"
+    for _ in range(2):
+        assert attack("--csv", numbers).exit_code == 0
+    assert "deepwordbug" in numbers.read_text(encoding="utf-8")
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\nfine,1\n", encoding="utf-8")
+    ran = len(lab.recipes)
+    result = attack("--csv", data)
+    assert result.exit_code != 0
+    assert f"{data}: there is such a file already, and it holds no numbers" in result.stderr
+    assert data.read_text(encoding="utf-8") == "text,label\nfine,1\n"
+    assert len(lab.recipes) == ran
 
 
 def test_fewer_records_of_the_same_configuration_are_replaced(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:

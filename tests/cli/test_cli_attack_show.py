@@ -345,7 +345,7 @@ def test_similarity_can_be_measured_afterwards(invoke: Invoke, file: Path) -> No
 def test_flags_are_settings_of_the_stage_and_of_its_attacks(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def run(recipe: Any, lab: Path) -> Any:
+    def run(recipe: Any, lab: Path, **_: Any) -> Any:
         seen.append(recipe.stages["attack"])
         raise UsageError("enough")
 

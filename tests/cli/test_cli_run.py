@@ -33,7 +33,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The recipes that were run and where, and how many examples end in an error."""
     seen = SimpleNamespace(recipes=[], labs=[], errors=0)
 
-    def fake(recipe: Recipe, lab: Path) -> Any:
+    def fake(recipe: Recipe, lab: Path, **_: Any) -> Any:
         seen.recipes.append(recipe)
         seen.labs.append(lab)
         return SimpleNamespace(directory=lab / "runs" / recipe.name, results=_results(recipe, seen.errors))

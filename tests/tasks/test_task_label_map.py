@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticketlab.errors import UsageError
-from ticketlab.tasks.label_map import match
+from ticketlab.tasks.label_map import match, meanings
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,23 @@ def test_labels_that_do_not_fit_are_refused(model: Sequence[str], task: Sequence
 def test_each_label_finds_its_own_output(names: tuple[list[str], list[str]]) -> None:
     task, model = names
     assert [model[output] for output in match(model, task)] == task
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "pairs", "expected"),
+    [
+        (["pos", "neg"], ["neg", "pos"], [], ["pos", "neg"]),
+        (["Pos", "NEG"], ["neg", "neutral", "pos"], [], ["pos", "neg"]),
+        (["LABEL_0", "LABEL_1"], ["neg", "neutral", "pos"], ["LABEL_0=neg", "LABEL_1=pos"], ["neg", "pos"]),
+    ],
+)
+def test_outputs_mean_labels_of_a_task_that_may_have_more(
+    model: Sequence[str], task: Sequence[str], pairs: Sequence[str], expected: Sequence[str]
+) -> None:
+    assert meanings(model, task, pairs) == expected
+
+
+@pytest.mark.parametrize(("model", "task"), [(["a", "b", "c"], ["a", "b"]), (["a", "b"], ["b", "c", "d"]), (["LABEL_0"], ["0", "1"])])
+def test_outputs_that_mean_nothing_of_the_task_are_refused(model: Sequence[str], task: Sequence[str]) -> None:
+    with pytest.raises(UsageError):
+        meanings(model, task)

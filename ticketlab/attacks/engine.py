@@ -47,7 +47,8 @@ def run_attack(
     were spent is given up with status ``timeout``; that record depends on the machine.
 
     :raises ResourceError: something the attack needs is missing.
-    :raises UsageError: the victim does not know a label, two examples have one id, or a timeout is asked for outside the main thread.
+    :raises UsageError: the victim does not know a label and has others, two examples have one id, or a timeout is asked for outside the
+        main thread.
     """
     _check(examples, label_names, victim)
     check_deadline(timeout)
@@ -94,7 +95,7 @@ def _try_out(attack: Attack, victim: Victim, resources: Resources) -> None:
 
 def _check(examples: Sequence[Example], label_names: Sequence[str], victim: Victim) -> None:
     unknown = [name for name in label_names if name not in victim.label_names]
-    if unknown:
+    if unknown and not set(victim.label_names) <= set(label_names):
         raise UsageError(f"the victim's labels are {', '.join(victim.label_names)}: it does not know {', '.join(unknown)}")
     repeated = [example_id for example_id, number in collections.Counter(example.id for example in examples).items() if number > 1]
     if repeated:

@@ -168,6 +168,8 @@ def files_in(stage: Path) -> list[Path]:
 def read(path: str | Path) -> tuple[Mapping[str, Any], list[Record]]:
     """Return the header and the records of a file, which is left as it is; a half-written last line does not count.
 
+    Of an example that is there several times the last record counts.
+
     :raises UsageError: it is no file of records, or a line of it is damaged.
     """
     path = Path(path)
@@ -175,7 +177,7 @@ def read(path: str | Path) -> tuple[Mapping[str, Any], list[Record]]:
         raise UsageError(f"{path}: there is no such file")
     lines = path.read_bytes().split(b"\n")[:-1]
     header = _check_header(path, lines[0] if lines else b"", None)
-    return header, list(_parsed(path, lines))
+    return header, list({record.id: record for record in _parsed(path, lines)}.values())
 
 
 def is_records(path: Path) -> bool:

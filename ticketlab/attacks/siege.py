@@ -43,13 +43,19 @@ class Siege:
         facts = self._facts(example)
         try:
             if facts["label"] not in self.victim.label_names:
-                raise ValueError(f"label {example.label} is outside the {len(self.label_names)} label names")
+                raise ValueError(self._stranger(example))
             randomness.start(randomness.seed_of(self.seed, example.id))
             built = self.attack.build(self.victim, self.resources)
             result = built.attack(attackable(example, self.columns), self.victim.label_names.index(facts["label"]))
-            return Record(**facts, **outcome(result, self.victim))
+            return Record(**facts, **self._in_budget(outcome(result, self.victim)))
         except Exception as problem:
             return Record(**facts, status="error", message=message_of(problem))
+
+    def _in_budget(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Say of what held that its attack was given up, if it was."""
+        budget = self.attack.query_budget
+        given_up = budget is not None and facts["status"] == "failed" and facts["queries"] >= budget
+        return {**facts, "message": f"given up after {budget} queries"} if given_up else facts
 
     def late(self, example: Example) -> Record:
         """Return the record of an example that took too long."""
@@ -58,6 +64,13 @@ class Siege:
     def lost(self, example: Example, how: str) -> Record:
         """Return the record of an example during which its process ended."""
         return Record(**self._facts(example), status="error", message=f"the process that attacked it ended: {how}")
+
+    def _stranger(self, example: Example) -> str:
+        """Return what is wrong with a label that the victim does not have."""
+        if 0 <= example.label < len(self.label_names):
+            known = ", ".join(self.victim.label_names)
+            return f"the model does not know the label `{self.label_names[example.label]}`; its labels are {known}"
+        return f"label {example.label} is outside the {len(self.label_names)} label names"
 
     def _facts(self, example: Example) -> dict[str, Any]:
         named = self.label_names[example.label] if 0 <= example.label < len(self.label_names) else str(example.label)

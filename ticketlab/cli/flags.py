@@ -36,7 +36,23 @@ LAB = click.option(
     "--lab", type=click.Path(path_type=Path, file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
     help="Directory of all results; what is there is not computed again. [env: TICKETLAB_LAB]",
 )  # fmt: skip
-CSV = click.option("--csv", "csv_file", type=click.Path(path_type=Path, dir_okay=False), help="Also write the numbers to this csv file.")
+
+
+def _free_for_numbers(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        from ticketlab.report.csv_file import check_place
+
+        check_place(path)
+    return path
+
+
+CSV = click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_free_for_numbers,
+    help="Also write the numbers to this csv file.",
+)
 OUTPUT = all_of(LAB, JSON, CSV)
 TASK = all_of(
     click.option(

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 WIDTH_OF_FILES = 160
 
 
-def run_in_lab(recipe: Recipe, lab: Path) -> Run:
+def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
     """Run a recipe. Torch is imported here, and not before."""
     from ticketlab.lab.run import run
 
-    return run(recipe, lab)
+    return run(recipe, lab, **more)
 
 
 def rows_of(run: Run, label: str | None = None) -> list[Row]:
@@ -97,7 +97,9 @@ def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> N
     late = sum(reported.timeouts(run.results) for run in runs)
     if late:
         given_up = counted(late, "attacked example was", "attacked examples were")
-        progress.say(f"warning: {given_up} given up after the time limit (left out of all numbers)")
+        progress.say(
+            f"warning: {given_up} given up after the time limit (left out of all numbers; what holds takes longest, so Aua may be higher)"
+        )
     empty = [name for run in runs for name in reported.mostly_late(run.results)]
     if empty:
         progress.say(f"warning: {', '.join(empty)}: most examples were given up, so the numbers say little; raise the limit")

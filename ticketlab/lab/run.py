@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,9 @@ class Run:
     results: Mapping[str, Any]
 
 
+Starting = Callable[[str, str, str], None]
+
+
 @frozen
 class _Finished:
     key: str
@@ -51,10 +54,11 @@ class _Finished:
     result: Mapping[str, Any]
 
 
-def run(recipe: Recipe, lab: str | Path = "lab") -> Run:
+def run(recipe: Recipe, lab: str | Path = "lab", *, starting: Starting | None = None) -> Run:
     """Run every stage of a recipe for each of its tasks and seeds.
 
-    Leaves a run directory with ``recipe.toml``, ``environment.json``, ``log.jsonl``, ``results.json`` and ``tickets/``.
+    Leaves a run directory with ``recipe.toml``, ``environment.json``, ``log.jsonl``, ``results.json`` and ``tickets/``. ``starting`` is
+    called with the task, the stage and its key before each stage is computed or looked up; what it raises ends the run.
 
     :raises UsageError: the recipe has no task, or something that a stage needs is not there; nothing was computed then.
     :raises Interrupted: Ctrl-C; the same call goes on from there.
@@ -63,14 +67,15 @@ def run(recipe: Recipe, lab: str | Path = "lab") -> Run:
         raise UsageError("the recipe has no task; name one with --task (a registered name, a file or a folder)")
     be_deterministic()
     remember_shapes()
-    runner = _Runner(recipe, Lab(Path(lab)))
+    runner = _Runner(recipe, Lab(Path(lab)), starting or (lambda *_: None))
     return runner.run()
 
 
 class _Runner:
-    def __init__(self, recipe: Recipe, lab: Lab) -> None:
+    def __init__(self, recipe: Recipe, lab: Lab, starting: Starting) -> None:
         self.recipe = recipe
         self.lab = lab
+        self.starting = starting
         self.precision: Precision = pick_precision(recipe.precision)
         self.checked = False
 
@@ -91,6 +96,7 @@ class _Runner:
         tasks: dict[str, Any] = {}
         for task, read in zip(self.recipe.tasks, data, strict=True):
             self._say_data(task.label, read)
+            self.task = task.label
             tasks[task.label] = {str(seed): self._seed(read, model, seed) for seed in self.recipe.seeds}
         results = {
             "schema": SCHEMA,
@@ -176,6 +182,7 @@ class _Runner:
             seed=seed,
             threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
         )
+        self.starting(self.task, name, key)
         title = f"{data.name} seed {seed} {name}".lstrip()
         keep = self._wanted(name)
         result = self._found(key, keep)

@@ -10,6 +10,7 @@ from pathlib import Path
 from attrs import frozen
 
 from ticketlab import files
+from ticketlab.errors import UsageError
 from ticketlab.report.challenges import ChallengeCells, SubsetCells
 from ticketlab.report.rows import Row
 from ticketlab.report.statistics import Measure
@@ -27,11 +28,14 @@ class _Line:
 
 
 def write_csv(rows: Sequence[Row], path: str | Path) -> None:
-    """Write the rows to a file, atomically.
+    """Write the rows to a file, atomically, in the place of nothing but such a file.
 
     Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``set`` names the challenge set, and is empty for the
     task's own split; ``subset`` is the part of the set that the number is about, ``COLUMN=VALUE``.
+
+    :raises UsageError: another file is there.
     """
+    check_place(path)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -43,6 +47,19 @@ def write_csv(rows: Sequence[Row], path: str | Path) -> None:
                 about = (row.label, row.task, row.model, row.scale, row.seeds, line.attack, line.name)
                 writer.writerow((*about, *numbers, line.of, line.subset))
     files.write_text(Path(path), text.getvalue())
+
+
+def check_place(path: str | Path) -> None:
+    """Make sure that a file may be written: nothing is there, or numbers that were written before.
+
+    :raises UsageError: there is something else.
+    """
+    path = Path(path)
+    head = ",".join(COLUMNS).encode()
+    if path.is_file() and path.stat().st_size:
+        with path.open("rb") as file:
+            if file.read(len(head)) != head:
+                raise UsageError(f"{path}: there is such a file already, and it holds no numbers of ticketlab; name another, or remove it")
 
 
 def _lines(row: Row) -> Iterator[_Line]:

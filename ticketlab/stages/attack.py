@@ -22,6 +22,7 @@ from ticketlab.options import component, reference, setting
 from ticketlab.stages.base import Context, Split, Stage, split_setting
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
+from ticketlab.wording import counted
 
 
 @frozen
@@ -78,9 +79,10 @@ class AttackStage(Stage):
         """Attack; see :meth:`Stage.run`."""
         prepared = {attack.label: evolve(attack.prepare(), precision=self.precision) for attack in self.attacks}
         chosen = sample(context.data.examples(self.split), self.examples, self.sample_seed)
+        if self.examples is not None and len(chosen) < self.examples:
+            progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}: all are attacked")
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model)
-        order = label_map.match(model_names, context.data.label_names, self.label_map)
-        output_names = [context.data.label_names[order.index(output)] for output in range(len(order))]
+        output_names = label_map.meanings(model_names, context.data.label_names, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
         encoder = find_encoder(self.similarity)
         results: dict[str, Any] = {}
@@ -123,4 +125,8 @@ class AttackStage(Stage):
                 "resources": prepared[attack.label].found(attack.needed()),
             }
             context.log({"event": "attack", "stage": context.name, "attack": attack.label, **results[attack.label]})
-        return {"attacks": results, "sample": {"split": self.split, "size": len(chosen), "seed": self.sample_seed}}
+        return {
+            "attacks": results,
+            "precision": self.precision,
+            "sample": {"split": self.split, "size": len(chosen), "seed": self.sample_seed},
+        }

@@ -7,6 +7,21 @@ from collections.abc import Sequence
 from ticketlab.errors import UsageError, did_you_mean
 
 
+def meanings(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[str]:
+    """Return for each of the model's outputs the task's label that it stands for.
+
+    The task may have labels besides that the model does not know. ``pairs`` are as for :func:`match`.
+
+    :raises UsageError: names do not agree.
+    """
+    meant = {pair.rpartition("=")[2] for pair in pairs} | {name.casefold() for name in model_names}
+    known = [name for name in task_names if name in meant or name.casefold() in meant]
+    some = len(known) == len(model_names) < len(task_names)
+    chosen = known if some else task_names
+    order = match(model_names, chosen, pairs)
+    return [chosen[order.index(output)] for output in range(len(order))]
+
+
 def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = (), *, flag: str = "--label-map") -> list[int]:
     """Return, for each of the task's labels, the index of the model's output for it.
 

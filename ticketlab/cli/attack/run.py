@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,6 @@ from ticketlab.cli.names import ComponentName
 from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.base import Attack
     from ticketlab.lab.run import Run
     from ticketlab.recipe import Recipe
     from ticketlab.stages.attack import AttackStage
@@ -105,69 +105,91 @@ def run(
     settings |= flags.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
     chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
     recipe = _each_alone(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
-    if out is not None:
-        for _, _, target in _targets(recipe, out):
-            _check_free(target)
-    done = running.run_in_lab(recipe, lab)
+    targets = _targets(recipe, out) if out is not None else {}
+    for target in targets.values():
+        _check_place(target)
+    done = running.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
     rows = running.rows_of(done, label=model)
     if as_json:
         running.print_json(done.results)
     else:
         running.print_rows(rows, running.title_of(done, model))
-    if out is not None:
-        for task, attack, target in _targets(recipe, out):
-            _copy(_records(done, lab, task, attack), target)
+    for (task, stage), target in targets.items():
+        _copy(_records(done, lab, task, stage), target)
     running.finish([done], rows, csv_file)
 
 
 def _each_alone(recipe: Recipe) -> Recipe:
     """Return the recipe with a stage for each attack: what is in the lab of one stays valid when another is added."""
     stage = cast("AttackStage", recipe.stages["attack"])
+    recipe = evolve(recipe, precision=stage.precision)  # nothing else computes anything
     if len(stage.attacks) == 1:
         return recipe
-    return evolve(recipe, stages={_name(attack): evolve(stage, attacks=(attack,)) for attack in stage.attacks})
+    return evolve(recipe, stages={f"attack-{_plain(attack.label)}": evolve(stage, attacks=(attack,)) for attack in stage.attacks})
 
 
-def _name(attack: Attack) -> str:
-    return f"attack-{attack.label.replace(':', '-')}"
+def _plain(name: str) -> str:
+    return name.replace(":", "-")
 
 
-def _targets(recipe: Recipe, out: Path) -> list[tuple[str, str, Path]]:
-    """Return the label of each task and of each attack, and where their records are copied to."""
-    tasks = [task.label for task in recipe.tasks]
-    attacks = [attack.label for stage in recipe.stages.values() for attack in cast("AttackStage", stage).attacks]
+def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
+    """Return where the records of each task and stage are copied to.
 
-    def target(task: str, attack: str) -> Path:
-        parts = [out.stem, *[task] * (len(tasks) > 1), *[attack.replace(":", "-")] * (len(attacks) > 1)]
-        return out.with_name("-".join(parts) + out.suffix)
+    :raises UsageError: ``out`` has no name.
+    """
+    if not out.name:
+        raise UsageError("--out: give a file")
+    attacks = {name: cast("AttackStage", stage).attacks[0].label for name, stage in recipe.stages.items()}
+    several_tasks, several_attacks = len(recipe.tasks) > 1, len(attacks) > 1
+    return {
+        (task.label, stage): out.with_name(
+            "-".join([out.stem, *[task.label] * several_tasks, *[_plain(attack)] * several_attacks]) + out.suffix
+        )
+        for task in recipe.tasks
+        for stage, attack in attacks.items()
+    }
 
-    return [(task, attack, target(task, attack)) for task in tasks for attack in attacks]
 
-
-def _check_free(target: Path) -> None:
-    """Refuse before the work what would be refused after it."""
+def _check_place(target: Path) -> None:
+    """Refuse before the work a file that could not be written, or that is something else than records."""
     from ticketlab.attacks.records import is_records
 
+    folder = next(place for place in target.absolute().parents if place.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(f"--out {target}: no file can be written in {folder}")
     if target.exists() and not is_records(target):
         raise UsageError(f"{target}: there is such a file already, and it holds no attack records; name another one, or remove it")
 
 
+def _check_free(target: Path | None, key: str) -> None:
+    """Refuse before the work a file with the records of another one; of the same, it has no more than are copied in the end."""
+    from ticketlab.attacks.records import read
+
+    if target is not None and target.exists() and (config := read(target)[0].get("config")) != key:
+        raise UsageError(
+            f"{target}: there is such a file already, with the records of another attack, model, sample or setting ({config}, now {key}); "
+            "name another one, or remove it"
+        )
+
+
 def _copy(source: Path, target: Path) -> None:
-    """Copy records; a file of the same configuration, which has fewer of them, is replaced."""
-    from ticketlab.attacks.records import is_records, read
-
-    def may_replace(path: Path) -> bool:
-        return is_records(path) and read(path)[0]["config"] == read(source)[0]["config"]
-
-    try:
-        files.put_new(target, functools.partial(shutil.copyfile, source), may_replace=may_replace)
-    except UsageError as problem:
-        raise UsageError(f"{problem}. The records are also at {source}") from None
+    files.replace(target, functools.partial(shutil.copyfile, source))
 
 
-def _records(run: Run, lab: Path, task: str, attack: str) -> Path:
-    from ticketlab.attacks.records import path_in
+def _records(run: Run, lab: Path, task: str, stage: str) -> Path:
+    """Return the file of records of a stage.
+
+    :raises UsageError: it is not whole any more.
+    """
+    from ticketlab.attacks.records import path_in, read
     from ticketlab.lab.lab import Lab
 
-    stages = [stage for stages in run.results["tasks"][task].values() for stage in stages.values() if attack in stage["attacks"]]
-    return path_in(Lab(lab).stage(stages[0]["key"]), attack)
+    result = next(iter(run.results["tasks"][task].values()))[stage]
+    ((attack, _),) = result["attacks"].items()
+    folder = Lab(lab).stage(result["key"])
+    path = path_in(folder, attack)
+    if not path.is_file() or len(read(path)[1]) < result["sample"]["size"]:
+        raise UsageError(
+            f"{path}: records are missing that were there when the attack ended; remove {folder}, and the command attacks again"
+        )
+    return path
