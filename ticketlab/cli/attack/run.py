@@ -167,7 +167,8 @@ def _check_free(target: Path | None, key: str) -> None:
 
     if target is not None and target.exists() and (config := read(target)[0].get("config")) != key:
         raise UsageError(
-            f"{target}: there is such a file already, with the records of another attack, model, sample or setting ({str(config)[:12]}, now {key[:12]}); "
+            f"{target}: there is such a file already, with the records of another attack, model, sample or setting "
+            f"({str(config)[:12]}, now {key[:12]}); "
             "name another one, or remove it"
         )
 
