@@ -227,10 +227,21 @@ def test_the_command_line_gives_up_on_five_thousand_words_in_time(folder, call):
     assert len(records) == 5
 
 
-def test_the_command_line_refuses_labels_that_the_model_does_not_know(folder, call):
+def test_the_command_line_goes_on_after_labels_that_the_model_does_not_know(folder, call):
     result, records = call(folder, [*labelled(PLAIN * 5), *[{"text": f"good film {number}", "label": "banana"} for number in range(5)]])
+    assert result.exit_code == 3
+    strange = [record for record in records.values() if record.label == "banana"]
+    assert strange
+    assert {record.status for record in strange} == {"error"}
+    assert all("the model does not know the label `banana`" in record.message for record in strange)
+    others = [record for record in records.values() if record.label != "banana"]
+    assert others
+    assert "error" not in {record.status for record in others}
+
+
+def test_the_command_line_refuses_labels_of_which_the_model_has_others(folder, call):
+    result, records = call(folder, [{"text": f"good film {number}", "label": ("banana", "apple")[number % 2]} for number in range(12)])
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1].startswith("error: ")
     assert "banana" in result.stderr.splitlines()[-1]
     assert not records
 
