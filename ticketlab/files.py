@@ -24,15 +24,15 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
-def put_new(path: Path, write: Callable[[Path], object], *, may_replace: Callable[[Path], bool] = lambda _: False) -> None:
-    """Do as :func:`replace`, but keep a file that is there already and holds something else, unless ``may_replace`` says otherwise.
+def put_new(path: Path, write: Callable[[Path], object]) -> None:
+    """Do as :func:`replace`, but keep a file that is there already and holds something else.
 
     :raises UsageError: there is such a file.
     """
 
     def write_if_free(temporary: Path) -> None:
         write(temporary)
-        if path.exists() and not filecmp.cmp(temporary, path, shallow=False) and not may_replace(path):
+        if path.exists() and not filecmp.cmp(temporary, path, shallow=False):
             raise UsageError(f"{path}: there is such a file already; name another one, or remove it")
 
     replace(path, write_if_free)

@@ -14,6 +14,7 @@ from ticketlab import files
 from ticketlab.attacks.metrics import measure
 from ticketlab.attacks.records import Record, RecordFile, path_in
 from ticketlab.cli import running
+from ticketlab.composition import judge
 from ticketlab.errors import UsageError
 from ticketlab.lab.lab import Lab
 
@@ -174,6 +175,11 @@ def test_a_file_in_the_way_is_kept(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is such a file already"):
         files.put_new(path, lambda temporary: temporary.write_text("two"))
     assert path.read_text() == "one"
-    files.put_new(path, lambda temporary: temporary.write_text("two"), may_replace=lambda _: True)
-    assert path.read_text() == "two"
     assert [child.name for child in tmp_path.iterdir()] == ["file"]
+
+
+def test_python_makes_the_same_recipe_so_that_it_finds_the_same_results(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+    assert attack("--precision", "bf16").exit_code == 0
+    made = judge("attack", str(tmp_path), tasks="demo", attacks=["deepwordbug"], precision="bf16")
+    assert made.digest() == lab.recipes[0].digest()
+    assert made.precision == "bf16"

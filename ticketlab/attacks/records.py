@@ -135,9 +135,8 @@ class RecordFile:
     def finish(self, order: Sequence[str], measured: Iterable[Record] = ()) -> None:
         """Put the records in the order of these ids, which are all there, also on disk: a reader sees the old file or the new one.
 
-        ``measured`` replaces records by those with what was measured after the attack.
-
-        So the file depends neither on which example was done first nor on interruptions. A record of no such id comes last.
+        So the file depends neither on which example was done first nor on interruptions. A record of no such id comes last. ``measured``
+        replaces records by those with what was measured after the attack.
 
         :raises KeyError: an id has no record.
         """
@@ -157,7 +156,12 @@ class RecordFile:
 
 def path_in(stage: Path, attack: str) -> Path:
     """Return where an attack stage keeps the records of an attack, which is called by its label."""
-    return stage / FOLDER / f"{attack.replace(':', '-')}.jsonl"
+    return stage / FOLDER / f"{file_name(attack)}.jsonl"
+
+
+def file_name(attack: str) -> str:
+    """Return what an attack is called in the names of files."""
+    return attack.replace(":", "-")
 
 
 def files_in(stage: Path) -> list[Path]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from ticketlab import files, progress, recipe, recipe_tables
 from ticketlab.errors import UsageError
 from ticketlab.options import to_table
@@ -41,7 +43,9 @@ def one_stage(
     table[kind] = {"kind": kind, "model": place, **settings}
     for assignment in sets:
         table = recipe_tables.override(table, assignment)
-    return recipe.from_table_of_stages(kind, table)
+    made = recipe.from_table_of_stages(kind, table)
+    own = getattr(made.stages[kind], "precision", None)
+    return evolve(made, precision=own) if own else made  # what the stage computes in is what the results say
 
 
 def locate(model: str) -> str:

@@ -13,6 +13,7 @@ import click
 from attrs import evolve
 
 from ticketlab import files
+from ticketlab.attacks.records import file_name, is_records, path_in, read
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.cli.default_command import SameName
@@ -115,21 +116,16 @@ def run(
     else:
         running.print_rows(rows, running.title_of(done, model))
     for (task, stage), target in targets.items():
-        _copy(_records(done, lab, task, stage), target)
+        files.replace(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
     running.finish([done], rows, csv_file)
 
 
 def _each_alone(recipe: Recipe) -> Recipe:
     """Return the recipe with a stage for each attack: what is in the lab of one stays valid when another is added."""
     stage = cast("AttackStage", recipe.stages["attack"])
-    recipe = evolve(recipe, precision=stage.precision)  # nothing else computes anything
     if len(stage.attacks) == 1:
         return recipe
-    return evolve(recipe, stages={f"attack-{_plain(attack.label)}": evolve(stage, attacks=(attack,)) for attack in stage.attacks})
-
-
-def _plain(name: str) -> str:
-    return name.replace(":", "-")
+    return evolve(recipe, stages={f"attack-{file_name(attack.label)}": evolve(stage, attacks=(attack,)) for attack in stage.attacks})
 
 
 def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
@@ -143,7 +139,7 @@ def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
     several_tasks, several_attacks = len(recipe.tasks) > 1, len(attacks) > 1
     return {
         (task.label, stage): out.with_name(
-            "-".join([out.stem, *[task.label] * several_tasks, *[_plain(attack)] * several_attacks]) + out.suffix
+            "-".join([out.stem, *[task.label] * several_tasks, *[file_name(attack)] * several_attacks]) + out.suffix
         )
         for task in recipe.tasks
         for stage, attack in attacks.items()
@@ -152,8 +148,6 @@ def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
 
 def _check_place(target: Path) -> None:
     """Refuse before the work a file that could not be written, or that is something else than records."""
-    from ticketlab.attacks.records import is_records
-
     folder = next(place for place in target.absolute().parents if place.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(f"--out {target}: no file can be written in {folder}")
@@ -163,8 +157,6 @@ def _check_place(target: Path) -> None:
 
 def _check_free(target: Path | None, key: str) -> None:
     """Refuse before the work a file with the records of another one; of the same, it has no more than are copied in the end."""
-    from ticketlab.attacks.records import read
-
     if target is not None and target.exists() and (config := read(target)[0].get("config")) != key:
         raise UsageError(
             f"{target}: there is such a file already, with the records of another attack, model, sample or setting "
@@ -173,16 +165,11 @@ def _check_free(target: Path | None, key: str) -> None:
         )
 
 
-def _copy(source: Path, target: Path) -> None:
-    files.replace(target, functools.partial(shutil.copyfile, source))
-
-
 def _records(run: Run, lab: Path, task: str, stage: str) -> Path:
     """Return the file of records of a stage.
 
     :raises UsageError: it is not whole any more.
     """
-    from ticketlab.attacks.records import path_in, read
     from ticketlab.lab.lab import Lab
 
     result = next(iter(run.results["tasks"][task].values()))[stage]
