@@ -71,3 +71,8 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
 def say(message: str) -> None:
     """Print one line about the run to stderr."""
     print(message, file=sys.stderr, flush=True)
+
+
+def warn(message: str) -> None:
+    """Print one line to stderr about something that makes a number mean less than it seems to."""
+    say(f"warning: {message}")

@@ -79,7 +79,7 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
     if as_json:
         running.print_json([run.results for run in runs])
     else:
-        running.print_rows(rows, running.title_of(runs[0]))
+        running.print_rows(rows, running.title_of(runs[0]), running.notes_of(runs))
     running.finish(runs, rows, csv_file)
 
 

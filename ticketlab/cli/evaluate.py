@@ -54,5 +54,5 @@ def evaluate(
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done, model))
+        running.print_rows(rows, running.title_of(done, model), running.notes_of([done]))
     running.finish([done], rows, csv_file)

@@ -110,5 +110,5 @@ def run(
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done))
+        running.print_rows(rows, running.title_of(done), running.notes_of([done]))
     running.finish([done], rows, csv_file)

@@ -49,13 +49,13 @@ def print_table(table: Table) -> None:
     open_console().print(table)
 
 
-def print_rows(rows: Sequence[Row], title: str) -> None:
-    """Print the tables of rows on stdout, each in parts where the terminal is too narrow.
+def print_rows(rows: Sequence[Row], title: str, notes: Sequence[str] = ()) -> None:
+    """Print the tables of rows on stdout, each in parts where the terminal is too narrow, and the notes under them.
 
     After the models and attacks come the subsets and classes of challenge sets. What has too many subsets for a table is named on stderr.
     """
     from ticketlab.report import class_table, subset_table, table
-    from ticketlab.report.layout import fit
+    from ticketlab.report.layout import fit, shown
 
     if not rows:
         progress.say("no model was evaluated, so there is no table; results.json has what there is (--json prints it)")
@@ -65,6 +65,8 @@ def print_rows(rows: Sequence[Row], title: str) -> None:
     for sheet in (*table.sheets(rows, title), *few, *class_table.sheets(rows), *many):
         for part in fit(sheet, console):
             console.print(part)
+    for note in notes:
+        console.print(f"Note: {shown(note)}", highlight=False, soft_wrap=True)
     for line in subset_table.left_out(rows):
         progress.say(line)
 
@@ -74,6 +76,13 @@ def open_console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
+
+
+def notes_of(runs: Sequence[Run]) -> list[str]:
+    """Return what is said under the tables of runs, each once."""
+    from ticketlab.report.notes import notes
+
+    return list(dict.fromkeys(note for run in runs for note in notes(run.results)))
 
 
 def title_of(run: Run, model: str | None = None) -> str:
@@ -97,15 +106,14 @@ def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> N
     late = sum(reported.timeouts(run.results) for run in runs)
     if late:
         given_up = counted(late, "attacked example was", "attacked examples were")
-        progress.say(
-            f"warning: {given_up} given up after the time limit (left out of all numbers; what holds takes longest, so Aua may be higher)"
+        progress.warn(f"{given_up} given up after the time limit (left out of all numbers; what holds takes longest, so Aua may be higher)"
         )
     empty = [name for run in runs for name in reported.mostly_late(run.results)]
     if empty:
-        progress.say(f"warning: {', '.join(empty)}: most examples were given up, so the numbers say little; raise the limit")
+        progress.warn(f"{', '.join(empty)}: most examples were given up, so the numbers say little; raise the limit")
     failed = sum(reported.errors(run.results) for run in runs)
     if failed:
         ended = counted(failed, "attacked example")
-        progress.say(f"warning: {ended} ended in an error (left out of all numbers; the records say why)")
+        progress.warn(f"{ended} ended in an error (left out of all numbers; the records say why)")
     if failed or empty:
         click.get_current_context().exit(EXIT_PARTIAL)

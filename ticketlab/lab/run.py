@@ -108,6 +108,7 @@ class _Runner:
             "digest": self.recipe.digest(),
             "seeds": list(self.recipe.seeds),
             "ood": [read.name for read in self.ood],
+            "data": {read.name: _about(read) for read in (*data, *self.ood)},
             "tasks": tasks,
         }
         files.write_json(self.directory / "results.json", results)
@@ -144,7 +145,12 @@ class _Runner:
         sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
         names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names))
         dropped = "".join(f"; {count} rows dropped ({reason})" for reason, count in data.dropped.items() if count)
-        progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}")
+        counts = "".join(f"; {count} {what}" for what, count in data.counts.items() if count)
+        progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}{counts}")
+        for notice in data.notices:
+            progress.say(f"{label}: {notice}")
+        for warning in data.warnings:
+            progress.warn(f"{label}: {warning}")
 
     def _seed(self, data: TaskData, model: str, seed: int) -> dict[str, Any]:
         finished: dict[str, _Finished] = {}
@@ -212,6 +218,8 @@ class _Runner:
         else:
             self.log({"event": "found", "stage": name, "task": data.name or None, "seed": seed, "key": key})
             progress.say(f"{title}: found in the lab")
+            for warning in result.get("warnings", ()):
+                progress.warn(f"{title}: {warning}")
         registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
         own = {"of": named_checkpoint(stage.references()["model"])[0]} if "model" in stage.references() else {}
         return _Finished(key, self.lab.stage(key), {"kind": stage.name, "key": key, "seed": seed, **own, **result})
@@ -237,12 +245,28 @@ class _Runner:
             if measured in result:
                 cost[measured] = result.pop(measured)
         result["cost"] = cost
+        if context.warnings:
+            result["warnings"] = list(context.warnings)
         files.write_json(context.directory / RESULT, result)
         for name in UNTIL_DONE:
             (context.directory / name).unlink(missing_ok=True)
         self.log({"event": "finished", "stage": context.name, "task": context.data.name or None, "seed": context.seed, **result})
         progress.say(f"{title}: {seconds:.1f} s")
         return result
+
+
+def _about(data: TaskData) -> dict[str, Any]:
+    """Return what results say of a data set beside the numbers on it."""
+    return {
+        "fingerprint": data.fingerprint,
+        "rows": {split: len(examples) for split, examples in data.splits.items()},
+        "columns": list(data.columns),
+        "labels": list(data.label_names),
+        "dropped": dict(data.dropped),
+        "counts": dict(data.counts),
+        "notices": list(data.notices),
+        "warnings": list(data.warnings),
+    }
 
 
 def _guarded(stage: Stage, context: Context) -> dict[str, Any]:

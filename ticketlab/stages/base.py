@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 
+from ticketlab import progress
 from ticketlab.component import Component
 from ticketlab.errors import UsageError
 from ticketlab.options import setting, to_table
@@ -69,6 +70,14 @@ class Context:
     ood: Sequence[TaskData] = ()
     ood_map: Sequence[str] = ()
     keep: Collection[str] = ()
+    warnings: list[str] = field(factory=list)
+    """What :meth:`warn` was told; the runner puts it into the result, and repeats it where the result is found in the lab."""
+
+    def warn(self, message: str) -> None:
+        """Say, now and beside every number of the stage, what makes its numbers mean less than they seem to."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+            progress.warn(f"{self.data.name} seed {self.seed} {self.name}: {message}".lstrip())
 
 
 def step_of(at: str, steps: int) -> int:

@@ -40,6 +40,12 @@ class TaskData:
     """Columns whose values divide the examples into parts that are reported apart, such as the heuristics of HANS."""
     label_sets: tuple[tuple[int, ...], ...] = ()
     """What labels beyond the label names mean: ``len(label_names) + k`` is any class of ``label_sets[k]``. In training examples alone."""
+    counts: Mapping[str, int] = field(factory=dict)
+    """What was counted while reading, by what it is (``repeated texts``): said on the first line, and kept in results."""
+    notices: tuple[str, ...] = ()
+    """What was decided while reading that a user did not ask for, such as which column divides the rows: said, and kept in results."""
+    warnings: tuple[str, ...] = ()
+    """What makes numbers on this data mean less than they seem to: said, kept in results, and shown under tables."""
 
     def examples(self, split: str) -> tuple[Example, ...]:
         """Return the examples of a split, or of all splits together for ``all``.

@@ -114,7 +114,7 @@ def run(
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done, model))
+        running.print_rows(rows, running.title_of(done, model), running.notes_of([done]))
     for (task, stage), target in targets.items():
         files.replace(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
     running.finish([done], rows, csv_file)

@@ -1,0 +1,24 @@
+"""What is said under the tables of a run: the warnings of its data and stages, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def notes(results: Mapping[str, Any]) -> list[str]:
+    """Return the warnings in a ``results.json``, each with the data set, or the task, the seeds and the stage that it is about."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for task, by_seed in results["tasks"].items():
+        for seed, stages in by_seed.items():
+            for name, stage in stages.items():
+                for warning in stage.get("warnings", ()):
+                    found.setdefault((task, name, warning), []).append(seed)
+    of_data = [f"{name}: {warning}" for name, about in results.get("data", {}).items() for warning in about["warnings"]]
+    of_stages = [f"{task}, {stage}{_of_seeds(seeds, len(results['seeds']))}: {text}" for (task, stage, text), seeds in found.items()]
+    return of_data + of_stages
+
+
+def _of_seeds(seeds: list[str], of: int) -> str:
+    """Name the seeds that a note is about, unless it is about all of them."""
+    return "" if len(seeds) == of else f" (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})"
