@@ -32,6 +32,10 @@ class DataError(UsageError):
     """A data set cannot be read, or its rows do not make a task."""
 
 
+class Unavailable(DataError):
+    """A data set or model that is published elsewhere is not on this machine, and cannot be reached from it."""
+
+
 class ResourceError(UsageError):
     """Something an attack needs (word vectors, an encoder, a package) is not on this machine."""
 

@@ -66,7 +66,7 @@ def _stage_options() -> list[flags.Decorator]:
     "--seeds", type=click.IntRange(min=1, max=MOST_SEEDS), metavar="N", help="Run the seeds 0 to N-1, and show mean and deviation."
 )
 @flags.SET
-@click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML and stop.")
+@click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML, check what it names, say what is in the lab, and stop.")
 @flags.OUTPUT
 def run(
     recipe: str | None,
@@ -103,7 +103,7 @@ def run(
         **flags.given(**options),
     )
     if dry_run:
-        click.echo(composed.to_toml().rstrip("\n"))
+        running.print_plan(composed, lab)
         return
     done = running.run_in_lab(composed, lab)
     rows = running.rows_of(done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +33,17 @@ def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
     from ticketlab.lab.run import run
 
     return run(recipe, lab, **more)
+
+
+def print_plan(recipe: Recipe, lab: Path) -> None:
+    """Print the resolved recipe on stdout, and on stderr which of its stages are in the lab. Nothing is computed or fetched."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # before the hub's client is imported
+    from ticketlab.lab.plan import describe
+
+    lines = list(describe(recipe, lab))
+    click.echo(recipe.to_toml().rstrip("\n"))
+    for line in lines:
+        progress.say(line)
 
 
 def rows_of(run: Run, label: str | None = None) -> list[Row]:
@@ -106,8 +118,7 @@ def finish(runs: Sequence[Run], rows: Sequence[Row], csv_file: Path | None) -> N
     late = sum(reported.timeouts(run.results) for run in runs)
     if late:
         given_up = counted(late, "attacked example was", "attacked examples were")
-        progress.warn(f"{given_up} given up after the time limit (left out of all numbers; what holds takes longest, so Aua may be higher)"
-        )
+        progress.warn(f"{given_up} given up after the time limit (left out of all numbers; what holds takes longest, so Aua may be higher)")
     empty = [name for run in runs for name in reported.mostly_late(run.results)]
     if empty:
         progress.warn(f"{', '.join(empty)}: most examples were given up, so the numbers say little; raise the limit")

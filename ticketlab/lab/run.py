@@ -12,28 +12,26 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from attrs import evolve, frozen
+from attrs import frozen
 
 import ticketlab
 from ticketlab import files, progress, registry
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone import loading
-from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
+from ticketlab.backbone.device import be_deterministic, pick_precision, remember_shapes
 from ticketlab.errors import PluginError, TicketlabError, UsageError
-from ticketlab.lab import checks, environment, fingerprint, outside
-from ticketlab.lab.key import components_in, stage_key
+from ticketlab.lab import checks, environment, fingerprint
+from ticketlab.lab.key import components_in
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.log import Log
+from ticketlab.lab.placing import Placed, is_complete, load_task, needs_model, place
 from ticketlab.recipe import Recipe, named_checkpoint
-from ticketlab.stages.base import RESULT, TICKET, UNTIL_DONE, Context, Input, Stage, model_folder
+from ticketlab.stages.base import RESULT, TICKET, UNTIL_DONE, Context, Stage
 from ticketlab.tasks import challenge
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 
 SCHEMA = 1
-NO_TASK = TaskData("", (), (), {"train": (), "dev": (), "test": ()}, "")
-"""The data of a stage that does not use the task."""
 
 
 @frozen
@@ -80,10 +78,10 @@ class _Runner:
         self.checked = False
 
     def run(self) -> Run:
-        data = [(evolve(task, train_rows=self.recipe.train_rows) if task.train_rows is None else task).load() for task in self.recipe.tasks]
+        data = [load_task(self.recipe, task) for task in self.recipe.tasks]
         self.ood = tuple(challenge.load(task) for task in self.recipe.ood)
         checks.labels(self.recipe, data, self.ood)
-        model = loading.resolve_model(self.recipe.model) if self._needs_model() else ""
+        model = loading.resolve_model(self.recipe.model) if needs_model(self.recipe) else ""
         checks.references(self.recipe)
         checks.bias_files(self.recipe, data)
         checks.augmentations(self.recipe, data)
@@ -125,11 +123,6 @@ class _Runner:
         whole = [self.recipe.digest(), *(read.fingerprint for read in data), *sets, *others, *versions]
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
-    def _needs_model(self) -> bool:
-        return any(
-            stage.name in ("train", "search", "draw") or getattr(stage, "needs_model", False) for stage in self.recipe.stages.values()
-        )
-
     def _check_resources(self) -> None:
         """Find out what an attack lacks before hours of training, not after; where all is in the lab already, nothing is asked."""
         if self.checked:
@@ -163,38 +156,23 @@ class _Runner:
         return {name: dict(done.result) for name, done in finished.items()}
 
     def _stage(self, name: str, stage: Stage, data: TaskData, model: str, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
-        if not stage.uses_task:
-            data = NO_TASK
-        ood = self.ood if stage.uses_ood else ()
-        inputs: dict[str, Input] = {}
-        keys: dict[str, str] = {}
-        for field, value in stage.references().items():
-            named, at = named_checkpoint(value)
-            if named in finished:
-                inputs[field] = Input(str(finished[named].folder), is_stage=True, at=at)
-                keys[field] = f"{finished[named].key}@{at}" if at else finished[named].key
-            else:
-                inputs[field], keys[field] = outside.resolve(field, value)
-        key = stage_key(
-            stage,
-            inputs=keys,
-            outside=fingerprint.of_outside(stage.outside()),
-            data="+".join((data.fingerprint, *(f"{read.name} {read.fingerprint}" for read in ood), *self.recipe.ood_map))
-            if ood
-            else data.fingerprint,
-            model=fingerprint.of_model(model) if model else "",
-            max_length=self.recipe.max_length,
+        placed = place(
+            self.recipe,
+            name,
+            data=data,
+            ood=self.ood,
+            model=model,
             precision=self.precision,
             seed=seed,
-            threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
+            earlier={earlier: (done.key, done.folder) for earlier, done in finished.items()},
         )
+        key, data = placed.key, placed.data
         self.starting(self.task, name, key)
         title = f"{data.name} seed {seed} {name}".lstrip()
-        keep = self._wanted(name)
-        result = self._found(key, keep)
+        result = self._found(placed)
         if result is None:
             with self.lab.lock(key, title) as folder:
-                result = self._found(key, keep)  # another process may have finished it meanwhile
+                result = self._found(placed)  # another process may have finished it meanwhile
                 if result is None:
                     result = self._compute(
                         stage,
@@ -207,11 +185,11 @@ class _Runner:
                             data=data,
                             seed=seed,
                             precision=self.precision,
-                            inputs=inputs,
+                            inputs=placed.inputs,
                             log=lambda record: self.log({**record, "task": data.name or None, "seed": seed}),
-                            ood=ood,
+                            ood=placed.ood,
                             ood_map=self.recipe.ood_map,
-                            keep=keep,
+                            keep=placed.keep,
                         ),
                         title,
                     )
@@ -224,15 +202,9 @@ class _Runner:
         own = {"of": named_checkpoint(stage.references()["model"])[0]} if "model" in stage.references() else {}
         return _Finished(key, self.lab.stage(key), {"kind": stage.name, "key": key, "seed": seed, **own, **result})
 
-    def _wanted(self, name: str) -> list[str]:
-        """Return the checkpoints of a training that other stages start from."""
-        values = [named_checkpoint(value) for stage in self.recipe.stages.values() for value in stage.references().values()]
-        return sorted({at for named, at in values if named == name and at})
-
-    def _found(self, key: str, keep: Sequence[str]) -> dict[str, Any] | None:
+    def _found(self, placed: Placed) -> dict[str, Any] | None:
         """Return the result of a finished stage; None if it lacks a checkpoint that is wanted, so that it is trained once more."""
-        complete = all((self.lab.stage(key) / model_folder(at)).is_dir() for at in keep)
-        return self.lab.result(key) if complete else None
+        return self.lab.result(placed.key) if is_complete(self.lab.stage(placed.key), placed.keep) else None
 
     def _compute(self, stage: Stage, context: Context, title: str) -> dict[str, Any]:
         self._check_resources()

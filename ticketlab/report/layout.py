@@ -49,17 +49,17 @@ def draw(sheet: Sheet, blocks: Sequence[Block] | None = None, *, tight: bool = F
     from rich import box
     from rich.table import Table
 
-    shown = sheet.blocks if blocks is None else blocks
-    caption = "; ".join(block.note for block in (sheet.stub, *shown) if block.note)
+    parts = sheet.blocks if blocks is None else blocks
+    caption = "; ".join(block.note for block in (sheet.stub, *parts) if block.note)
     table = Table(title=shown(sheet.title), caption=shown(caption), box=box.SIMPLE, collapse_padding=tight)
     table.title_justify = table.caption_justify = "left"
-    for number, head in enumerate(head for block in (sheet.stub, *shown) for head in block.heads):
+    for number, head in enumerate(head for block in (sheet.stub, *parts) for head in block.heads):
         if number < sheet.words:
             table.add_column(shown(head), overflow="fold", max_width=widest_words)
         else:
             table.add_column(shown(head), justify="right")
     for line, stub in enumerate(sheet.stub.lines):
-        cells = [cell for block in shown for cell in block.lines[line]]
+        cells = [cell for block in parts for cell in block.lines[line]]
         if line not in sheet.baselines or any(cell != EMPTY for cell in cells):
             table.add_row(*map(shown, [*stub, *cells]))
     return table

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.errors import DataError
+from ticketlab.errors import DataError, Unavailable
 from ticketlab.tasks.columns import Columns
 from ticketlab.tasks.named import FOLDER, Named
 from ticketlab.tasks.tables import Table
@@ -23,7 +23,7 @@ def fetch(dataset: str, config: str | None, split: str | None, *, who: str, inst
 
     ``who`` wants it and ``instead`` is what to pass if it fails, for messages.
 
-    :raises DataError: it is neither in the cache nor reachable.
+    :raises Unavailable: it is neither in the cache nor reachable.
     """
     datasets: Any = importlib.import_module("datasets")
     place = "/".join(part for part in (dataset, config) if part)
@@ -32,7 +32,7 @@ def fetch(dataset: str, config: str | None, split: str | None, *, who: str, inst
         return datasets.load_dataset(dataset, config, split=split, **more)
     except Exception as problem:  # the hub's client fails in as many ways as it has releases
         reason = " ".join(str(problem).split())[:200]
-        raise DataError(
+        raise Unavailable(
             f"{who}: cannot read {place} from the hub: {type(problem).__name__}: {reason}; "
             f"pass {instead} (a file, or a folder with train and validation files)"
         ) from problem

@@ -96,7 +96,7 @@ class Named(Task):
         except DataError as problem:
             if not Path(self.name).exists():
                 raise
-            raise DataError(f"{problem}; `./{self.name}` is what lies here under this name") from problem
+            raise type(problem)(f"{problem}; `./{self.name}` is what lies here under this name") from problem
 
     def _copy(self, place: Path, challenge: bool) -> dict[str, Table]:
         found = files.find(place)

@@ -8,7 +8,7 @@ from typing import ClassVar, NoReturn
 
 from attrs import frozen
 
-from ticketlab.errors import DataError
+from ticketlab.errors import Unavailable
 from ticketlab.tasks.columns import Columns
 from ticketlab.tasks.hub import numbered
 from ticketlab.tasks.named import FOLDER, Named, nearest
@@ -28,11 +28,11 @@ class Published(Named):
     def published(self) -> NoReturn:
         """Say how to come by a copy; see :meth:`Named.published`.
 
-        :raises DataError: always.
+        :raises Unavailable: always.
         """
         labels = " or ".join(self.label_names)
         place = f"${FOLDER}/{self.name}" if os.environ.get(FOLDER) else f"FOLDER/{self.name}, with {FOLDER}=FOLDER"
-        raise DataError(
+        raise Unavailable(
             f"task `{self.name}`: {self.about}; not on the hub in a form that can be read: get it from {self.url} and put it at {place} "
             f"({self.layout}; columns {', '.join(self.columns.texts)} and label, which is {labels}){nearest(self.name)}"
         )
