@@ -7,6 +7,7 @@ import importlib
 import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ Rows = NDArray[np.intp]
 _ROWS_AT_ONCE = 1 << 14
 _WORDS_AT_ONCE = 128
 _GROUP = 16
+_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x93NUMPY", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+"""How zip, gzip, bzip2 and xz files, arrays and pickles begin."""
 
 
 class WordVectors:
@@ -141,20 +144,36 @@ def load(path: str) -> WordVectors:
 def read(path: Path) -> WordVectors:
     """Read GloVe or word2vec text, or ``.npy`` with its words beside it (``.txt``, one a line, or a parquet column ``index``).
 
-    What was read of a large text file is kept on disk (:mod:`ticketlab.vector_cache`). Arrays are mapped into memory.
+    What was read of a large text file is kept on disk (:mod:`ticketlab.vector_cache`). Arrays are mapped into memory. No pickle is read.
 
-    :raises ResourceError: the file is none of these, or a number in it is not finite.
+    :raises ResourceError: the file is none of these, cannot be read, or a number in it is not finite in single precision.
     """
-    if path.suffix != ".npy":
+    try:
+        if not path.is_file():
+            raise ResourceError(f"{path}: {'a folder, a pipe or a device' if path.exists() else 'there is no such file'}; name a file")
+        if path.suffix.lower() == ".npy":
+            return _read_array(path)
+        _check_text(path)
         words, matrix = vector_cache.kept(path, _read_text)
-        return WordVectors(matrix, words)
+    except OSError as problem:
+        raise ResourceError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    return WordVectors(matrix, words)
+
+
+def _read_array(path: Path) -> WordVectors:
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as problem:
-        raise ResourceError(f"{path}: not a plain numpy array ({problem})") from None
+    except OSError:
+        raise
+    except Exception as problem:  # of a header that is none numpy raises whatever its parser of Python does
+        raise ResourceError(f"{path}: not a plain numpy array ({' '.join(str(problem).split())})") from None
+    if matrix.dtype.kind not in "fiu":
+        raise ResourceError(f"{path}: an array of {matrix.dtype}, and word vectors are numbers")
     words = _words_beside(path)
-    if matrix.ndim != 2 or len(matrix) != len(words):
-        raise ResourceError(f"{path}: {len(words)} words for an array of shape {matrix.shape}")
+    if matrix.ndim != 2 or len(matrix) != len(words) or not matrix.size:
+        raise ResourceError(
+            f"{path}: {len(words)} words for an array of shape {matrix.shape}; there must be a row of numbers for each word"
+        )
     if (row := _not_finite(matrix)) is not None:
         raise ResourceError(f"{path}: row {row} holds a number that is not finite")
     return WordVectors(matrix, words)
@@ -163,21 +182,48 @@ def read(path: Path) -> WordVectors:
 def _words_beside(path: Path) -> list[str]:
     text = path.with_suffix(".txt")
     if text.exists():
-        return text.read_text(encoding="utf-8").split("\n")[: -1 if text.read_bytes().endswith(b"\n") else None]
+        try:
+            content = text.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError as problem:
+            line = problem.object.count(b"\n", 0, problem.start) + 1
+            raise ResourceError(f"{text} line {line}: not UTF-8; convert the file to UTF-8") from None
+        return content.split("\n")[: -1 if content.endswith("\n") else None]
     tables = sorted(path.parent.glob("*_index.parquet"))
-    if len(tables) == 1:
-        parquet = importlib.import_module("pyarrow.parquet")  # comes with datasets
-        column: list[str] = parquet.read_table(tables[0], columns=["index"]).column(0).to_pylist()
-        return column
-    raise ResourceError(f"{path}: its words are missing, one a line in {text.name}")
+    if len(tables) != 1:
+        raise ResourceError(f"{path}: its words are missing, one a line in {text.name}")
+    arrow: Any = importlib.import_module("pyarrow")  # comes with datasets
+    try:
+        column: list[Any] = importlib.import_module("pyarrow.parquet").read_table(tables[0], columns=["index"]).column(0).to_pylist()
+    except (arrow.ArrowException, ValueError, LookupError) as problem:
+        raise ResourceError(f"{tables[0]}: no parquet file with a column `index` of words: {' '.join(str(problem).split())}") from None
+    if not all(isinstance(word, str) for word in column):
+        raise ResourceError(f"{tables[0]}: the column `index` must hold words alone")
+    return column
 
 
-def _not_finite(matrix: Matrix) -> int | None:
+def _not_finite(matrix: Any) -> int | None:
+    """Return the first row with a number that is not finite in single precision."""
     for start in range(0, len(matrix), _ROWS_AT_ONCE):
-        bad = np.flatnonzero(~np.isfinite(matrix[start : start + _ROWS_AT_ONCE]).all(axis=1))
+        with np.errstate(over="ignore"):
+            part = matrix[start : start + _ROWS_AT_ONCE].astype(np.float32, copy=False)
+        bad = np.flatnonzero(~np.isfinite(part).all(axis=1))
         if len(bad):
             return start + int(bad[0])
     return None
+
+
+def _check_text(path: Path) -> None:
+    """Refuse what is no text by its beginning.
+
+    :raises ResourceError: it is none.
+    """
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if b"\0" in start or start.startswith(_NO_TEXT):
+        raise ResourceError(
+            f"{path}: not text: word2vec's binary form, an archive, an array or a pickle; unpack it, or write a word and its numbers on a "
+            "line (gensim: `vectors.save_word2vec_format(FILE, binary=False)`)"
+        )
 
 
 def _read_text(path: Path) -> tuple[list[str], Matrix]:
@@ -190,6 +236,8 @@ def _read_text(path: Path) -> tuple[list[str], Matrix]:
             if number == 1 and len(values) == 1:
                 header = 1  # word2vec begins with the two sizes
                 continue
+            if rows and len(values) > len(rows[0]) and not any(map(_is_number, values[: -len(rows[0])])):
+                word, values = " ".join((word, *values[: -len(rows[0])])), values[-len(rows[0]) :]  # as `. . .` of GloVe 840B
             try:
                 row = np.array(values, dtype=np.float32)
             except ValueError:
@@ -204,3 +252,11 @@ def _read_text(path: Path) -> tuple[list[str], Matrix]:
     if (bad := _not_finite(matrix)) is not None:
         raise ResourceError(f"{path} line {bad + 1 + header}: a number is not finite")
     return words, matrix
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

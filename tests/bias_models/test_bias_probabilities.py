@@ -120,9 +120,13 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path, lines, message):
     assert "user.jsonl" in str(problem.value)
 
 
-@pytest.mark.parametrize(("name", "message"), [("no.jsonl", "there is no such file"), ("bias.pt", "not a kind of file")])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("no.jsonl", "there is no such file"), ("bias.pt", "a pickle, which can run code"), ("bias.x", "not a kind of file")],
+)
 def test_a_file_that_cannot_be_read_is_named(tmp_path, name, message):
-    (tmp_path / "bias.pt").write_bytes(b"x")
+    for other in ("bias.pt", "bias.x"):
+        (tmp_path / other).write_bytes(b"x")
     with pytest.raises(DataError, match=message):
         read(tmp_path / name, EXAMPLES, NAMES)
 

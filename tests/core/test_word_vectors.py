@@ -182,7 +182,7 @@ def test_words_are_swapped_as_with_textattacks_own_embedding(vectors, word):
         ("", "there are no word vectors"),
         ("2 3\n", "there are no word vectors"),
         ("good 1 2\nbad 1 x\n", "line 2: not a word and its vector"),
-        ("good 1 2\nvery bad 1 2\n", "line 2: not a word and its vector"),
+        ("good 1 2\nbad 0.5 1 2\n", "line 2: 3 numbers where there should be 2"),
         ("good 1 2\nbad 1\n", "line 2: 1 numbers where there should be 2"),
         ("good 1 2\n\nbad 1 2\n", "line 2: 0 numbers where there should be 2"),
         ("good\n", "line 1: 0 numbers"),
@@ -195,6 +195,13 @@ def test_broken_vector_files_are_named_with_the_line(tmp_path, content, message)
     file.write_text(content)
     with pytest.raises(ResourceError, match=f"^{re.escape(str(file))}.*{message}"):
         read(file)
+
+
+def test_a_word_may_have_spaces_as_in_glove_840b(tmp_path):
+    file = tmp_path / "vectors.txt"
+    file.write_text("good 1 2\n. . . 3 4\nat name@domain.com 5 6\n")
+    assert read(file).words == ["good", ". . .", "at name@domain.com"]
+    assert read(file)[". . ."].tolist() == [3, 4]
 
 
 def test_word2vec_text_and_numpy_files_are_read(tmp_path, vectors):
@@ -216,14 +223,49 @@ def test_word2vec_text_and_numpy_files_are_read(tmp_path, vectors):
         (np.array([{"a": 1}], dtype=object), "not a plain numpy array"),
         (np.zeros((2, 3)), "1 words for an array of shape"),
         (np.array([[1.0]] * 20000 + [[np.inf]]), "row 20000 holds a number that is not finite"),
+        (np.array([[1.0], [1e300]]), "row 1 holds a number that is not finite"),
+        (np.array([["0.5"], ["x"]]), "an array of <U3, and word vectors are numbers"),
+        (np.array([[1j], [2]]), "an array of complex128"),
+        (np.zeros((2, 0)), "1 words for an array of shape"),
+        (np.float32(1), "1 words for an array of shape"),
     ],
-    ids=["pickled", "too many rows", "not finite"],
+    ids=["pickled", "too many rows", "not finite", "beyond single precision", "strings", "complex", "no numbers", "no table"],
 )
 def test_arrays_that_are_no_word_vectors_are_refused(tmp_path, array, message):
     np.save(tmp_path / "bad.npy", array, allow_pickle=True)
     (tmp_path / "bad.txt").write_text("word\n" * (len(array) if array.shape[1:] == (1,) else 1))
     with pytest.raises(ResourceError, match=message):
         read(tmp_path / "bad.npy")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("v.npy", b"", "not a plain numpy array"),
+        ("v.npy", b"\x93NUMPY\x01\x00v\x00" + b"(" * 5000, "not a plain numpy array"),
+        ("v.bin", b"2 3\ngood \x00\x01\x02\x03", "not text: word2vec's binary form"),
+        ("glove.zip", b"PK\x03\x04rest", "an archive"),
+        ("vectors.pkl", b"\x80\x04\x95rest", "a pickle"),
+        ("nowhere.txt", None, "there is no such file"),
+    ],
+)
+def test_files_that_are_no_word_vectors_are_one_line(tmp_path, name, content, message):
+    file = tmp_path / name
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ResourceError, match=message) as caught:
+        read(file)
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_words_beside_an_array_are_checked(tmp_path):
+    np.save(tmp_path / "v.npy", np.ones((2, 2), dtype=np.float16))
+    (tmp_path / "v.txt").write_bytes(b"good\r\nbad\r\n")
+    assert read(tmp_path / "v.npy").words == ["good", "bad"]
+    (tmp_path / "v.txt").write_bytes(b"good\nb\xe4d\n")
+    with pytest.raises(ResourceError, match=r"v\.txt line 2: not UTF-8"):
+        read(tmp_path / "v.npy")
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_no_order_of_names_matters(task: list[str], ood: list[str]) -> None:
 
 
 def make(name: str, labels: Sequence[str], *, train: int = 0, share: float | None = None, columns: int = 2, **settings: object) -> TaskData:
-    rows = [Row(f"{number}", ("text",) * columns, labels[number % len(labels)]) for number in range(train or 8)]
+    rows = [Row(f"{number}", (f"text {number}",) * columns, labels[number % len(labels)]) for number in range(train or 8)]
     splits = {"train": rows, "test": [Row("t", ("text",) * columns, labels[0])]} if train else {"test": rows}
     return assemble(name, ("a", "b")[:columns], splits, declared=labels, train_share=share, challenge=not train, **settings)  # type: ignore[arg-type]
 

@@ -4,7 +4,7 @@ import datasets
 import pytest
 
 from ticketlab.errors import DataError
-from ticketlab.tasks.hub import AgNews, Hub, Imdb, Mnli, Qnli, Qqp, Sst2
+from ticketlab.tasks.hub import AgNews, Cola, Hub, Imdb, Mnli, Mrpc, Qnli, Qqp, Rte, Sst2, Wnli
 
 GLUE = "nyu-mll/glue"
 
@@ -25,9 +25,13 @@ def split(columns: tuple[str, ...], names: list[str], size: int, unlabelled: boo
         (AgNews(), ("fancyzhx/ag_news", None), ("text",), ["World", "Sports", "Business", "Sci/Tech"], "test"),
         (Qnli(), (GLUE, "qnli"), ("question", "sentence"), ["entailment", "not_entailment"], "validation"),
         (Qqp(), (GLUE, "qqp"), ("question1", "question2"), ["not_duplicate", "duplicate"], "validation"),
+        (Mrpc(), (GLUE, "mrpc"), ("sentence1", "sentence2"), ["not_equivalent", "equivalent"], "validation"),
+        (Cola(), (GLUE, "cola"), ("sentence",), ["unacceptable", "acceptable"], "validation"),
+        (Rte(), (GLUE, "rte"), ("sentence1", "sentence2"), ["entailment", "not_entailment"], "validation"),
+        (Wnli(), (GLUE, "wnli"), ("sentence1", "sentence2"), ["not_entailment", "entailment"], "validation"),
         (Mnli(), (GLUE, "mnli"), ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"], "validation_matched"),
     ],
-    ids=["sst2", "imdb", "ag_news", "qnli", "qqp", "mnli"],
+    ids=["sst2", "imdb", "ag_news", "qnli", "qqp", "mrpc", "cola", "rte", "wnli", "mnli"],
 )
 def test_a_hub_task_has_the_columns_names_and_splits_of_the_papers(monkeypatch, task: Hub, place, columns, names, test):
     hub = datasets.DatasetDict({"train": split(columns, names, 40), test: split(columns, names, 8)})
@@ -41,6 +45,10 @@ def test_a_hub_task_has_the_columns_names_and_splits_of_the_papers(monkeypatch, 
     data = task.load()
     assert set(asked) == {place}
     assert (data.name, data.columns, data.label_names) == (task.name, columns, tuple(names))
+    # GLUE: https://gluebenchmark.com/tasks
+    assert (data.positive_label, data.measures) == {
+        "qqp": ("duplicate", ("binary_f1",)), "mrpc": ("equivalent", ("binary_f1",)), "cola": (None, ("matthews",))
+    }.get(task.name, (None, ()))  # fmt: skip
     assert {name: len(examples) for name, examples in data.splits.items()} == {"train": 36, "dev": 4, "test": 8}
     assert all(example.label == int(example.id.split("-")[1]) % len(names) for example in data.splits["train"])
 

@@ -1,7 +1,9 @@
+from collections import Counter
+
 import pytest
 
 from ticketlab.errors import DataError
-from ticketlab.tasks.labels import is_unlabelled, label_name, ordered, settle
+from ticketlab.tasks.labels import check_markers, is_unlabelled, label_name, ordered, settle
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,30 @@ def test_a_declared_order_is_kept_and_other_labels_are_refused():
 def test_a_single_class_is_refused():
     with pytest.raises(DataError, match="all training rows are labelled `1`; a task needs two classes"):
         settle("x.csv", ["1", "1"], ())
+
+
+@pytest.mark.parametrize(
+    ("labels", "refused"),
+    [
+        ({"-1": 33, "0": 33, "1": 34}, "33 rows labelled `-1` (beside `0`, `1`; up to 33.0 % of a split)"),
+        ({"-1": 1, "-2": 1, "0": 500, "1": 500}, "1 row labelled `-1` (beside `-2`, `0`, `1`; up to 0.1 % of a split)"),
+        ({"+": 99, "-": 1}, "1 row labelled `-` (beside `+`; up to 1.0 %"),
+        ({"yes": 5, "no": 5, "null": 5}, "5 rows labelled `null`"),
+        ({"entailment": 98, "-": 2}, None),
+        ({"0": 990, "1": 990, "-1": 20}, None),
+        ({"pos": 5, "neg": 5, "": 90, "nan": 9}, None),
+        ({"-1": 50}, None),
+        ({"pos": 30, "neg": 30, "-1": 40}, None),
+    ],
+    ids=["sentiment", "five points", "plus and minus", "null", "snli", "a few unlabelled", "missing", "nothing else", "beside names"],
+)
+def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused: str | None) -> None:
+    found = {"train": Counter(labels)}
+    if refused is None:
+        assert len(check_markers("x.csv", found, "--labels", "--drop-label ")) == ("-" in labels or "-1" in labels)
+    else:
+        with pytest.raises(DataError) as caught:
+            check_markers("x.csv", found, "--labels", "--drop-label ")
+        assert f"x.csv: {refused}" in str(caught.value)
+        assert "--drop-label -" in str(caught.value) or "--drop-label null" in str(caught.value)
+        assert "--labels" in str(caught.value)

@@ -35,7 +35,7 @@ def test_a_csv_of_reviews_and_stars_works_as_it_is(tmp_path):
         ([1, 2, 3] * 4, ("1", "2", "3"), 0),
         ([5, 0, 2] * 4, ("0", "2", "5"), 0),
         ([10, 9] * 6, ("9", "10"), 0),
-        ([1, 0, -1, None, "", "-"] * 4, ("0", "1"), 16),
+        ([1, 0, None, ""] * 6, ("0", "1"), 12),
         ([1.0, 0.0, float("nan")] * 4, ("0", "1"), 4),
         ([True, False] * 4, ("false", "true"), 0),
         (["no", "yes"] * 4, ("no", "yes"), 0),
@@ -53,7 +53,13 @@ def test_labels_go_by_name(tmp_path, labels, names, unlabelled):
 
 
 def test_rows_without_text_are_left_out_and_counted(tmp_path):
-    found = [*rows(*[0, 1] * 6), {"text": None, "label": 0}, {"label": 1}, {"text": "", "label": 0}, {"text": " \n", "label": 1}]
+    found = [
+        *rows(*[0, 1] * 6),
+        {"text": None, "label": 0},
+        {"label": 1},
+        {"text": "", "label": 0},
+        {"text": " \u200b\ufeff\n", "label": 1},
+    ]
     data = Local(path=str(jsonl(tmp_path, train=found))).load()
     assert data.dropped == {"missing text": 2, "empty": 2}
     assert sum(len(examples) for examples in data.splits.values()) == 12
@@ -80,7 +86,49 @@ def test_declared_labels_fix_the_order_and_make_minus_one_a_label(tmp_path):
     assert data.label_names == ("1", "-1")
     assert not data.dropped
     with pytest.raises(DataError, match="a task needs two classes"):
+        Local(path=folder, drop_labels=("-1",)).load()
+
+
+def test_minus_one_is_a_class_or_none_as_the_user_says(tmp_path):
+    folder = str(jsonl(tmp_path, train=rows(*[-1, 0, 1] * 20)))
+    with pytest.raises(DataError, match=r"20 rows labelled `-1` .*; --drop-label -1 leaves these rows out, and --labels, given for every"):
         Local(path=folder).load()
+    with pytest.raises(DataError, match=r"--set ood.local.drop_labels=-1 leaves"):
+        Local(path=folder).load_challenge()
+    dropped = Local(path=folder, drop_labels=("-1",)).load()
+    assert (dropped.label_names, dropped.dropped) == (("0", "1"), {"labelled `-1`": 20})
+    assert Local(path=folder, labels=("-1", "0", "1")).load().label_names == ("-1", "0", "1")
+    assert Local(path=folder, labels=("0", "1")).load().dropped == {"unlabelled": 20}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"drop_labels": ("postive",)}, "drop_labels: no row is labelled `postive`; did you mean `positive`?"),
+        ({"drop_labels": ("-1",)}, "drop_labels: no row is labelled `-1`"),
+        ({"drop_labels": ("mixed",), "labels": ("positive", "mixed", "negative")}, "drop_labels: `mixed` is declared as a label too"),
+        ({"drop_labels": ("mixed", "negative")}, "a task needs two classes"),
+    ],
+)
+def test_labels_to_leave_out_that_are_not_there_are_refused(tmp_path, settings, message):
+    with pytest.raises(DataError) as caught:
+        Local(path=str(jsonl(tmp_path, train=rows(*["positive", "mixed", "negative"] * 10))), **settings).load()
+    assert message in str(caught.value)
+
+
+def test_a_few_unlabelled_rows_are_left_out_and_said(tmp_path):
+    data = Local(
+        path=str(jsonl(tmp_path, train=rows(*["yes", "no"] * 100, "-", "-"), test=rows(*[-1] * 7), validation=rows("yes", "no")))
+    ).load()
+    assert data.dropped == {"unlabelled": 2}
+    assert data.notices[0] == "the test split (7 rows) has no labels and is left out"
+    assert data.notices[1].startswith("2 rows labelled `-` left out as without a label; --labels")
+    assert Local(path=str(tmp_path), drop_labels=("-1", "-")).load().dropped == {"labelled `-`": 2}
+
+
+@pytest.mark.parametrize("value", [-1, "-1", [-1], ["-1"], -1.0], ids=repr)
+def test_numbers_are_names_of_labels_in_a_table(value):
+    assert from_table(Local, {"drop_labels": value}).drop_labels == ("-1",)
 
 
 @pytest.mark.parametrize("test", [[{"text": "x"}], [{"text": "x", "label": -1}], []], ids=["no column", "all -1", "no file"])

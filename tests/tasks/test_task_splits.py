@@ -50,8 +50,8 @@ def test_the_largest_remainders_get_what_rounding_leaves():
 
 
 def test_a_tenth_is_held_out_and_at_least_one():
-    assert [len(part) for part in hold_out(items([0, 1] * 50))] == [90, 10]
-    assert [len(part) for part in hold_out(items([0, 1]))] == [1, 1]
+    assert [len(part) for part in hold_out(items([0, 1] * 50), {})] == [90, 10]
+    assert [len(part) for part in hold_out(items([0, 1]), {})] == [1, 1]
 
 
 TRAIN, VALIDATION, TEST = items([0, 1] * 50), items([0, 1] * 5, "validation"), items([0, 1] * 3, "test")
@@ -69,7 +69,7 @@ TRAIN, VALIDATION, TEST = items([0, 1] * 50), items([0, 1] * 5, "validation"), i
     ],
 )
 def test_splits_are_arranged_as_in_the_papers(splits, sizes, test):
-    arranged = arrange(splits)
+    arranged = arrange(splits, {})
     assert tuple(len(arranged[split]) for split in ("train", "dev", "test")) == sizes
     assert test is None or arranged["test"] == test
     ids = [item.id for part in arranged.values() for item in part]

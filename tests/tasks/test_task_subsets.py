@@ -171,7 +171,7 @@ def test_nothing_is_held_out_of_a_challenge_set_for_development(tmp_path: Path, 
 
 
 def test_a_challenge_set_may_have_one_class_and_a_task_needs_two(tmp_path: Path) -> None:
-    task = Local(path=write(tmp_path, test=[{"text": f"text {n}", "label": "b" if n else -1} for n in range(5)]))
+    task = Local(path=write(tmp_path, test=[{"text": f"text {n}", "label": "b" if n else None} for n in range(5)]))
     data = task.load_challenge()
     assert (data.label_names, len(data.splits["test"]), dict(data.dropped)) == (("b",), 4, {"unlabelled": 1})
     with pytest.raises(DataError, match="a task needs two classes"):

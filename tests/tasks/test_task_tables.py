@@ -109,7 +109,7 @@ def test_label_names_of_a_parquet_file_written_by_datasets_are_used(tmp_path):
 def test_a_folder_has_the_splits_its_file_names_say(tmp_path, names, splits):
     for name in names:
         write(tmp_path, name, "x")
-    found = files.find(tmp_path)
+    found = files.find(tmp_path).splits
     assert set(found) == splits
     assert sum(len(parts) for parts in found.values()) == sum(1 for name in names if name not in {"notes.json", "README.md"})
 
@@ -118,11 +118,11 @@ def test_a_folder_has_the_splits_its_file_names_say(tmp_path, names, splits):
     ("names", "path", "message"),
     [
         (["train.csv"], "trian.csv", "trian.csv: there is no such file or folder; did you mean `train.csv`?"),
-        ([], "", "there is no .csv, .tsv, .jsonl, .json, .parquet file in this folder"),
+        ([], "", "there is no .csv, .tsv, .jsonl, .json, .parquet, .arrow file in this folder"),
         (["a.csv", "b.csv"], "", "cannot tell the splits of a.csv, b.csv"),
         (["train.csv", "train.jsonl"], "", "more than one file for the train split: train.csv, train.jsonl"),
         (["dev.csv", "validation.csv"], "", "more than one file for the validation split"),
-        (["a.xlsx"], "a.xlsx", "a.xlsx: not a kind of file that can be read"),
+        (["a.xlsx"], "a.xlsx", "a.xlsx: it is a spreadsheet; save the sheet as csv (UTF-8)"),
     ],
     ids=["missing", "empty folder", "no split names", "two kinds", "two names", "spreadsheet"],
 )

@@ -15,7 +15,7 @@ from ticketlab import files
 from ticketlab.errors import DataError, did_you_mean
 from ticketlab.tasks import tables
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.files import SUFFIXES
+from ticketlab.tasks.files import SUFFIXES, find
 from ticketlab.tasks.labels import some
 from ticketlab.tasks.rows import value_of
 
@@ -52,9 +52,9 @@ def read(path: str | Path, examples: Sequence[Example], label_names: Sequence[st
     """
     path = files.expand(path)
     _refuse_id(label_names)
-    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
-        what = "not a kind of file that can be read" if path.is_file() else "there is no such file"
-        raise DataError(f"{path}: {what}; bias probabilities are in a {', '.join(SUFFIXES)} file")
+    if path.is_dir():
+        raise DataError(f"{path}: a folder; bias probabilities are in a {', '.join(SUFFIXES)} file")
+    find(path)
     table = tables.read([path])
     _check_columns(path, table.columns, label_names)
     rows = _by_id(path, table.rows)
@@ -96,7 +96,7 @@ def _by_id(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[s
         except TypeError:
             name = ""
         if not name.strip():
-            raise DataError(f"{path} row {number}: the `{ID}` must be a text or a number, not {row.get(ID)!r}")
+            raise DataError(f"{path} row {number}: the `{ID}` must be a text or a number, not {_shown(row.get(ID))}")
         if name in found:
             twice, first = twice + 1, first or name
         found[name] = row
@@ -121,7 +121,12 @@ def _number(path: Path, identity: str, name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise DataError(f"{path}: `{name}` of `{identity}` is {value!r}, which is not a number")
+        raise DataError(f"{path}: `{name}` of `{identity}` is {_shown(value)}, which is not a number")
     if number < 0:
-        raise DataError(f"{path}: `{name}` of `{identity}` is {value!r}, and a probability is never negative")
+        raise DataError(f"{path}: `{name}` of `{identity}` is {_shown(value)}, and a probability is never negative")
     return number
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}..."

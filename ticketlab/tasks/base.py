@@ -38,6 +38,10 @@ class TaskData:
     """Rows left out, by reason (``unlabelled``, ``empty``)."""
     subsets: tuple[str, ...] = ()
     """Columns whose values divide the examples into parts that are reported apart, such as the heuristics of HANS."""
+    positive_label: str | None = None
+    """The label, of two, whose F1 is the binary F1; without it there is none."""
+    measures: tuple[str, ...] = ()
+    """What is reported of it beside the accuracy (see :mod:`ticketlab.tasks.measures`): tables show it."""
     label_sets: tuple[tuple[int, ...], ...] = ()
     """What labels beyond the label names mean: ``len(label_names) + k`` is any class of ``label_sets[k]``. In training examples alone."""
     counts: Mapping[str, int] = field(factory=dict)
@@ -46,6 +50,11 @@ class TaskData:
     """What was decided while reading that a user did not ask for, such as which column divides the rows: said, and kept in results."""
     warnings: tuple[str, ...] = ()
     """What makes numbers on this data mean less than they seem to: said, kept in results, and shown under tables."""
+
+    @property
+    def positive_index(self) -> int | None:
+        """The index of the positive label, where there is one."""
+        return None if self.positive_label is None else self.label_names.index(self.positive_label)
 
     def examples(self, split: str) -> tuple[Example, ...]:
         """Return the examples of a split, or of all splits together for ``all``.
@@ -78,6 +87,12 @@ class Task(Component):
     def label(self) -> str:
         """The name under which results of this task are reported."""
         return self.name
+
+    def check_place(self) -> None:
+        """Make sure, without reading it, that what is read is there, if it is on this machine.
+
+        :raises DataError: it is not, or may not be read.
+        """
 
     def load(self) -> TaskData:
         """Read the data set.

@@ -129,7 +129,7 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
             ]
     _check_unique(data, added)
     splits = {**data.splits, "train": (*data.splits["train"], *added)}
-    hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, label_sets)
+    hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, label_sets, data.positive_label)
     return evolve(data, splits=splits, label_sets=tuple(label_sets), fingerprint=hashed)
 
 

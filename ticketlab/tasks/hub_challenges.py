@@ -20,6 +20,7 @@ class PawsWiki(Hub):
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_paraphrase", "paraphrase")
     codes = numbered(label_names)
+    positive_label = "paraphrase"
 
 
 @frozen

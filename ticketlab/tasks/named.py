@@ -12,13 +12,14 @@ from attrs import evolve, frozen
 
 from ticketlab.errors import DataError, did_you_mean
 from ticketlab.files import expand
-from ticketlab.tasks import files, tables
+from ticketlab.tasks import files, kinds, tables
 from ticketlab.tasks.assemble import assemble
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.columns import Columns
+from ticketlab.tasks.division import Division, divide
 from ticketlab.tasks.labels import label_name, some
-from ticketlab.tasks.rows import usable, usable_splits
-from ticketlab.tasks.tables import Table
+from ticketlab.tasks.rows import Labelling, usable, usable_splits
+from ticketlab.tasks.tables import Splits, Table
 
 FOLDER = "TICKETLAB_DATA"
 """The environment variable that names a folder of copies, one a task: a folder of splits or a file."""
@@ -38,6 +39,10 @@ class Named(Task):
     also: ClassVar[Mapping[str, Sequence[str]]] = {}
     """What other releases call a column."""
     lone_split: ClassVar[str] = "train"
+    positive_label: ClassVar[str | None] = None
+    """The label, of two, whose F1 is the binary F1."""
+    measures: ClassVar[tuple[str, ...]] = ()
+    """What its benchmark reports beside the accuracy."""
 
     def load(self) -> TaskData:
         """Read the data set.
@@ -63,15 +68,18 @@ class Named(Task):
 
     def _load(self, *, challenge: bool) -> TaskData:
         place = copy_of(self.name)
-        found = self._copy(place, challenge) if place else self._published()
+        copy = self._copy(place, challenge) if place else Splits(self._published(), named=True)
+        division = self._divide(place, copy) if place else Division(copy.tables)
+        found = division.tables
         present = {column for table in found.values() for column in table.columns}
         columns = evolve(self.columns, subsets=tuple(name for name in self.columns.subsets if name in present))
         fitted = {split: self._fit(table, columns, split == "test" and len(found) > 1) for split, table in found.items()}
         dropped: Counter[str] = Counter()
+        labelling = Labelling()
         if place:
-            splits = usable_splits(fitted, columns, dropped)
+            splits = usable_splits(fitted, columns, dropped, labelling)
         else:
-            splits = {split: usable(table, columns, self.called(split), dropped) for split, table in fitted.items()}
+            splits = {split: usable(table, columns, self.called(split), dropped, labelling) for split, table in fitted.items()}
         source = f"task `{self.name}` at {place}" if place else f"task `{self.name}`"
         if "train" not in splits and len(splits) > 1 and not challenge:
             raise DataError(
@@ -84,10 +92,14 @@ class Named(Task):
             source=source,
             declared=self.label_names,
             subsets=columns.subsets,
+            positive_label=self.positive_label,
+            measures=self.measures,
             train_rows=self.train_rows,
             train_share=self.train_share,
             challenge=challenge,
             dropped=dropped,
+            notices=(*copy.said, *division.notices, *labelling.notices),
+            warnings=division.warnings,
         )
 
     def _published(self) -> Mapping[str, Table]:
@@ -98,11 +110,22 @@ class Named(Task):
                 raise
             raise type(problem)(f"{problem}; `./{self.name}` is what lies here under this name") from problem
 
-    def _copy(self, place: Path, challenge: bool) -> dict[str, Table]:
-        found = files.find(place)
-        if files.says_no_split(found):
-            found = {"test" if challenge or self.train_share is not None else self.lone_split: next(iter(found.values()))}
-        return {split: tables.read(parts) for split, parts in found.items()}
+    def check_place(self) -> None:
+        """Find the files of a copy; see :meth:`Task.check_place`.
+
+        :raises DataError: the folder of copies is not there, or the splits of the copy cannot be told.
+        """
+        if place := copy_of(self.name):
+            files.check(place)
+
+    def _copy(self, place: Path, challenge: bool) -> Splits:
+        alone = "test" if challenge or self.train_share is not None else self.lone_split
+        return tables.read_splits(files.find(place).otherwise(alone))
+
+    def _divide(self, place: Path, copy: Splits) -> Division:
+        options = {name for known, others in self.also.items() for name in (known, *others)}
+        taken = {*self.columns.texts, self.columns.label, *self.columns.subsets, *options}
+        return divide(copy.tables, named=copy.named, taken=taken, keep=taken, way=f"--task {place} --set tasks.split_column")
 
     def _fit(self, table: Table, columns: Columns, may_lack_labels: bool) -> Table:
         """Return the table under our names of columns and labels."""
@@ -122,7 +145,7 @@ class Named(Task):
         return Table(table.source, tuple(source_of), rows)
 
     def _named(self, value: Any) -> Any:
-        if isinstance(value, (list, dict)):
+        if isinstance(value, (list, dict, bytes)):
             return value
         name = label_name(value)
         folded = {known.casefold(): known for known in self.label_names}
@@ -142,7 +165,7 @@ def copy_of(name: str) -> Path | None:
         raise DataError(f"{FOLDER}={value}: there is no such folder; it is where copies of data sets lie, each under its task's name")
     if (folder / name).is_dir():
         return folder / name
-    found = [folder / f"{name}{suffix}" for suffix in files.SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    found = sorted(file for file in folder.glob(f"{name}.*") if kinds.is_read(file, prose=False) and kinds.parts(file).stem == name)
     if len(found) > 1:
         raise DataError(f"{folder}: there are {' and '.join(file.name for file in found)}; leave one copy of `{name}` there")
     return found[0] if found else None

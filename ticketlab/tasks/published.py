@@ -47,6 +47,7 @@ class PawsQqp(Published):
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_paraphrase", "paraphrase")
     codes = numbered(label_names)
+    positive_label = "paraphrase"
     lone_split = "test"
     about = "pairs of questions with the same words, made from Quora Question Pairs by the scripts of PAWS"
     url = "https://github.com/google-research-datasets/paws"

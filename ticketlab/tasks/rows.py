@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ticketlab.errors import DataError
 from ticketlab.tasks.columns import Columns
+from ticketlab.tasks.equal import is_empty
 from ticketlab.tasks.labels import is_unlabelled, label_name
 from ticketlab.tasks.tables import Table
 
@@ -24,18 +25,35 @@ class Row:
     subsets: tuple[str, ...] = ()
 
 
-def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], declared: Collection[str] = ()) -> list[Row]:
-    """Return the rows with texts and a label, and count the others in ``dropped``.
+@frozen
+class Labelling:
+    """How to read labels, and what was found.
 
-    Without a column of ids, a row's number in the table is in its id. A declared label counts as one even where its name (``-1``) usually
-    marks a row without label.
+    Those ``declared`` count as labels even where their name (``-1``) usually marks a row without label; rows with those to ``drop`` are
+    left out. ``found`` counts the rows of each label by split, those without a label among them; ``absent`` has what marks the
+    rows of a split that was left out, and ``notices`` says which that was.
+    """
+
+    declared: Collection[str] = ()
+    drop: Collection[str] = ()
+    found: dict[str, Counter[str]] = field(factory=dict)
+    absent: set[str] = field(factory=set)
+    notices: list[str] = field(factory=list)
+
+
+def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], labelling: Labelling | None = None) -> list[Row]:
+    """Return the rows with texts and a label, and count the others in ``dropped`` and all labels in ``labelling.found``.
+
+    Without a column of ids, a row's number in the table is in its id.
 
     :raises DataError: a column is missing, or holds lists or objects; an id is empty.
     """
+    labelling = labelling or Labelling()
     for column in (*columns.texts, columns.label):
         if column not in table.columns:
             raise DataError(f"{table.source}: there is no column `{column}`, which another split has")
     rows = []
+    names: Counter[str] = Counter()
     for number, row in enumerate(table.rows):
         try:
             label = label_name(row.get(columns.label))
@@ -44,34 +62,44 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], de
             identity = f"{split}-{number}" if columns.id is None else value_of(row.get(columns.id), "an id")
         except TypeError as problem:
             raise DataError(f"{table.source} row {number + 1}: {problem}") from None
-        if is_unlabelled(label) and label not in declared:
+        names[label] += 1
+        if label in labelling.drop:
+            dropped[f"labelled `{label}`"] += 1
+        elif is_unlabelled(label) and label not in labelling.declared:
             dropped["unlabelled"] += 1
         elif None in texts:
             dropped["missing text"] += 1
-        elif not all(text and text.strip() for text in texts):
+        elif any(is_empty(text) for text in texts if text is not None):
             dropped["empty"] += 1
         elif not identity.strip():
             raise DataError(f"{table.source} row {number + 1}: the id in column `{columns.id}` is empty: {identity!r}")
         else:
             rows.append(Row(identity, tuple(text for text in texts if text), label, subsets))
+    labelling.found[split] = names
     return rows
 
 
 def usable_splits(
-    read: Mapping[str, Table], columns: Columns, dropped: Counter[str], declared: Collection[str] = ()
+    read: Mapping[str, Table], columns: Columns, dropped: Counter[str], labelling: Labelling | None = None
 ) -> dict[str, list[Row]]:
     """Return the usable rows of each split. A test split without labels counts as absent where there are others.
 
     :raises DataError: as :func:`usable`.
     """
+    labelling = labelling or Labelling()
     splits = {}
     for split, table in read.items():
         may_be_absent = split == "test" and len(read) > 1
+        without = f"the {split} split ({len(table.rows)} rows) has no labels and is left out"
         if may_be_absent and columns.label not in table.columns:
+            labelling.notices.append(without)
             continue
         here: Counter[str] = Counter()
-        rows = usable(table, columns, split, here, declared)
-        if may_be_absent and here["unlabelled"] == len(table.rows):
+        rows = usable(table, columns, split, here, labelling)
+        markers = {name for name in labelling.found[split] if is_unlabelled(name) and name not in labelling.declared}
+        if may_be_absent and labelling.found[split].keys() <= markers:
+            labelling.absent.update(labelling.found.pop(split))
+            labelling.notices.append(without)
             continue
         dropped.update(here)
         splits[split] = rows
@@ -97,9 +125,9 @@ def check_ids(source: str, column: str, splits: Mapping[str, Sequence[Row]]) -> 
 def text_of(value: Any) -> str | None:
     """Return a value as text that a tokenizer takes, None for a missing one.
 
-    :raises TypeError: it is a list or an object.
+    :raises TypeError: it is a list, an object or bytes that are no text.
     """
-    if isinstance(value, (list, dict)):
+    if isinstance(value, (list, dict, bytes)):
         raise TypeError(f"a text must be a string, not {type(value).__name__}")
     if value is None or value != value:  # nan is the one value that differs from itself
         return None
@@ -109,8 +137,8 @@ def text_of(value: Any) -> str | None:
 def value_of(value: Any, what: str) -> str:
     """Return a value as it stands, a number as :func:`~ticketlab.tasks.labels.label_name` writes it; a missing value is empty.
 
-    :raises TypeError: it is a list or an object; ``what`` is what to call it.
+    :raises TypeError: it is a list, an object or bytes that are no text; ``what`` is what to call it.
     """
-    if isinstance(value, (list, dict)):
+    if isinstance(value, (list, dict, bytes)):
         raise TypeError(f"{what} must be a text or a number, not {type(value).__name__}")
     return text_of(value if isinstance(value, str) else label_name(value)) or ""

@@ -7,17 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from ticketlab.backbone.loading import HUB_NAME
 from ticketlab.errors import DataError
 from ticketlab.files import expand
-from ticketlab.tasks import columns, files, hub, tables
+from ticketlab.tasks import columns, files, hub_names, kinds, tables
 from ticketlab.tasks.assemble import fingerprint
 from ticketlab.tasks.base import Example
+from ticketlab.tasks.equal import canonical, compare, is_empty
+from ticketlab.tasks.hub_fetch import fetch
 from ticketlab.tasks.rows import text_of
 from ticketlab.tasks.splits import hold_out
 from ticketlab.tasks.tables import Table
+from ticketlab.wording import counted
 
 SPLITS = ("train", "validation")
 COLUMN = "STAGE.objective.text_column"
@@ -58,32 +60,37 @@ def is_local(place: str) -> bool:
     if not place.strip():
         raise DataError(f"objective.text: masked language modelling needs a text: {KINDS} (`--text`)")
     path = expand(place)
-    return path.exists() or path.suffix.lower() in files.TEXT_SUFFIXES or not HUB_NAME.fullmatch(place)
+    return path.exists() or kinds.is_known(path) or hub_names.parse(place, owner=False) is None
 
 
 def found(place: str) -> Mapping[str, Sequence[Path]]:
     """Return the local files of each split that is read. Raises as :func:`read`."""
-    splits = {split: parts for split, parts in files.find(expand(place), files.TEXT_SUFFIXES).items() if split in SPLITS}
+    splits = {split: parts for split, parts in files.find(expand(place), prose=True).splits.items() if split in SPLITS}
     if "train" not in splits:
         raise DataError(f"{place}: there is no text to learn from; name a file train, or pass one file")
     return splits
 
 
 def _local(place: str) -> dict[str, Table]:
-    return {split: tables.read(parts) for split, parts in found(place).items()}
+    return {split: tables.read(parts, prose=True) for split, parts in found(place).items()}
 
 
 @functools.lru_cache(maxsize=2)
-def _on_hub(name: str, config: str | None, column: str | None) -> Texts:
-    data = hub.fetch(name, config, None, who=f"objective.text: no file or folder is called {name}", instead="a local text")
-    place = "/".join(part for part in (name, config) if part)
+def _on_hub(place: str, config: str | None, column: str | None) -> Texts:
+    name = hub_names.parse(place, owner=False)
+    assert name
+    if config and name.config and config != name.config:
+        raise DataError(f"objective.text: {place} names the configuration `{name.config}`, and objective.config is {config}; write one")
+    name = evolve(name, config=name.config or config)
+    who = f"objective.text: no file or folder is called {place}"
+    data = fetch(name.dataset, name.config, None, who=who, instead="a local text", revision=name.revision)
     splits = {
-        split: Table(f"{place} {split}", tuple(data[split].column_names), list(data[split]))
+        split: Table(f"{name} {split}", tuple(data[split].column_names), data[split].to_list())
         for split in SPLITS
         if split in data and len(data[split])
     }
     if "train" not in splits:
-        raise DataError(f"objective.text: {place} has no training split ({', '.join(data)}); pass a local copy")
+        raise DataError(f"objective.text: {name} has no training split ({', '.join(data)}); pass a local copy")
     return _settle(splits, column)
 
 
@@ -92,9 +99,11 @@ def _settle(splits: Mapping[str, Table], asked: str | None) -> Texts:
     dropped: Counter[str] = Counter()
     paragraphs = {split: _paragraphs(table, split, column, dropped) for split, table in splits.items()}
     train = paragraphs["train"]
-    train, dev = (train, paragraphs["validation"]) if "validation" in paragraphs else hold_out(train) if train else ([], [])
+    equal = compare({one.id: tuple(map(canonical, one.texts)) for one in train})
+    train, dev = (train, paragraphs["validation"]) if "validation" in paragraphs else hold_out(train, equal.same) if train else ([], [])
     if not train or not dev:
-        counts = f"{len(train)} to learn from and {len(dev)} to measure on, {dropped['empty']} empty"
+        different = len(set(map(equal.key, equal.texts)))
+        counts = f"{len(train)} to learn from and {len(dev)} to measure on, {dropped['empty']} empty; {counted(different, 'different one')}"
         raise DataError(f"{splits['train'].source}: there are too few paragraphs in `{column}` ({counts})")
     return Texts(train, dev, dropped)
 
@@ -108,7 +117,7 @@ def _paragraphs(table: Table, split: str, column: str, dropped: Counter[str]) ->
             text = text_of(row.get(column))
         except TypeError as problem:
             raise DataError(f"{table.source} row {number + 1}: {problem}") from None
-        if text and text.strip():
+        if text and not is_empty(text):
             paragraphs.append(Example(f"{split}-{number}", (text,), 0))
         else:
             dropped["empty"] += 1

@@ -1,0 +1,114 @@
+"""Whether the values of a label column are classes: what is refused, and what is doubtful, unless the labels are declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ticketlab.errors import DataError
+from ticketlab.tasks.equal import canonical
+from ticketlab.tasks.labels import MULTI_LABEL, number, some
+from ticketlab.wording import counted
+
+FEW_CLASSES = 10
+"""So many classes are taken for classes however few rows each has."""
+MANY_NUMBERS = 100
+"""More different numbers than these are doubted, and amounts rather than classes if they have fewer than :data:`ENOUGH` rows each."""
+ENOUGH = 20
+SEPARATORS = (",", ";", "|", "#", "\t", "/", "&", "+")
+LISTING = frozenset(SEPARATORS[:5])
+"""Separators that a single name seldom contains."""
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d.*)?")
+_LIST = re.compile(r"\[.*\]", re.DOTALL)
+
+
+def check(source: str, sizes: Mapping[str, int], declare: str = "--labels") -> None:
+    """Refuse labels that are no classes; ``sizes`` are the rows of each, and ``declare`` is what declares them nevertheless.
+
+    :raises DataError: they are lists, scores or dates, or nearly every row has one of its own.
+    """
+    names = list(sizes)
+    otherwise = f"if they are classes, declare them with {declare}"
+    if names and all(_LIST.fullmatch(name) for name in names):
+        raise DataError(f"{source}: the labels are lists, such as {some(names, 2)}: {MULTI_LABEL}; {otherwise}")
+    numbers = {name: value for name in names if (value := number(name)) is not None}
+    joined = joins(names, sure=True)
+    broken = [name for name, value in numbers.items() if (not value.is_integer() or name.endswith("%")) and name not in joined]
+    if broken and (len(numbers) == len(names) or 2 * len(broken) > len(names)):
+        raise DataError(
+            f"{source}: the labels are scores, such as {some(broken, 3)} ({len(names)} different ones): a score is not a class, and "
+            f"there is no regression here; {otherwise}, or write classes into the column"
+        )
+    if names and all(_DATE.fullmatch(name) for name in names):
+        raise DataError(f"{source}: the labels are dates, such as {some(names, 3)}; name the column of the label, or {otherwise}")
+    whole = len(numbers) == len(names) > MANY_NUMBERS
+    rows = sum(sizes.values())
+    if (whole and rows < ENOUGH * len(names)) or (len(names) > FEW_CLASSES and rows < 2 * len(names)):
+        raise DataError(
+            f"{source}: {counted(rows, 'row')} have {len(names)} different labels, such as {some(names, 3)}: too many to be classes; name "
+            f"the column of the label, or {otherwise}"
+        )
+
+
+def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield what is doubtful about labels that nobody declared: joins of others, other spellings of one, more than the rows can teach."""
+    names = list(sizes)
+    if joined := joins(names):
+        yield (
+            f"{len(joined)} of {len(names)} labels are joins of others, such as {some(joined, 3)}, and each is a class of its own here: "
+            f"{MULTI_LABEL}"
+        )
+    for spellings in variants(names):
+        yield f"labels {some(spellings)} look like one label written differently, and are {len(spellings)} classes here"
+    rows = sum(sizes.values())
+    numbers = len(names) > MANY_NUMBERS and all(number(name) is not None for name in names)
+    if numbers or (len(names) > 2 * FEW_CLASSES and rows < 10 * len(names)):
+        yield f"{len(names)} different labels are as many classes, of {rows / len(names):.1f} rows on average: are they scores or ids?"
+
+
+def small(sizes: Mapping[str, Mapping[str, int]], evaluated: Sequence[str]) -> Iterator[str]:
+    """Yield the classes of which a split has no example; ``sizes`` are those of each class by split."""
+    for split in evaluated:
+        without = [name for name, own in sizes.items() if not own.get(split, 0)]
+        if without:
+            shown = ", ".join(f"{some([name])} ({counted(sum(sizes[name].values()), 'row')} in all)" for name in without[:6])
+            more = f" and {len(without) - 6} more" if len(without) > 6 else ""
+            these = "this class" if len(without) == 1 else "these classes"
+            consequence = f"no model learns {these}" if split == "train" else f"its numbers say nothing about {these}"
+            yield f"{split} has no example of {shown}{more}: {consequence}"
+
+
+def joins(names: Collection[str], *, sure: bool = False) -> list[str]:
+    """Return the names made of others, as ``a,b`` is beside ``a`` and ``b``; nothing where that can be by chance.
+
+    A name counts where each of its parts comes in another name too. They are told of where the separator is one that makes lists and all
+    parts of one of them are names of their own, and, unless ``sure``, where half of the names are such.
+    """
+    for separator in SEPARATORS:
+        parts = {name: [part.strip() for part in name.split(separator)] for name in names}
+        where: dict[str, set[str]] = {}
+        for name, own in parts.items():
+            for part in own:
+                where.setdefault(part, set()).add(name)
+        found = [name for name, own in parts.items() if len(own) > 1 and all(part and len(where[part]) > 1 for part in own)]
+        listed = separator in LISTING and any(all(part in parts for part in parts[name]) for name in found)
+        if listed or (not sure and len(found) >= max(2, len(names) / 2)):
+            return found
+    return []
+
+
+def variants(names: Collection[str]) -> list[list[str]]:
+    """Return the groups of names that differ only in case, white space, Unicode form, hyphens, closing punctuation or way of a number."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_spelling(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _spelling(name: str) -> str:
+    value = number(name)
+    if value is not None and not name.endswith("%"):
+        return repr(value)
+    plain = canonical(name).casefold()
+    words = re.sub(r"(?<=\w)[\s_\-]+(?=\w)", " ", plain).strip(" .,;:!?'\"")
+    return words or plain

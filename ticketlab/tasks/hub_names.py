@@ -1,0 +1,30 @@
+"""Names of data sets of the hub: ``owner/name``, ``owner/name:config``, ``owner/name:config@revision``."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+_PART = r"[A-Za-z0-9_](?:[\w.-]*[\w-])?"
+_NAME = re.compile(rf"(?P<dataset>(?P<owner>{_PART}/)?{_PART})(?::(?P<config>[^:@/\s]+))?(?:@(?P<revision>[^:@\s]+))?")
+
+
+@frozen
+class HubName:
+    """A data set of the hub, one of its configurations, and a branch, tag or commit of it."""
+
+    dataset: str
+    config: str | None = None
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        return self.dataset + (f":{self.config}" if self.config else "") + (f"@{self.revision}" if self.revision else "")
+
+
+def parse(value: str, *, owner: bool = True) -> HubName | None:
+    """Return the name that a text is, None if it is none. Few old data sets have no ``owner``, and are told from nothing else."""
+    match = _NAME.fullmatch(value)
+    if match is None or (owner and not match["owner"]):
+        return None
+    return HubName(match["dataset"], match["config"], match["revision"])

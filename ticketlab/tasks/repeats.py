@@ -1,0 +1,88 @@
+"""Texts that come more than once: in one split, in training and test, under two labels, in a task and in a challenge set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from ticketlab.tasks.base import Example, TaskData
+from ticketlab.tasks.equal import Equal, Texts, canonical, folded
+from ticketlab.wording import counted
+
+MANY = 0.1
+"""The share of test texts that repeat another which is worth a warning."""
+
+
+@frozen
+class Repeats:
+    """What to say of a data set: counts for its first line, and warnings."""
+
+    counts: Mapping[str, int]
+    warnings: Sequence[str]
+
+
+def count(splits: Mapping[str, Sequence[Example]], equal: Equal) -> Repeats:
+    """Count repeats in each split, evaluated texts that are in training too, and texts with more than one label.
+
+    Upper and lower case count as one, but not for contradictory labels: there the case may be what the label is about.
+    """
+    keys = {split: [equal.key(example.id) for example in examples] for split, examples in splits.items()}
+    counts = {f"repeated texts in {split}": len(own) - len(set(own)) for split, own in keys.items()}
+    warnings = []
+    alike = counts["repeated texts in test"]
+    if alike > MANY * len(keys["test"]):
+        warnings.append(f"{_share(alike, keys['test'], 'test texts')} repeat another: intervals take each for a text of its own")
+    train = set(keys["train"])
+    for split in ("dev", "test"):
+        inside = sum(key in train for key in keys[split])
+        swapped = sum(key not in train and equal.swapped.get(key) in train for key in keys[split]) if equal.swapped else 0
+        counts |= {f"{split} texts in train": inside, f"{split} pairs in train in the other order": swapped}
+        if inside:
+            warnings.append(f"{_share(inside, keys[split], f'{split} texts')} are in train too: a model can know their labels by heart")
+        if swapped:
+            warnings.append(f"{_share(swapped, keys[split], f'{split} pairs')} are in train in the other order")
+    dev = set(keys["dev"])
+    counts["test texts in dev"] = sum(key in dev for key in keys["test"])
+    counts["texts with contradictory labels"] = torn = _contradictory(splits, equal)
+    if torn:
+        different = counted(len(set().union(*keys.values())), "different text")
+        warnings.append(f"{torn} of {different} have contradictory labels: no model can be right about all their rows")
+    return Repeats({what: number for what, number in counts.items() if number}, warnings)
+
+
+def _contradictory(splits: Mapping[str, Sequence[Example]], equal: Equal) -> int:
+    labels: dict[Texts, set[int]] = {}
+    for examples in splits.values():
+        for example in examples:
+            if example.id in equal.same:
+                labels.setdefault(equal.texts[example.id], set()).add(example.label)
+    return sum(len(own) > 1 for own in labels.values())
+
+
+def beside(other: TaskData, tasks: Sequence[TaskData], *, mixed: bool) -> TaskData:
+    """Return a challenge set that says how many of its test texts the tasks train on.
+
+    Where its training examples are ``mixed`` into the tasks' training, it says too how many of these are test texts of a task.
+    """
+    counts = dict(other.counts)
+    warnings = list(other.warnings)
+    parts = [("test", "train"), *([("train", "dev"), ("train", "test")] if mixed else [])]
+    for own, theirs in parts:
+        keys = [_key(example) for example in other.splits[own]]
+        wanted = set(keys)
+        for data in tasks:
+            known = wanted.intersection(map(_key, data.splits[theirs]))
+            inside = sum(key in known for key in keys)
+            if inside:
+                counts[f"{own} texts in {theirs} of {data.name}"] = inside
+                warnings.append(f"{_share(inside, keys, f'{own} texts')} are in {theirs} of {data.name}")
+    return evolve(other, counts=counts, warnings=tuple(warnings))
+
+
+def _key(example: Example) -> Texts:
+    return folded([canonical(text) for text in example.texts])
+
+
+def _share(number: int, whole: Sequence[object], what: str) -> str:
+    return f"{number} of {len(whole)} {what} ({100 * number / len(whole):.1f} %)"
