@@ -7,6 +7,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from ticketlab import registry
 from ticketlab.backbone.adapters import Adapter, Bert, adapter_for, adapter_of
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import attach, expand
 from ticketlab.errors import UsageError
 from ticketlab.hookspecs import hookimpl
@@ -64,6 +65,26 @@ def test_a_model_runs_at_its_max_length_and_not_beyond(model):
         model(input_ids=torch.full((1, backbone.max_length), 40))
         with pytest.raises((IndexError, RuntimeError, ValueError)):
             model(input_ids=torch.full((1, backbone.max_length + 1), 40))
+
+
+@pytest.mark.parametrize(
+    ("family", "pooler", "classifier"),
+    [
+        ("bert", ["pooler.dense"], ["classifier"]),
+        ("roberta", [], ["classifier.dense", "classifier.out_proj"]),
+        ("electra", [], ["classifier.dense", "classifier.out_proj"]),
+        ("distilbert", ["pre_classifier"], ["classifier"]),
+        ("deberta-v2", ["pooler.dense"], ["classifier"]),
+    ],
+)
+def test_pooler_and_classifier_of_each_family(tiny, family, pooler, classifier):
+    backbone = Backbone(load_classifier(str(tiny[family]), ("no", "yes", "maybe"), 0)[0])
+    encoder = backbone.units().keys()
+    assert [*(backbone.units(pooler=True).keys() - encoder)] == [f"weights/{path}.weight" for path in pooler]
+    assert [name for name in backbone.units(classifier=True) if name not in encoder] == [f"weights/{path}.weight" for path in classifier]
+    units = backbone.units(pooler=True, classifier=True)
+    assert all(backbone.weight(name).shape == units[name] for name in units if name.startswith("weights/"))
+    assert units[f"weights/{classifier[-1]}.weight"] == (3, 32)
 
 
 def test_the_head_the_pooler_and_the_weights_do_not_change_the_fingerprint(folder):

@@ -121,12 +121,12 @@ def test_a_config_with_fewer_layers_than_the_weights_is_refused(broken):
 
 def test_a_config_of_another_width_is_refused(broken):
     change_config(broken, intermediate_size=48)
-    with pytest.raises(UsageError, match="cannot be loaded"):
+    with pytest.raises(UsageError, match=r"`bert.encoder.layer.0.intermediate.dense.bias` has the shape 64 in the checkpoint, and 48"):
         load_classifier(str(broken), LABELS, 0)
 
 
-def test_an_encoder_is_not_a_finished_classifier(folder):
-    with pytest.raises(UsageError, match="not in the checkpoint"):
+def test_an_encoder_is_not_a_finished_classifier_and_it_is_said_how_to_make_one(folder):
+    with pytest.raises(UsageError, match=f"an encoder without a classifier; `ticketlab run fine-tune --model {folder} --task NAME`"):
         load_finished(str(folder))
 
 
@@ -146,6 +146,36 @@ def test_a_classifier_for_other_labels_is_no_start(bert, tiny, tmp_path, labels)
     save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
     with pytest.raises(UsageError, match="a classifier for negative, positive, not for"):
         load_classifier(str(tmp_path / "model"), labels, 0)
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"problem_type": "multi_label_classification"}, "gives each label a probability of its own"),
+        ({"problem_type": "regression"}, "gives a score"),
+        ({"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}, "gives a score"),
+    ],
+    ids=["several labels", "regression", "one output"],
+)
+def test_a_model_without_one_label_a_text_is_refused(bert, tiny, tmp_path, config, words):
+    save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+    change_config(tmp_path / "model", **config)
+    with pytest.raises(UsageError) as caught:
+        load_finished(str(tmp_path / "model"))
+    assert f"not a classifier of one label a text: it {words} (config.json: problem_type" in str(caught.value)
+
+
+def test_a_model_whose_outputs_nobody_reads_may_have_any(bert, tiny, tmp_path):
+    save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
+    change_config(tmp_path / "model", problem_type="multi_label_classification")
+    assert load_finished(str(tmp_path / "model"), any_outputs=True)[2] == LABELS
+
+
+def test_a_classifier_of_one_label_can_start_from_a_head_for_several(broken, tmp_path):
+    change_config(broken, problem_type="multi_label_classification")
+    model, tokenizer = load_classifier(str(broken), LABELS, 0)
+    save(model, tokenizer, tmp_path / "trained")
+    assert load_finished(str(tmp_path / "trained"))[2] == LABELS
 
 
 def test_labels_that_nobody_named_come_back_as_they_are(bert, tiny, tmp_path):
@@ -218,7 +248,7 @@ def test_a_hub_model_without_a_network_is_one_line_with_advice():
 
 def test_a_damaged_safetensors_file_is_one_line(broken):
     (broken / "model.safetensors").write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00{broken}")
-    with pytest.raises(UsageError, match="cannot be loaded") as caught:
+    with pytest.raises(UsageError, match=r"model.safetensors is damaged or cut short") as caught:
         load_classifier(str(broken), LABELS, 0)
     assert "\n" not in str(caught.value)
 

@@ -57,11 +57,12 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         ("w.csv", "n\n1\n2\n3", {}, r"there is no text column"),
         ("w.txt", "\n \n\n", {}, r"w\.txt: there are too few paragraphs in `text` \(0 to learn from"),
         ("w.txt", "only one", {}, r"too few paragraphs"),
-        ("w.pdf", "x", {}, r"not a kind of file that can be read; .*\.txt"),
+        ("w.pdf", "x", {}, r"it is a document; put texts"),
         ("test.txt", "x\ny", {}, r"there is no text to learn from; name a file train"),
-        ("w.txt", "short\n" * 40, {}, r"none of 36 paragraphs has 8 tokens; lower objective\.shortest"),
+        ("w.txt", "short\n" * 40, {}, r"too few paragraphs in `text` \(40 to learn from and 0 to measure on, 0 empty; 1 different one\)"),
+        ("w.txt", "".join(f"short {n}\n" for n in range(40)), {}, r"none of 36 paragraphs has 8 tokens; lower objective\.shortest"),
     ],
-    ids=["two readings", "wrong column", "far column", "numbers", "empty", "one", "pdf", "test only", "all short"],
+    ids=["two readings", "wrong column", "far column", "numbers", "empty", "one", "pdf", "test only", "all the same", "all short"],
 )
 def test_text_that_cannot_be_learnt_from_is_one_clear_error(tiny, tmp_path, name, content, settings, message):
     path = tmp_path / name

@@ -12,10 +12,10 @@ from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.component import Live
-from ticketlab.errors import Interrupted, TicketlabError, TrainingDiverged
+from ticketlab.errors import HungUp, Interrupted, Terminated, TrainingDiverged
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.pruners.base import Plan
-from ticketlab.pruners.hard_concrete import HardConcrete
+from ticketlab.pruners.hard_concrete import HardConcrete, open_probability
 from ticketlab.tasks.demo import Demo
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
@@ -58,25 +58,30 @@ def state_of(loop: Loop) -> list[torch.Tensor]:
 
 
 class StopAt(Live):
-    """Presses Ctrl-C in the middle of a step."""
+    """Presses Ctrl-C, or sends another signal, in the middle of a step."""
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, number: int = signal.SIGINT) -> None:
         self.step = step
+        self.number = number
 
     def before_step(self, step: int) -> None:
         if step == self.step:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(self.number)
 
 
 @pytest.mark.parametrize("search", [False, True], ids=["training", "search"])
-@pytest.mark.parametrize("step", [0, 3, 5, 7])
-def test_a_resumed_training_ends_with_the_same_bits(tiny, tmp_path, search, step):
+@pytest.mark.parametrize(
+    ("step", "number", "error"), [(0, signal.SIGINT, Interrupted), (3, signal.SIGTERM, Terminated), (5, signal.SIGHUP, HungUp)]
+)
+def test_a_resumed_training_ends_with_the_same_bits(tiny, tmp_path, search, step, number, error):
     whole = make_loop(tiny, tmp_path / "whole", search=search)
     expected = whole.run()
     assert expected.steps == 9
-    stopped = make_loop(tiny, tmp_path / "parts", search=search, extra=(StopAt(step),))
-    with pytest.raises(Interrupted, match=f"step {step + 1} of 9"):
+    stopped = make_loop(tiny, tmp_path / "parts", search=search, extra=(StopAt(step, number),))
+    before = signal.getsignal(number)
+    with pytest.raises(error, match=f"step {step + 1} of 9"):
         stopped.run()
+    assert signal.getsignal(number) == before
     resumed = make_loop(tiny, tmp_path / "parts", search=search, extra=(StopAt(99),))
     found = resumed.run()
     assert (found.steps, found.loss, found.history) == (expected.steps, expected.loss, expected.history)
@@ -141,8 +146,48 @@ def test_a_penalty_reaches_the_gradient(tiny, tmp_path):
     assert bool((model.classifier.bias < before).all())
 
 
-def test_a_damaged_checkpoint_is_one_clear_error(tiny, tmp_path):
+@pytest.mark.parametrize(("clip_penalty", "expected"), [(True, [0.601108, 0.799168]), (False, [0.634974, 0.834974])], ids=["with", "after"])
+def test_a_penalty_is_clipped_with_the_loss_or_added_after_the_clipping(tiny, tmp_path, clip_penalty, expected):
+    """Two gates at log alpha 0, a loss gradient of (3, 4), bound 1, lambda .5: R adds p = .5 x .139894 / 2 to each of them.
+
+    Together (3 + p, 4 + p) / 5.048967, and apart (3, 4) / 5 + p.
+    """
+    gates = torch.nn.Parameter(torch.zeros(2))
+    seen = []
+
+    class Gates(Live):
+        def after_backward(self) -> None:
+            gates.grad = torch.tensor([3.0, 4.0])
+
+        def penalty(self) -> torch.Tensor:
+            return 0.5 * open_probability(gates, 2 / 3).mean()
+
+    class Seen(torch.optim.SGD):
+        def step(self) -> None:
+            seen.extend(gates.grad.tolist())
+
     loop = make_loop(tiny, tmp_path, search=False)
-    loop.checkpoint.path.write_bytes(b"not a checkpoint")
-    with pytest.raises(TicketlabError, match="delete it to start over"):
-        loop.run()
+    loop = evolve(loop, lives=[Gates()], optimizer=Seen([gates], lr=1), clip=1.0, clip_penalty=clip_penalty)
+    loop._step(0, loop.rows.collate([0]))
+    assert seen == pytest.approx(expected, abs=2e-6)
+
+
+@pytest.mark.parametrize("damage", ["all", "a weight", "the progress"])
+def test_a_training_with_a_damaged_checkpoint_starts_over(tiny, tmp_path, capsys, damage):
+    expected = make_loop(tiny, tmp_path / "whole", search=False).run()
+    stopped = make_loop(tiny, tmp_path / "parts", search=False, extra=(StopAt(3),))
+    with pytest.raises(Interrupted):
+        stopped.run()
+    path = stopped.checkpoint.path
+    content = path.read_bytes()
+    changed = {
+        "all": b"not a checkpoint",
+        "a weight": content[:-9] + bytes([content[-9] ^ 4]) + content[-8:],
+        "the progress": content.replace(b'\\"step\\": 4', b'\\"step\\": 5'),
+    }[damage]
+    assert changed != content
+    path.write_bytes(changed)
+    capsys.readouterr()
+    found = make_loop(tiny, tmp_path / "parts", search=False).run()
+    assert "c.safetensors: the checkpoint is damaged" in capsys.readouterr().err
+    assert (found.steps, found.loss) == (expected.steps, expected.loss)

@@ -24,10 +24,12 @@ SHRUNK = "ticketlab-"
 class Adapter(Component):
     """Module paths of an encoder: ``layers`` and ``pooler`` seen from the base model, the six linear modules seen from a layer.
 
-    ``heads``, ``neurons`` and ``positions`` name attributes of the model's config. A family without a pooler leaves ``pooler``
-    empty. Shrinking needs three facts more: ``attention``, the module that a layer splits into heads, and the attributes in which
-    that keeps the number of its heads and their width together; without them a model is masked and not shrunk. ``per_head`` lists
-    further linear modules whose rows belong to the heads, as the query's do; a model may lack them.
+    ``heads``, ``neurons`` and ``positions`` name attributes of the model's config. ``pooler`` is the hidden layer that pruners take with
+    their setting of this name; with ``pooler_in_head`` it is part of the classifier's head, not of the encoder, and seen from the whole
+    model. A family without one leaves it empty. All other linear modules of the head are its classifier. Shrinking needs three facts more:
+    ``attention``, the module that a layer splits into heads, and the attributes in which that keeps the number of its heads and their
+    width together; without them a model is masked and not shrunk. ``per_head`` lists further linear modules whose rows belong to the
+    heads, as the query's do; a model may lack them.
     """
 
     kind: ClassVar[str] = "backbone"
@@ -44,6 +46,7 @@ class Adapter(Component):
     attention_heads: ClassVar[str] = "num_attention_heads"
     attention_width: ClassVar[str] = "all_head_size"
     pooler: ClassVar[str] = ""
+    pooler_in_head: ClassVar[bool] = False
     heads: ClassVar[str] = "num_attention_heads"
     neurons: ClassVar[str] = "intermediate_size"
     positions: ClassVar[str] = "max_position_embeddings"
@@ -57,7 +60,10 @@ class Adapter(Component):
 
 @frozen
 class Bert(Adapter):
-    """BERT."""
+    """BERT.
+
+    Pooler: `pooler.dense`, part of the pre-trained encoder. Classifier: `classifier`.
+    """
 
     name: ClassVar[str] = "bert"
     summary: ClassVar[str] = "BERT"
@@ -76,7 +82,10 @@ class Bert(Adapter):
 
 @frozen
 class Roberta(Bert):
-    """RoBERTa and the families that took its code over."""
+    """RoBERTa and the families that took its code over.
+
+    Classifier: `classifier.dense` and `classifier.out_proj`, both newly drawn. Classifiers have no pooler.
+    """
 
     name: ClassVar[str] = "roberta"
     summary: ClassVar[str] = "RoBERTa"
@@ -90,7 +99,10 @@ class Roberta(Bert):
 
 @frozen
 class Electra(Bert):
-    """ELECTRA."""
+    """ELECTRA.
+
+    Classifier: `classifier.dense` and `classifier.out_proj`, both newly drawn. There is no pooler.
+    """
 
     name: ClassVar[str] = "electra"
     summary: ClassVar[str] = "ELECTRA"
@@ -101,7 +113,10 @@ class Electra(Bert):
 
 @frozen
 class DistilBert(Adapter):
-    """DistilBERT."""
+    """DistilBERT.
+
+    Pooler: `pre_classifier`, newly drawn, as SRNets' published code has it. Classifier: `classifier`.
+    """
 
     name: ClassVar[str] = "distilbert"
     summary: ClassVar[str] = "DistilBERT"
@@ -116,13 +131,18 @@ class DistilBert(Adapter):
     attention_output: ClassVar[str] = "attention.out_lin"
     ffn_in: ClassVar[str] = "ffn.lin1"
     ffn_out: ClassVar[str] = "ffn.lin2"
+    pooler: ClassVar[str] = "pre_classifier"
+    pooler_in_head: ClassVar[bool] = True
     neurons: ClassVar[str] = "hidden_dim"
     mlm_heads: ClassVar[tuple[str, ...]] = ("vocab_transform",)
 
 
 @frozen
 class DebertaV2(Bert):
-    """DeBERTa, versions 2 and 3: relative positions have projections of their own unless ``share_att_key``."""
+    """DeBERTa, versions 2 and 3: relative positions have projections of their own unless ``share_att_key``.
+
+    Pooler: `pooler.dense`, newly drawn with the classifier. Classifier: `classifier`.
+    """
 
     name: ClassVar[str] = "deberta-v2"
     summary: ClassVar[str] = "DeBERTa-v2 and -v3"
@@ -131,7 +151,8 @@ class DebertaV2(Bert):
     key: ClassVar[str] = "attention.self.key_proj"
     value: ClassVar[str] = "attention.self.value_proj"
     per_head: ClassVar[tuple[str, ...]] = ("attention.self.pos_key_proj", "attention.self.pos_query_proj")
-    pooler: ClassVar[str] = ""
+    pooler: ClassVar[str] = "pooler.dense"
+    pooler_in_head: ClassVar[bool] = True
     mlm_heads: ClassVar[tuple[str, ...]] = ("cls", "lm_predictions")
 
 
@@ -155,6 +176,11 @@ def adapter_of(model_type: str) -> Adapter:
         f"no backbone adapter knows the model type `{model_type}`; supported are {', '.join(known)}"
         f"; a plugin can add a family by the hook ticketlab_backbones{broken}"
     )
+
+
+def has_adapter(model_type: str) -> bool:
+    """Say whether a registered adapter knows a family, by its own ``model_type`` or its shrunk models'."""
+    return model_type.removeprefix(SHRUNK) in model_types()
 
 
 def model_types() -> list[str]:

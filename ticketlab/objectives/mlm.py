@@ -37,6 +37,7 @@ class MaskedLM(ObjectiveSettings):
     """
 
     name: ClassVar[str] = "mlm"
+    version: ClassVar[int] = 2  # paragraphs that repeat are on one side with 2
     summary: ClassVar[str] = "masked language modelling on plain text, without a task"
     paper: ClassVar[str] = "Devlin et al., 2019, https://arxiv.org/abs/1810.04805"
 
@@ -48,6 +49,9 @@ class MaskedLM(ObjectiveSettings):
     )
     rows: int | None = setting(None, at_least=1, unit="paragraphs", help="learn from at most so many, picked by a hash of the id")
     dev_rows: int | None = setting(500, at_least=1, unit="paragraphs", help="measure on at most so many, picked likewise")
+    max_length: int | None = setting(
+        None, at_least=4, unit="tokens", help="cut longer paragraphs into pieces, whatever the task's longest input; none is the recipe's"
+    )
     shortest: int = setting(8, at_least=1, unit="tokens", help="leave out paragraphs of fewer, such as headings")
 
     def begin(self, given: Given) -> Begun:
@@ -69,7 +73,7 @@ class _Masking(Begun):
     def __init__(self, settings: MaskedLM, given: Given) -> None:
         self._settings = settings
         self._given = given
-        self.model, self.tokenizer, found = loading.load_mlm(given.start, derive(given.seed, "mlm head"))
+        self.model, self.tokenizer, found = loading.load_mlm(given.start, derive(given.seed, "mlm head"), given.warn)
         self.head = "found" if found else "new"
         self._vocabulary = Vocabulary.of(self.tokenizer, self.model.get_input_embeddings().num_embeddings)
         read = settings._read()

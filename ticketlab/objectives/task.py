@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import torch
 from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
@@ -25,6 +24,7 @@ class OnTask(ObjectiveSettings):
     name: ClassVar[str] = "task"
     summary: ClassVar[str] = "the labels of the task, with a loss"
     uses_task: ClassVar[bool] = True
+    version: ClassVar[int] = 2  # with 2 the development scores say which F1 they are, and there are more of them
 
     def begin(self, given: Given) -> Begun:
         """Put a classifier head on the model; it comes from the checkpoint, or is drawn from the run's seed."""
@@ -34,7 +34,7 @@ class OnTask(ObjectiveSettings):
 class _Classifying(Begun):
     def __init__(self, given: Given) -> None:
         self._given = given
-        self.model, self.tokenizer = loading.load_classifier(given.start, given.data.label_names, derive(given.seed, "head"))
+        self.model, self.tokenizer = loading.load_classifier(given.start, given.data.label_names, derive(given.seed, "head"), given.warn)
         self.rows = evolve(self._encode("train"), beside=given.beside)
 
     def live(self, lives: Sequence[Live]) -> TaskObjective:
@@ -43,11 +43,9 @@ class _Classifying(Begun):
 
     def evaluate(self) -> dict[str, float]:
         predicted = predict(self.model, self._development, precision=self._given.precision).argmax(dim=1)
-        found = scores(predicted, torch.tensor(self._development.labels))
+        data = self._given.data
+        found = scores(predicted, self._development.labels, len(data.label_names), data.positive_index)
         return {f"dev_{name}": score for name, score in found.items()}
-
-    def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "truncated": self.rows.truncated}
 
     def provenance(self) -> dict[str, str]:
         return {"task": self._given.data.name, "task_fingerprint": self._given.data.fingerprint}

@@ -11,8 +11,11 @@ import torch
 from attrs import field, frozen
 from torch import Tensor
 
+from ticketlab.backbone.tokenizer import filler, room
+from ticketlab.backbone.vocabulary import unknown_id
 from ticketlab.tasks.base import Example
 from ticketlab.training.random_state import derive
+from ticketlab.training.sight import Sight
 
 POOL = 50
 """How many batches are sorted by length together: more saves padding, fewer keeps the order more random."""
@@ -45,7 +48,10 @@ class Batch:
 
 @frozen
 class Rows:
-    """Tokenised examples. ``truncated`` counts those that were longer than the model takes; ``beside`` is as in :class:`Batch`."""
+    """Tokenised examples.
+
+    ``truncated`` counts those that were longer than the model takes, ``sight`` what it sees of them; ``beside`` is as in :class:`Batch`.
+    """
 
     input_ids: Sequence[Sequence[int]]
     token_type_ids: Sequence[Sequence[int]] | None
@@ -53,6 +59,7 @@ class Rows:
     pad_id: int
     truncated: int
     beside: Mapping[str, Tensor] = field(factory=dict)
+    sight: Sight = Sight()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -62,10 +69,10 @@ class Rows:
         """The length of the longest row, which the model is known to take."""
         return max(map(len, self.input_ids), default=0)
 
-    def collate(self, indices: Sequence[int]) -> Batch:
-        """Pad the rows at ``indices`` to the longest of them, rounded up to :data:`MULTIPLE` as far as the longest row of all."""
+    def collate(self, indices: Sequence[int], multiple: int = MULTIPLE) -> Batch:
+        """Pad the rows at ``indices`` to the longest of them, rounded up to ``multiple`` as far as the longest row of all."""
         length = max(len(self.input_ids[index]) for index in indices)
-        length = min(-(-length // MULTIPLE) * MULTIPLE, self.longest)
+        length = min(-(-length // multiple) * multiple, self.longest)
         ids = torch.full((len(indices), length), self.pad_id, dtype=torch.long)
         mask = torch.zeros((len(indices), length), dtype=torch.long)
         types = None if self.token_type_ids is None else torch.zeros((len(indices), length), dtype=torch.long)
@@ -96,16 +103,53 @@ class Rows:
         order = sorted(range(len(self)), key=lambda index: len(self.input_ids[index]))
         return (order[first : first + size] for first in range(0, len(order), size))
 
+    def of_one_length(self, size: int, marker: int | None = None) -> Iterator[list[int]]:
+        """Yield every row once, in batches of one length, which need no padding; with a ``marker``, of one number of that token, too."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        for index, ids in enumerate(self.input_ids):
+            alike.setdefault((len(ids), 0 if marker is None else list(ids).count(marker)), []).append(index)
+        return (rows[first : first + size] for _, rows in sorted(alike.items()) for first in range(0, len(rows), size))
+
 
 def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Rows:
-    """Tokenise examples, cutting rows off at ``max_length`` tokens, or at what the model takes (the longer text of a pair first)."""
+    """Tokenise examples, cutting rows off at ``max_length`` tokens, or at what the model takes (the longer text of a pair first).
+
+    A text that comes to no token at all, under a tokenizer without special ones, is given as one of its special tokens.
+
+    :raises UsageError: ``max_length`` leaves no room for a token of each text.
+    """
     max_length = min(max_length, tokenizer.model_max_length)
-    columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
-    labels = [example.label for example in examples]
     if not examples:
         return Rows([], None, [], tokenizer.pad_token_id, 0)
-    whole = tokenizer(*columns, truncation=False, verbose=False)
-    truncated = sum(len(ids) > max_length for ids in whole["input_ids"])
-    encoded = tokenizer(*columns, truncation=True, max_length=max_length) if truncated else whole
-    types = encoded["token_type_ids"] if "token_type_ids" in tokenizer.model_input_names else None
-    return Rows(encoded["input_ids"], types, labels, tokenizer.pad_token_id, truncated)
+    columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
+    special = room(tokenizer, max_length, len(columns))
+    encoded = tokenizer(*columns, truncation=False, verbose=False)
+    ids, types = list(encoded["input_ids"]), list(encoded.get("token_type_ids", ()))
+    parts = [encoding.sequence_ids for encoding in encoded.encodings] if len(columns) > 1 and tokenizer.is_fast else None
+    long = [index for index, row in enumerate(ids) if len(row) > max_length]
+    cut_tokens = sum(len(ids[index]) - max_length for index in long)
+    if long:
+        cut = tokenizer(*([column[index] for index in long] for column in columns), truncation=True, max_length=max_length)
+        for place, index in enumerate(long):
+            ids[index] = cut["input_ids"][place]
+            if types:
+                types[index] = cut["token_type_ids"][place]
+            if parts is not None:
+                parts[index] = cut.encodings[place].sequence_ids
+    empty = [index for index, row in enumerate(ids) if not row]
+    sight = Sight.of(
+        ids,
+        special=special,
+        unknown=unknown_id(tokenizer),
+        parts=parts,
+        truncated=len(long),
+        cut_tokens=cut_tokens,
+        longest=max_length,
+        run_together=len(columns) > 1 and special <= tokenizer.num_special_tokens_to_add(pair=False),
+    )
+    for index in empty:
+        ids[index] = [filler(tokenizer)]
+        if types:
+            types[index] = [0]
+    pad = tokenizer.pad_token_id or 0  # of no effect where there is none: such a model gets rows of one length
+    return Rows(ids, types or None, [example.label for example in examples], pad, len(long), sight=sight)

@@ -13,10 +13,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ticketlab import files
+from ticketlab import files, shortage
 from ticketlab.component import Live
-from ticketlab.errors import TicketlabError
-from ticketlab.training import random_state
+from ticketlab.progress import warn
+from ticketlab.training import checksum, random_state
+
+CHECKSUM = "checksum"
 
 
 @frozen
@@ -36,19 +38,16 @@ class Checkpoint:
             tensors |= {f"live/{index}/{name}": value for name, value in live.state_dict().items()}
         tensors |= {f"random/{name}": state for name, state in random_state.capture().items()}
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        metadata = {"progress": json.dumps(dict(progress))}
+        text = json.dumps(dict(progress))
+        metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, beside=text)}
         files.replace(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
 
     def load(self, optimizer: torch.optim.Optimizer, lives: Sequence[Live]) -> dict[str, Any] | None:
-        """Put everything back; return the progress, or None where there is no checkpoint."""
-        if not self.path.exists():
+        """Put everything back; return the progress, or None where there is no checkpoint. A damaged one is removed, with a warning."""
+        found = self._read()
+        if found is None:
             return None
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
-                progress: dict[str, Any] = json.loads(file.metadata()["progress"])
-        except (SafetensorError, KeyError, ValueError) as problem:
-            raise self._unreadable(problem) from None
+        tensors, progress = found
         for index, parameter in enumerate(_parameters(optimizer)):
             with torch.no_grad():
                 parameter.copy_(tensors[f"parameter/{index}"])
@@ -62,23 +61,34 @@ class Checkpoint:
         return progress
 
     def step(self) -> int:
-        """Return how many optimizer steps were done at the checkpoint; 0 where there is none.
-
-        :raises TicketlabError: it cannot be read.
-        """
-        if not self.path.exists():
-            return 0
+        """Return how many optimizer steps were done at the checkpoint; 0 where there is none, or one that is damaged."""
         try:
             with safe_open(self.path, framework="pt") as file:
                 return int(json.loads(file.metadata()["progress"])["step"])
-        except (SafetensorError, KeyError, ValueError, TypeError) as problem:
-            raise self._unreadable(problem) from None
+        except (OSError, SafetensorError, KeyError, ValueError, TypeError):
+            return 0
 
-    def _unreadable(self, problem: Exception) -> TicketlabError:
-        return TicketlabError(f"{self.path}: not a checkpoint that can be read ({problem}); delete it to start over")
+    def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        if not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
+                metadata = file.metadata()
+            text = metadata["progress"]
+            if metadata.get(CHECKSUM) not in (None, checksum.of_tensors(tensors, beside=text)):  # earlier versions wrote none
+                raise ValueError("it is not what was written")
+            progress: dict[str, Any] = json.loads(text)
+        except (SafetensorError, KeyError, TypeError, ValueError) as problem:
+            if shortage.kind(problem):
+                raise
+            warn(f"{self.path}: the checkpoint is damaged ({problem}), so the training starts over")
+            self.remove()
+            return None
+        return tensors, progress
 
     def remove(self) -> None:
-        """Delete the file: the training has its result."""
+        """Delete the file."""
         self.path.unlink(missing_ok=True)
 
 

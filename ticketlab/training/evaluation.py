@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from ticketlab import progress
-from ticketlab.training.batch import Rows
+from ticketlab.backbone.adapters import has_adapter
+from ticketlab.backbone.positions import text_end
+from ticketlab.errors import TicketlabError
+from ticketlab.tasks.measures import measures
+from ticketlab.training.batch import MULTIPLE, Rows
 from ticketlab.training.objective import Precision, forward
 
 
@@ -30,25 +34,30 @@ def evaluating(model: Any) -> Iterator[None]:
 def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32", title: str = "") -> Tensor:
     """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored.
 
-    With a ``title`` there is a progress bar.
+    With a ``title`` there is a progress bar. A model of a family without an adapter gets rows of one length at a time: how it pads, and
+    which token it reads, is its own affair.
+
+    :raises TicketlabError: a logit is not a finite number.
     """
     device = next(model.parameters()).device
+    known = has_adapter(model.config.model_type)
+    multiple = MULTIPLE if known else 1
+    batches = rows.by_length(batch_size) if known else rows.of_one_length(batch_size, text_end(model))
     logits: dict[int, Tensor] = {}
     with evaluating(model), progress.bar(title, len(rows)) if title else contextlib.nullcontext() as bar:
-        for indices in rows.by_length(batch_size):
-            outputs = forward(model, rows.collate(indices).to(device), precision).cpu()
+        for indices in batches:
+            outputs = forward(model, rows.collate(indices, multiple).to(device), precision).cpu()
+            if not bool(outputs.isfinite().all()):
+                raise TicketlabError(
+                    "the model answers with numbers that are not finite (NaN or infinite), so nothing can be predicted with it"
+                )
             logits |= dict(zip(indices, outputs, strict=True))
             if bar is not None:
                 bar.advance(len(indices))
     return torch.stack([logits[index] for index in range(len(rows))]) if logits else torch.zeros(0, 0)
 
 
-def scores(predicted: Tensor, labels: Tensor) -> dict[str, float]:
-    """Return the accuracy, and the F1 averaged over the labels and weighted by their examples, of predicted label indices."""
-    from sklearn.metrics import f1_score
-
-    return {
-        "accuracy": float((predicted == labels).double().mean()),
-        "f1": float(f1_score(labels.numpy(), predicted.numpy(), average="macro", zero_division=0)),
-        "weighted_f1": float(f1_score(labels.numpy(), predicted.numpy(), average="weighted", zero_division=0)),
-    }
+def scores(predicted: Tensor, labels: Sequence[int], classes: int, positive: int | None = None) -> dict[str, float]:
+    """Return the :func:`~ticketlab.tasks.measures.measures` of predicted label indices, (rows,), of at least one row."""
+    found = measures(list(zip(labels, predicted.tolist(), strict=True)), classes, positive)
+    return {name: score for name, score in found.items() if score is not None}

@@ -13,7 +13,7 @@ from attrs import frozen
 from ticketlab import progress
 from ticketlab.adversaries.base import Adversary
 from ticketlab.component import Live
-from ticketlab.errors import Interrupted, TrainingDiverged
+from ticketlab.errors import TrainingDiverged
 from ticketlab.training import interrupt
 from ticketlab.training.batch import Batch, Rows
 from ticketlab.training.checkpoint import Checkpoint
@@ -57,6 +57,8 @@ class Loop:
     evaluate: Callable[[int], dict[str, float]] | None = None
     evaluate_steps: int | None = None
     """Steps between evaluations; None evaluates at the end of each epoch. The last step is followed by one in any case."""
+    clip_penalty: bool = True
+    """Whether the gradients of penalties are clipped together with that of the loss, or added after it was clipped."""
 
     @property
     def steps_per_epoch(self) -> int:
@@ -72,7 +74,7 @@ class Loop:
         """Train from the checkpoint, or from the start, to the end.
 
         :raises TrainingDiverged: a loss or gradient is not finite; the last checkpoint stays.
-        :raises Interrupted: Ctrl-C; a checkpoint was written.
+        :raises Interrupted: Ctrl-C, SIGTERM or SIGHUP; a checkpoint was written.
         """
         schedule = Schedule(self.steps, round(self.warmup * self.steps))
         rates = [group["lr"] for group in self.optimizer.param_groups]
@@ -95,8 +97,9 @@ class Loop:
                 epoch, index = divmod(step, self.steps_per_epoch)
                 if not batches or index == 0:
                     batches = self.rows.epoch(self.batch_size, self.seed, epoch)
+                since = max((live.schedule_start(step) for live in self.lives), default=0)
                 for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-                    group["lr"] = rate * schedule.factor(step)
+                    group["lr"] = rate * schedule.factor(step - since)
                 batch = self.objective.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
                 began = _now(device)
                 loss = self._step(step, batch)
@@ -116,7 +119,7 @@ class Loop:
                     self._save(step, {**progress_so_far, "elapsed": time.perf_counter() - started})
                     saved = time.monotonic()
                 if interrupted():
-                    raise Interrupted(f"stopped after step {step + 1} of {self.steps} of {self.title}")
+                    raise interrupt.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
         steps = step + 1 if self.steps > state["step"] else state["step"]
         trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
         return Finished(steps, recent, history, seconds, state["elapsed"], trained)
@@ -126,12 +129,13 @@ class Loop:
             live.before_step(step)
         loss = self.adversary.step(self.objective, batch, step)
         for live in self.lives:
-            penalty = live.penalty()
-            if penalty is not None:
-                torch.autograd.backward(penalty)
             live.after_backward()
+        if self.clip_penalty:
+            self._add_penalties()
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.clip)
+        if not self.clip_penalty:
+            self._add_penalties()
         if not (math.isfinite(float(loss)) and math.isfinite(float(norm))):
             raise TrainingDiverged(
                 f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {self._kept()}. "
@@ -140,6 +144,13 @@ class Loop:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return float(loss)
+
+    def _add_penalties(self) -> None:
+        for live in self.lives:
+            penalty = live.penalty()
+            if penalty is not None:
+                torch.autograd.backward(penalty)
+            live.add_penalty()
 
     def _is_due(self, step: int) -> bool:
         """Say whether the model is evaluated after ``step``."""

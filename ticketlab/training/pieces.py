@@ -6,7 +6,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ticketlab.backbone.tokenizer import room
+from ticketlab.backbone.vocabulary import unknown_id
 from ticketlab.training.batch import Rows
+from ticketlab.training.sight import Sight
 
 
 def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: int = 1) -> tuple[Rows, int]:
@@ -16,12 +19,14 @@ def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: in
     """
     max_length = min(max_length, tokenizer.model_max_length)
     before, after = _around(tokenizer)
-    room = max_length - len(before) - len(after)
+    special = len(before) + len(after)
+    room(tokenizer, max_length, 1)
     tokens = tokenizer(list(paragraphs), add_special_tokens=False, verbose=False)["input_ids"] if paragraphs else []
     kept = [ids for ids in tokens if len(ids) >= max(1, shortest)]
-    rows = [[*before, *piece, *after] for ids in kept for piece in _pieces(ids, room)]
+    rows = [[*before, *piece, *after] for ids in kept for piece in _pieces(ids, max_length - special)]
     types = [[0] * len(row) for row in rows] if "token_type_ids" in tokenizer.model_input_names else None
-    return Rows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0), len(tokens) - len(kept)
+    sight = Sight.of(rows, special=special, unknown=unknown_id(tokenizer), longest=max_length)
+    return Rows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0, sight=sight), len(tokens) - len(kept)
 
 
 def _pieces(ids: Sequence[int], room: int) -> list[Sequence[int]]:
