@@ -79,14 +79,14 @@ def test_rows_say_what_they_came_from(write: Callable[..., Path], tmp_path: Path
     export(write(ROWS), "--out", tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         first = next(csv.DictReader(file))
-    assert list(first) == ["id", "sentence", "label", "attack", "model", "split"]
+    assert list(first) == ["id", "sentence", "label", "attack", "model", "taken_from"]
     assert first == {
         "id": "pwws/train-1",
         "sentence": "a goood film",
         "label": "positive",
         "attack": "pwws",
         "model": "lab/victim",
-        "split": "train",
+        "taken_from": "train",
     }
 
 
@@ -165,7 +165,7 @@ def test_an_exported_file_is_read_back_with_what_it_says(write: Callable[..., Pa
         (["--out", "a.csv"], "missing argument"),
         (["nowhere.jsonl", "--out", "a.csv"], "nowhere.jsonl: there is no such file"),
         (["pwws.jsonl", "mine.csv", "--out", "a.csv"], "mine.csv: not a file of attack records"),
-        (["held.jsonl", "--out", "a.csv"], "no text led the model astray: there is nothing to write"),
+        (["held.jsonl", "--out", "a.csv"], "no text fooled the model: there is nothing to write"),
         (
             ["pwws.jsonl", "pair.jsonl", "--out", "a.csv"],
             "pair.jsonl: its texts are premise, hypothesis, and those of pwws.jsonl are sentence",

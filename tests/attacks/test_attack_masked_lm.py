@@ -180,7 +180,7 @@ def truncated_weights(folder):
         (no_tokenizer, "no tokenizer"),
         (another_tokenizer, "do not belong together"),
         (no_mask_token, "no mask token"),
-        (truncated_weights, "cannot be loaded"),
+        (truncated_weights, "damaged or cut short"),
     ],
 )
 def test_a_broken_folder_is_refused_in_one_line(tiny_mlm_folder, tmp_path, change, reason):
@@ -199,7 +199,9 @@ def test_loading_leaves_random_states_alone(tiny_mlm_folder):
 def trained_run(tiny, tmp_path_factory):
     """A run whose stages learn from text, then a task."""
     root = tmp_path_factory.mktemp("trained")
-    (root / "words.txt").write_text("\n".join("the film was good and the story was very long" for _ in range(40)), encoding="utf-8")
+    (root / "words.txt").write_text(
+        "\n".join(f"the film was good and the story was very long {number}" for number in range(40)), encoding="utf-8"
+    )
     objective = {"name": "mlm", "text": str(root / "words.txt"), "dev_rows": 4}
     table = {
         "head": {"kind": "train", "objective": objective, "trains": "head", "epochs": 1},

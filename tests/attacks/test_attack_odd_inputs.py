@@ -197,7 +197,7 @@ def labelled(texts) -> list[dict[str, str]]:
 
 
 def test_the_command_line_gives_every_odd_text_a_status(folder, call):
-    kept = [text for text in ODD.values() if text.strip()]
+    kept = [text for name, text in ODD.items() if text.strip() and name != "zero width alone"]
     rows = labelled([*PLAIN, *kept, *("good film", "bad film", "great music") * 5])
     result, records = call(folder, [*rows, {"text": "", "label": "positive"}, {"text": "unlabelled", "label": -1}])
     assert result.exit_code == 0, result.stderr
@@ -228,7 +228,13 @@ def test_the_command_line_gives_up_on_five_thousand_words_in_time(folder, call):
 
 
 def test_the_command_line_goes_on_after_labels_that_the_model_does_not_know(folder, call):
-    result, records = call(folder, [*labelled(PLAIN * 5), *[{"text": f"good film {number}", "label": "banana"} for number in range(5)]])
+    result, records = call(
+        folder,
+        [
+            *labelled([f"{text} {number}" for number in range(5) for text in PLAIN]),
+            *[{"text": f"good film {number}", "label": "banana"} for number in range(5)],
+        ],
+    )
     assert result.exit_code == 3
     strange = [record for record in records.values() if record.label == "banana"]
     assert strange

@@ -82,6 +82,6 @@ def test_what_is_missing_is_said_with_the_way_to_get_it(tmp_path, monkeypatch):
         PWWS(wordnet=str(tmp_path / "nowhere")).prepare()
     monkeypatch.setattr("ticketlab.attacks.wordnet.find", lambda _: None)
     with pytest.raises(
-        ValueError, match=r"^WordNet not found: apt-get install wordnet-base .*`--set attack\.attacks\.pwws\.wordnet=FOLDER`"
+        ValueError, match=r"^--attack pwws: WordNet not found: apt-get install wordnet-base .*`--set attack\.attacks\.pwws\.wordnet=FOLDER`"
     ):
         PWWS().prepare()

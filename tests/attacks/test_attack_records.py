@@ -89,6 +89,23 @@ def test_another_kind_of_file_is_refused_and_left_alone(tmp_path, content):
 GOOD = '{"id": "9", "status": "failed", "original": ["a"], "label": "x"}'
 
 
+IMPOSSIBLE = [
+    *((name, value) for name in ("queries", "words_total", "words_unseen", "words_tried") for value in (-5, 1.5, "true", "NaN")),
+    *(
+        (name, value)
+        for name in ("confidence_before", "confidence_after", "similarity")
+        for value in (-1.5, 1.1, "NaN", "Infinity", "1e999")
+    ),
+    ("words_changed", 1),
+    ("words_total", '3, "words_changed": 4'),
+    ("words_total", '3, "words_unseen": 4'),
+    ("words_total", '3, "words_tried": 4'),
+    ("words_total", '3, "words_tried": 3, "words_replaceable": 4'),
+    ("words_total", '3, "words_tried": 3, "words_replaceable": 2, "words_allowed": 3'),
+    ("words_total", '3, "words_replaceable": 3'),
+]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -104,6 +121,8 @@ GOOD = '{"id": "9", "status": "failed", "original": ["a"], "label": "x"}'
         GOOD.replace('["a"]', "null").encode(),
         GOOD.replace("}", ', "queries": "3"}').encode(),
         GOOD.replace("}", ', "confidence_before": "high"}').encode(),
+        *(GOOD.replace("}", f', "{name}": {value}}}').encode() for name, value in IMPOSSIBLE),
+        GOOD.replace("failed", "success").encode(),
         GOOD.encode()[:20] + b"\x00\x00\xff" + GOOD.encode()[20:],
         GOOD.encode()[:30] + GOOD.encode(),
         b"[" * 100_000,
@@ -121,6 +140,27 @@ def test_a_damaged_line_in_the_middle_is_named_and_the_file_left_alone(path, lin
     assert "\n" not in str(problem.value)
     assert len(str(problem.value)) < 400
     assert path.read_bytes() == before
+
+
+def test_the_value_that_cannot_be_is_named(path):
+    content = path.read_bytes().replace(b'"queries": 3', b'"queries": -5')
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"line 2: damaged.*`queries` must be a whole number, 0 or more, not -5.*; delete the line"):
+        read(path)
+
+
+def test_records_of_the_first_version_are_read_and_what_they_lack_is_unknown(path):
+    words = [f'"words_{name}"' for name in ("unseen", "tried", "replaceable", "allowed")]
+    lines = path.read_text(encoding="utf-8").replace("ticketlab-attack-records/2", "ticketlab-attack-records/1").split("\n")
+    old = [
+        line if number == 0 else ", ".join(part for part in line.split(", ") if part.split(":")[0] not in words)
+        for number, line in enumerate(lines)
+    ]
+    path.write_text("\n".join(old), encoding="utf-8")
+    assert "words_tried" not in path.read_text(encoding="utf-8")
+    assert read(path)[1] == ROWS
+    assert list(RecordFile(path, "abc")) == ROWS
+    assert {row.words_tried for row in ROWS} == {None}
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
@@ -189,10 +229,10 @@ def test_a_failure_while_finishing_leaves_the_file(path, monkeypatch):
     before = path.read_bytes()
 
     def fail(_):
-        raise OSError("no space left on device")
+        raise OSError("the device is gone")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match="the device is gone"):
         RecordFile(path, "abc").finish([row.id for row in reversed(ROWS)])
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
@@ -237,5 +277,5 @@ def test_of_an_example_that_is_there_twice_the_last_record_counts(tmp_path):
     path = tmp_path / "records.jsonl"
     file = RecordFile(path, "c")
     for status in ("failed", "success"):
-        file._append(Record(id="1", status=status, original=["x"], label="a").to_json())
+        file._append(Record(id="1", status=status, original=["x"], perturbed=["y"], label="a").to_json())
     assert [record.status for record in read(path)[1]] == ["success"]

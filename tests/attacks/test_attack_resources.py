@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import torch
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.resources import Resources, survey
 from ticketlab.attacks.sentence_encoder import Encoder
+from ticketlab.attacks.similarity import find_encoder
 from ticketlab.attacks.stop_words import english, textfooler
 from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.errors import ResourceError
@@ -75,6 +77,57 @@ def test_what_is_missing_can_be_named_on_the_command_line(nothing_installed, nam
         Resources().check([name], engine=(), attack="bae")
     assert all(flag in str(problem.value) for flag in flags)
     assert "ATTACK" not in str(problem.value)
+
+
+def _no_config(folder):
+    (folder / "config.json").unlink()
+
+
+def _no_weights(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def _cut(folder):
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-9])
+
+
+def _no_tokenizer(folder):
+    for file in folder.glob("*"):
+        if file.name not in ("config.json", "model.safetensors"):
+            file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "lack"),
+    [
+        (_no_config, "the folder has no config.json, so it is not a model"),
+        (lambda folder: (folder / "config.json").write_text("{"), "its config.json is damaged"),
+        (lambda folder: (folder / "config.json").write_text("[" * 99999), "its config.json is damaged"),
+        (_no_weights, "the folder has no weights (model.safetensors) but pickled ones, which are not read"),
+        (_cut, "model.safetensors is damaged"),
+        (_no_tokenizer, "the folder has no tokenizer (tokenizer.json, vocab.txt, vocab.json)"),
+    ],
+)
+def test_a_folder_that_is_no_encoder_is_named_with_its_flag(tiny_encoder_folder, vector_file, tmp_path, spoil, lack):
+    folder = tmp_path / "encoder"
+    shutil.copytree(tiny_encoder_folder, folder)
+    attack = TextFooler(word_vectors=vector_file, encoder=str(folder), tagger="none")
+    attack.find()
+    spoil(folder)
+    with pytest.raises(ResourceError) as problem:
+        attack.find()
+    assert str(problem.value) == f"--attack textfooler: sentence encoder `{folder}`: {lack}; name another with `--encoder NAME`"
+    with pytest.raises(ResourceError, match=r"name another with `--set attack\.similarity=NAME`"):
+        find_encoder(str(folder))
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>\n", b"film 1 2\xff x\n", b"\x89PNG\r\n\x1a\n"])
+def test_a_file_that_holds_no_word_vectors_is_named_with_its_flag(tiny_encoder_folder, tmp_path, content):
+    file = tmp_path / "vectors.txt"
+    file.write_bytes(content)
+    with pytest.raises(ResourceError, match=r"^--attack textfooler: word vectors `.*`: its first line .*`--word-vectors FILE`$"):
+        TextFooler(word_vectors=str(file), encoder=tiny_encoder_folder, tagger="none").find()
 
 
 def test_a_hub_model_in_the_cache_is_found(tmp_path, monkeypatch):

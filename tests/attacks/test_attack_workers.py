@@ -91,22 +91,25 @@ def test_processes_that_start_anew_make_the_same_records(victim, monkeypatch):
 
 
 @frozen
-class Deadly(Attack):
+class Deadly(DeepWordBug):
     """Ends its process on texts that ask for it."""
 
     name: ClassVar[str] = "deadly"
     summary: ClassVar[str] = "deadly"
 
     def build(self, victim, resources):
-        class Built:
-            def attack(self, text, label):
-                if "exit" in text.text:
-                    os._exit(7)
-                if "kill" in text.text:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return DeepWordBug().build(victim, resources).attack(text, label)
+        built = super().build(victim, resources)
+        attack = built.attack
 
-        return Built()
+        def deadly(text, label):
+            if "exit" in text.text:
+                os._exit(7)
+            if "kill" in text.text:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return attack(text, label)
+
+        built.attack = deadly
+        return built
 
 
 def test_a_process_that_dies_costs_the_example_that_ended_it(victim):

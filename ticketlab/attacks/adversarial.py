@@ -1,4 +1,4 @@
-"""The texts that led a victim astray, as examples of their own: for a data set, or to learn from."""
+"""The texts that fooled a victim, as examples of their own: for a data set, or to learn from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAIN_NAMES = {1: ("text",), 2: ("text1", "text2")}
 
 @frozen
 class Adversarial:
-    """A text (or pair) that led a victim astray.
+    """A text (or pair) that fooled a victim.
 
     ``original`` is the id of the example that it came from, and in ``id`` after a slash: ``ATTACK/ORIGINAL``, of another file that has one
     already ``ATTACK#2/ORIGINAL``. ``label`` is still the right one.
@@ -30,7 +30,7 @@ class Adversarial:
     label: str
     attack: str
     model: str
-    split: str
+    taken_from: str
     before: tuple[str, ...] | None = None
     """The texts of the original, where they are known."""
 
@@ -60,7 +60,7 @@ def collect(paths: Sequence[Path]) -> Collection:
         names = names or own
         if len(own) != len(names):
             raise UsageError(f"{path}: its texts are {', '.join(own)}, and those of {paths[0]} are {', '.join(names)}: no one data set")
-        facts = {"attack": str(header.get("attack", path.stem)), "model": str(header.get("model", "")), "split": split_of(header)}
+        facts = {"attack": str(header.get("attack", path.stem)), "model": str(header.get("model", "")), "taken_from": split_of(header)}
         for row in rows:
             if row.status != "success":
                 continue

@@ -8,17 +8,16 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ticketlab.attacks.shim import with_names
+from ticketlab.attacks.words import has_chinese, starts_of, words_of
+
 _BETWEEN_COLUMNS = "<SPLIT>"
-_RUN = re.compile("[\\w\u02d7\u0060\u00d7'*@-]+")  # the first three are no letters, but textattack counts them as look-alikes of some
-_NOT_AT_AN_END = "'-_*@"
-_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def attacked_text(columns: Mapping[str, str]) -> Any:
@@ -26,20 +25,19 @@ def attacked_text(columns: Mapping[str, str]) -> Any:
     return _quick_class()(OrderedDict(columns))
 
 
-def words_of(text: str) -> list[str]:
-    """Return what textattack's ``words_from_text`` does."""
-    if not text.isascii() and _CHINESE.search(text):
-        from textattack.shared.utils import words_from_text
-
-        return list(words_from_text(text))
-    return [word for run in _RUN.findall(text) if (word := run.strip(_NOT_AT_AN_END))]
-
-
 @functools.cache
 def _quick_class() -> Any:
     from textattack.shared import AttackedText
 
     return type("QuickText", (QuickText, AttackedText), {})
+
+
+@functools.cache
+def _textattacks_change() -> Any:
+    """Return textattack's own way to change a text, with our words and our kind of text."""
+    from textattack.shared import AttackedText
+
+    return with_names(AttackedText.generate_new_attacked_text, {"words_from_text": words_of, "AttackedText": _quick_class()})
 
 
 class _Splice(NamedTuple):
@@ -149,9 +147,7 @@ class QuickText:
         return self._changed_by_textattack(new_words)
 
     def _changed_by_textattack(self, new_words: list[str]) -> Any:
-        made = super().generate_new_attacked_text(new_words)  # type: ignore[misc]
-        made.__class__ = self.__class__
-        return made
+        return _textattacks_change()(self, new_words)
 
     def _changed(self, changes: Mapping[int, str]) -> Any:
         """Do as textattack does, at the words that change alone; ``changes`` are in the order of their indices."""
@@ -200,14 +196,14 @@ class QuickText:
             columns = self._text_input.values()
             self._is_plain = (
                 _BETWEEN_COLUMNS.join(columns).count(_BETWEEN_COLUMNS) == len(columns) - 1
-                and not _CHINESE.search(self.text)
+                and not has_chinese(self.text)
                 and (len(columns) < 3 or all(self.words_per_input[1:-1]))  # it steps over one separator; around an empty column are two
             )
         return self._is_plain
 
     def _word_starts(self) -> list[int]:
         if self._starts is None:
-            self._starts = self._splice.all_starts() if self._splice else list(_starts_of(self.words, self.text, 0))
+            self._starts = self._splice.all_starts() if self._splice else list(starts_of(self.words, self.text))
         return self._starts
 
     def _start_in_joined(self, index: int) -> int:
@@ -228,21 +224,14 @@ class QuickText:
         """Segment what lies between the words around the change; a character that no word holds is still between them and it."""
         words, starts = before.words, before._word_starts()
         shift = len(self.text) - len(before.text)
-        if changed is not None and not _CHINESE.search(changed[0]):
+        if changed is not None and not has_chinese(changed[0]):
             return _Splice(words, starts, first, last, changed, [starts[first]], shift)
         left = starts[first - 1] + len(words[first - 1]) if first else 0
         right = starts[last] + shift if last < len(words) else len(self.text)
-        if _CHINESE.search(self.text, left, right):
+        if has_chinese(self.text, left, right):
             return None  # Chinese is segmented as a whole
         changed = words_of(self.text[left:right])
-        return _Splice(words, starts, first, last, changed, list(_starts_of(changed, self.text, left)), shift)
-
-
-def _starts_of(words: Sequence[str], text: str, start: int) -> Iterator[int]:
-    for word in words:
-        start = text.index(word, start)
-        yield start
-        start += len(word)
+        return _Splice(words, starts, first, last, changed, list(starts_of(changed, self.text, left)), shift)
 
 
 def _shifted(original: Any, index: int, more: int, *, stays: bool) -> Any:

@@ -74,8 +74,10 @@ def augment(data: TaskData, texts: Collection) -> Augmented:
     added: list[Example] = []
     counts: Counter[str] = Counter()
     for one in texts.texts:
-        if one.split != SPLIT:
-            raise UsageError(f"{source}: `{one.id}` comes from {one.split or 'an unknown split'}; a training learns from examples of train")
+        if one.taken_from != SPLIT:
+            raise UsageError(
+                f"{source}: `{one.id}` comes from {one.taken_from or 'an unknown split'}; a training learns from examples of train"
+            )
         if len(one.texts) != len(data.columns):
             raise DataError(f"{source}: `{one.id}` has {len(one.texts)} texts under the columns {', '.join(data.columns)}")
         original = known.get(one.original)
@@ -88,7 +90,7 @@ def augment(data: TaskData, texts: Collection) -> Augmented:
     if texts.texts and not added:
         raise DataError(f"{source}: of {counted(len(texts.texts), 'text')} none comes from a training example of {data.name}")
     splits = {**data.splits, SPLIT: (*data.splits[SPLIT], *added)}
-    hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, data.label_sets)
+    hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, data.label_sets, data.positive_label)
     return Augmented(evolve(data, splits=splits, fingerprint=hashed), counts, len(texts.texts) - len(added), texts.repeated)
 
 

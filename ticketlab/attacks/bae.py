@@ -27,6 +27,9 @@ class BAE(Attack):
     name: ClassVar[str] = "bae"
     summary: ClassVar[str] = "replace important words by guesses of a masked language model that does not see them"
     paper: ClassVar[str] = "Garg and Ramakrishnan, 2020, BAE: BERT-based Adversarial Examples for Text Classification"
+    languages: ClassVar[str] = (
+        "English; with another masked language model and sentence encoder and `tagger` none their language, but stop words are English"
+    )
     needs: ClassVar[tuple[str, ...]] = ("mlm", "encoder", "tagger")
 
     candidates: int = setting(50, at_least=1, at_most=1000, unit="words", help="guesses that are tried for a word (K)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks.resources import Resources
+from ticketlab.attacks.resources import ENGINE, Resources
 from ticketlab.component import Component
 from ticketlab.options import setting
 
@@ -20,11 +20,12 @@ class Attack(Component):
     """Settings of an attack.
 
     ``needs`` names those of its settings that are resources (fields of :class:`~ticketlab.attacks.resources.Resources`):
-    heavy objects, loaded once and shared by all examples.
+    heavy objects, loaded once and shared by all examples. ``languages`` says which texts it is meant for.
     """
 
     kind: ClassVar[str] = "attack"
     needs: ClassVar[tuple[str, ...]] = ()
+    languages: ClassVar[str] = ""
 
     query_budget: int | None = setting(None, at_least=1, help="give up on an example after this many queries of the victim", unit="queries")
 
@@ -33,8 +34,18 @@ class Attack(Component):
 
         :raises ResourceError: textattack or a resource is missing; the message says how to get it.
         """
+        return self._found(ENGINE)
+
+    def find(self) -> Resources:
+        """Find the resources alone: an attack whose result is there already needs no textattack.
+
+        :raises ResourceError: one is missing.
+        """
+        return self._found(())
+
+    def _found(self, engine: Sequence[str]) -> Resources:
         resources = self.resources()
-        resources.check(self.needed(), attack="" if self.variant else self.name)  # a variant may have been asked for by another name
+        resources.check(self.needed(), engine=engine, attack=self.label)
         return resources
 
     def resources(self) -> Resources:
@@ -46,8 +57,8 @@ class Attack(Component):
         return self.needs
 
     def about(self) -> dict[str, str]:
-        """Return what to say of it beside its settings: its ``paper``, and what else it wants to be known."""
-        return {"paper": self.paper}
+        """Return what to say of it beside its settings: its ``paper``, ``languages``, and what else it wants to be known."""
+        return {"paper": self.paper, "languages": self.languages}
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Compute what every example would compute again, such as the neighbours of the words in ``texts``; nothing by default."""

@@ -30,6 +30,7 @@ class BertAttack(Attack):
     name: ClassVar[str] = "bert-attack"
     summary: ClassVar[str] = "replace important words by guesses of a masked language model that sees them"
     paper: ClassVar[str] = "Li et al., 2020, BERT-ATTACK: Adversarial Attack Against BERT Using BERT"
+    languages: ClassVar[str] = "English; with another masked language model and sentence encoder their language, but stop words are English"
     needs: ClassVar[tuple[str, ...]] = ("mlm", "encoder")
 
     candidates: int = setting(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from ticketlab.attacks.packing import Packing, Row
 from ticketlab.attacks.portions import Linears
+from ticketlab.backbone.positions import text_end
 
 Precision = Literal["fp32", "bf16"]
 Ask = Callable[["Canonical", Sequence[Row]], list[Any]]
@@ -53,6 +54,7 @@ class Canonical:
         self.rows = 0
         """Rows computed so far."""
         self._packs: dict[frozenset[str], bool] = {}
+        self._end = text_end(model)
         self._linears = Linears(model, torch.bfloat16 if precision == "bf16" else None)
 
     @property
@@ -67,7 +69,7 @@ class Canonical:
 
     def compute(self, rows: Sequence[Row]) -> list[Any]:
         """Return the result of each row, without waiting for others' rows."""
-        groups: dict[int | None, dict[Any, Row]] = {}
+        groups: dict[Hashable, dict[Any, Row]] = {}
         for row in rows:
             groups.setdefault(self.group(row), {})[key(row)] = row
         results: dict[Any, Any] = {}
@@ -77,13 +79,18 @@ class Canonical:
                 results.update(zip(batch, self.batch(list(batch.values())), strict=True))
         return [results[key(row)] for row in rows]
 
-    def group(self, row: Row) -> int | None:
-        """Return what rows that go through the model together have in common: their length, or nothing."""
+    def group(self, row: Row) -> Hashable:
+        """Return what rows that go through the model together have in common: their length, or nothing (None).
+
+        An encoder with a decoder reads a text at its end, and wants rows with equally many ends.
+        """
         names = frozenset(row)
         if names not in self._packs:
             with self._computing():
                 self._packs[names] = self._linears.complete and self.packing is not None and self.packing.works(row)
-        return None if self._packs[names] and length(row) else length(row)  # a row of nothing has no first token
+        if self._packs[names] and length(row):  # a row of nothing has no first token
+            return None
+        return length(row) if self._end is None else (length(row), row["input_ids"].count(self._end))
 
     def fit(self, lengths: Iterable[int]) -> int:
         """Return how many of the first rows of one group go through the model together, one or more."""

@@ -23,6 +23,10 @@ class DeepWordBug(Attack):
     name: ClassVar[str] = "deepwordbug"
     summary: ClassVar[str] = "swap, delete, insert and replace characters of important words"
     paper: ClassVar[str] = "Gao et al., 2018, Black-box Generation of Adversarial Text Sequences to Evade Deep Learning Classifiers"
+    languages: ClassVar[str] = (
+        "any language with spaces between its words; the letters that it puts in are a to z, and the stop words that "
+        "it leaves alone English"
+    )
 
     max_edit_distance: int = setting(
         30, at_least=1, help="largest Levenshtein distance from the original text (epsilon)", unit="characters"

@@ -23,6 +23,7 @@ from ticketlab.wording import counted
 
 IN_FLIGHT = 64
 _WORTH_A_PROCESS = 8
+_PER_CORE = 4
 
 
 def run_attack(
@@ -61,25 +62,33 @@ def run_attack(
     title, done = f"attack {attack.label}", len(examples) - len(left)
     with progress.bar(title, len(examples), done=done, count=lambda: victim.rows_everywhere, of="texts asked") as bar:
         successes = sum(record.status == "success" for record in records)
-        for record in _records(siege, left, workers or _worth_it(victim, len(left))):
+        for record in _records(siege, left, _processes(victim, len(left), workers)):
             records.add(record)
             successes += record.status == "success"
-            bar.advance(note=f"{successes} led astray")
+            bar.advance(note=f"{successes} fooled")
     return [records[example.id] for example in examples]
 
 
 def _records(siege: Siege, left: Sequence[Example], workers: int) -> Iterator[Record]:
-    if min(workers, len(left)) <= 1:
+    if workers <= 1:
         return siege.run(left)
     return run_in_workers(siege, left, workers)
 
 
-def _worth_it(victim: Victim, examples: int) -> int:
-    """Return a number of processes: one a core, while each has some examples to merge queries of; one where a GPU does the work."""
-    if victim.device.type != "cpu":
-        return 1
+def _processes(victim: Victim, examples: int, workers: int | None) -> int:
+    """Return a number of processes: as many as wanted or worth it, one an example at most, and on a processor a few a core.
+
+    Each has memory of its own, and more than one a core are no faster.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, examples // _WORTH_A_PROCESS))
+    on_processor = victim.device.type == "cpu"
+    if workers is None:
+        return max(1, min(cores, examples // _WORTH_A_PROCESS)) if on_processor else 1
+    number = max(1, min(workers, examples, _PER_CORE * cores if on_processor else workers))
+    if number < workers and examples:
+        some = counted(number, "process is", "processes are")
+        progress.say(f"{some} started, not {workers}: there are {counted(examples, 'example')} and {counted(cores, 'core')}")
+    return number
 
 
 def _try_out(attack: Attack, victim: Victim, resources: Resources) -> None:

@@ -1,4 +1,4 @@
-"""Data sets of texts that led a victim astray: files that are a task as they stand, and say what each text came from."""
+"""Data sets of texts that fooled a victim: files that are a task as they stand, and say what each text came from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ticketlab.tasks.columns import LABELS
 from ticketlab.tasks.tables import Table
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
-FACTS = ("attack", "model", "split")
+FACTS = ("attack", "model", "taken_from")
 """Columns that say what a text came from, beside its id."""
 
 
@@ -33,7 +33,7 @@ def write(collection: Collection, out: Path) -> tuple[str, ...]:
     """
     check_kind(out)
     if not collection.texts:
-        raise UsageError("no text led the model astray: there is nothing to write")
+        raise UsageError("no text fooled the model: there is nothing to write")
     names = _readable_names(collection)
     rows = list(_rows(collection, names))
     files.put_new(out, lambda path: _WRITERS[out.suffix.lower()](rows, path))

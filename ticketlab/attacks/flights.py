@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -23,7 +23,7 @@ from ticketlab.attacks.packing import Row
 from ticketlab.attacks.randomness import RandomState
 
 T = TypeVar("T")
-Group = tuple[Canonical, int | None]
+Group = tuple[Canonical, Hashable]
 _NOTHING = object()
 
 

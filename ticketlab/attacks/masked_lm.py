@@ -73,7 +73,8 @@ class MaskedLM:
             where its tokens are.
         """
         try:
-            model, tokenizer, found = loading.load_mlm(name, seed=0)
+            warn = functools.partial(_warn_of, name)
+            model, tokenizer, found = loading.load_mlm(name, seed=0, warn=warn)
         except UsageError as problem:
             raise ResourceError(f"masked language model {problem}") from problem
         if not found:
@@ -141,6 +142,10 @@ class MaskedLM:
 
     def _mask_of(self, among: Among) -> Tensor:
         return torch.tensor([not piece.special and among(piece) for piece in self.pieces])
+
+
+def _warn_of(name: str, message: str) -> None:
+    loading.python_warning(f"masked language model {name}: {message}")
 
 
 def _head(model: nn.Module) -> nn.Module | None:

@@ -16,10 +16,10 @@ from typing import Any
 
 from ticketlab import progress
 from ticketlab.attacks import long_words
-from ticketlab.attacks.attacked_text import words_of
 from ticketlab.attacks.long_words import Order
 from ticketlab.attacks.masked_lm import Guesses, MaskedLM, Tokens
 from ticketlab.attacks.pieces import Piece
+from ticketlab.attacks.words import is_one_word
 
 
 def swap_by_pieces(mlm: MaskedLM, *, candidates: int, order: Order, combinations: int) -> Any:
@@ -50,8 +50,8 @@ def span(text: Any, index: int) -> tuple[int, int]:
 
 def _is_one_word(text: str) -> bool:
     if len(text) == 1 and text.isalnum():
-        return True  # Chinese characters would make textattack read a dictionary, for seconds
-    return len(words_of(text)) == 1
+        return True  # Chinese characters would make jieba read its dictionary, for seconds
+    return is_one_word(text)
 
 
 def _word(piece: Piece) -> bool:

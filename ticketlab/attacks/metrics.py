@@ -16,8 +16,8 @@ from ticketlab.interval import student, wilson
 
 
 @frozen
-class Share:
-    """A fraction with what it was made of; None where it would be over nothing."""
+class Part:
+    """A fraction with what it was made of; None where it would be over nothing. It describes the sample, and has no interval."""
 
     count: int
     total: int
@@ -27,6 +27,15 @@ class Share:
         """The fraction, between 0 and 1."""
         return self.count / self.total if self.total else None
 
+    def parts(self) -> dict[str, Any]:
+        """Return numerator and denominator as plain values."""
+        return {"count": self.count, "total": self.total}
+
+
+@frozen
+class Share(Part):
+    """A fraction of examples, which a larger sample would give more exactly."""
+
     @property
     def interval(self) -> tuple[float, float] | None:
         """Its 95 % interval (Wilson)."""
@@ -34,7 +43,7 @@ class Share:
 
     def parts(self) -> dict[str, Any]:
         """Return numerator, denominator and interval as plain values."""
-        return {"count": self.count, "total": self.total, "interval": _listed(self.interval)}
+        return {**super().parts(), "interval": _listed(self.interval)}
 
 
 @frozen
@@ -96,13 +105,22 @@ class AttackMetrics:
     """Fraction of words changed where the attack succeeded; texts in which no word differs are left out, as textattack does."""
     similarity: Mean
     """Cosine of original and changed text by a sentence encoder, where the attack succeeded; over nothing without an encoder."""
+    replaceable_examples: Part
+    """Attacked examples with a word for which the attack had a candidate; over those of which that is known."""
+    replaceable_words: Part
+    """Words for which it had one, of those for which it looked for one."""
+    allowed_examples: Part
+    """The same, of candidates that its constraints let through."""
+    allowed_words: Part
+    unseen_words: Part
+    """Words of all examples that the victim does not see, since it cuts the text before."""
 
     def to_table(self) -> dict[str, Any]:
         """Return plain values: the fractions and means, their parts and intervals, and the counts."""
         table: dict[str, Any] = {}
         for field in attrs.fields(AttackMetrics):
             value = getattr(self, field.name)
-            if isinstance(value, (Share, Mean)):
+            if isinstance(value, (Part, Mean)):
                 table[field.name] = value.value
                 table[f"{field.name}_of"] = value.parts()
             else:
@@ -117,6 +135,9 @@ def measure(records: Iterable[Record]) -> AttackMetrics:
     attacked = [record for record in records if record.status in ("success", "failed")]
     known = len(attacked) + number["skipped"]
     changed = [record for record in attacked if record.status == "success" and record.words_changed and record.words_total]
+    counted = [record for record in attacked if record.words_tried is not None]
+    tried = _sum(record.words_tried for record in counted)
+    measured = [record for record in records if record.words_unseen is not None]
     return AttackMetrics(
         n=known,
         successes=number["success"],
@@ -131,7 +152,16 @@ def measure(records: Iterable[Record]) -> AttackMetrics:
         queries=Mean.of([record.queries for record in attacked], 0),
         words_changed=Mean.of([record.words_changed / record.words_total for record in changed], 0, 1),
         similarity=Mean.of([record.similarity for record in records if record.similarity is not None], -1, 1),
+        replaceable_examples=Part(sum(bool(record.words_replaceable) for record in counted), len(counted)),
+        replaceable_words=Part(_sum(record.words_replaceable for record in counted), tried),
+        allowed_examples=Part(sum(bool(record.words_allowed) for record in counted), len(counted)),
+        allowed_words=Part(_sum(record.words_allowed for record in counted), tried),
+        unseen_words=Part(_sum(record.words_unseen for record in measured), sum(record.words_total for record in measured)),
     )
+
+
+def _sum(numbers: Iterable[int | None]) -> int:
+    return sum(number or 0 for number in numbers)
 
 
 def _listed(interval: tuple[float, float] | None) -> list[float] | None:

@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from ticketlab.attacks.portions import STEP
 from ticketlab.backbone.adapters import adapter_for
+from ticketlab.backbone.positions import positions_before_the_first
 from ticketlab.errors import UsageError
 
 Row = Mapping[str, Any]
@@ -166,11 +167,3 @@ def positions(ids: Sequence[int], before: int) -> Sequence[int]:
     padding = before - 1
     counted = itertools.accumulate(token != padding for token in ids)
     return [padding if token == padding else padding + count for token, count in zip(ids, counted, strict=True)]
-
-
-def positions_before_the_first(model: nn.Module) -> int:
-    """RoBERTa and its kin count positions from the padding index plus one."""
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            return module.padding_idx + 1
-    return 0

@@ -25,6 +25,7 @@ class PWWS(Attack):
     name: ClassVar[str] = "pwws"
     summary: ClassVar[str] = "replace important words by synonyms from WordNet"
     paper: ClassVar[str] = "Ren et al., 2019, Generating Natural Language Adversarial Examples through Probability Weighted Word Saliency"
+    languages: ClassVar[str] = "English"
     needs: ClassVar[tuple[str, ...]] = ("wordnet",)
 
     wordnet: str | None = resource_settings.wordnet()

@@ -8,67 +8,22 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-import attrs
-from attrs import field, frozen
-from attrs.validators import deep_iterable, in_, instance_of, optional
-
-from ticketlab import files
+from ticketlab import files, integrity, shortage
+from ticketlab.attacks.record import STATUSES as STATUSES
+from ticketlab.attacks.record import Record as Record
+from ticketlab.attacks.record import Status as Status
+from ticketlab.attacks.record import json_line
 from ticketlab.errors import UsageError
 
-Status = Literal["success", "failed", "skipped", "error", "timeout"]
-STATUSES: tuple[str, ...] = get_args(Status)
 FOLDER = "records"
 """Where an attack stage keeps them."""
-_FORMAT = "ticketlab-attack-records/1"
+_FORMAT = "ticketlab-attack-records/2"
+_FORMATS = (_FORMAT, "ticketlab-attack-records/1")
+"""What can be read: the first version had no counts of words that were not seen, tried, replaceable and allowed."""
 _BEGINNING = b'{"format": "ticketlab-attack-records'
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-_TEXT = instance_of(str)
-_COUNT = instance_of(int)
-
-
-def _texts(texts: Any) -> tuple[str, ...]:
-    if isinstance(texts, str):
-        raise TypeError("texts must be a list, one for each column")
-    return tuple(texts)
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-@frozen(kw_only=True)
-class Record:
-    """One attacked example.
-
-    ``success``: the victim was led astray. ``failed``: it held. ``skipped``: it was wrong before any change. ``error`` and ``timeout``:
-    nothing is known, and ``message`` says why. Confidences are the victim's probability of the right label.
-    """
-
-    id: str = field(validator=_TEXT)
-    status: Status = field(validator=in_(STATUSES))
-    original: tuple[str, ...] = field(converter=_texts, validator=deep_iterable(_TEXT))
-    label: str = field(validator=_TEXT)
-    perturbed: tuple[str, ...] = field(default=(), converter=_texts, validator=deep_iterable(_TEXT))
-    """The changed texts; when the attack failed, its best try."""
-    predicted_before: str | None = field(default=None, validator=optional(_TEXT))
-    predicted_after: str | None = field(default=None, validator=optional(_TEXT))
-    confidence_before: float | None = field(default=None, converter=_finite)
-    confidence_after: float | None = field(default=None, converter=_finite)
-    queries: int = field(default=0, validator=_COUNT)
-    """Texts that the attack asked the victim about, cache hits included, as textattack counts."""
-    words_changed: int = field(default=0, validator=_COUNT)
-    words_total: int = field(default=0, validator=_COUNT)
-    truncated: bool = field(default=False, validator=instance_of(bool))
-    """The victim sees only the beginning of the original."""
-    similarity: float | None = field(default=None, converter=_finite)
-    """Cosine of original and changed text by a sentence encoder, measured once all are attacked; of successes alone."""
-    message: str = field(default="", validator=_TEXT)
-
-    def to_json(self) -> str:
-        """Return one line, which can be written as UTF-8."""
-        return _line(attrs.asdict(self))
 
 
 def message_of(problem: BaseException) -> str:
@@ -91,10 +46,10 @@ class RecordFile:
 
         :raises UsageError: the file holds records of another configuration, or is no file of records, or a line of it is damaged.
         """
-        self.path = Path(path) if path is not None else None
+        self.path = files.expand(path) if path is not None else None
         self.config = config
         self.records: dict[str, Record] = {}
-        self._header = _line({"format": _FORMAT, "config": config, **facts})
+        self._header = json_line({"format": _FORMAT, "config": config, **facts})
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +106,8 @@ class RecordFile:
 
     def _append(self, line: str) -> None:
         assert self.path is not None
-        _write(self.path, f"{line}\n".encode(), "ab")
+        with shortage.writing(self.path):
+            _write(self.path, f"{line}\n".encode(), "ab")
 
 
 def path_in(stage: Path, attack: str) -> Path:
@@ -159,9 +115,9 @@ def path_in(stage: Path, attack: str) -> Path:
     return stage / FOLDER / f"{file_name(attack)}.jsonl"
 
 
-def file_name(attack: str) -> str:
-    """Return what an attack is called in the names of files."""
-    return attack.replace(":", "-")
+def file_name(label: str) -> str:
+    """Return what an attack or a task is called in the names of files."""
+    return label.replace("/", "--").replace(":", "-")
 
 
 def files_in(stage: Path) -> list[Path]:
@@ -175,10 +131,12 @@ def read(path: str | Path) -> tuple[Mapping[str, Any], list[Record]]:
     Of an example that is there several times the last record counts.
 
     :raises UsageError: it is no file of records, or a line of it is damaged.
+    :raises Damaged: a finished stage of a lab left it, and it is not what it was then.
     """
-    path = Path(path)
+    path = files.expand(path)
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file")
+    integrity.check(path)
     lines = path.read_bytes().split(b"\n")[:-1]
     header = _check_header(path, lines[0] if lines else b"", None)
     return header, list({record.id: record for record in _parsed(path, lines)}.values())
@@ -197,21 +155,12 @@ def _write(path: Path, content: bytes, mode: str) -> None:
         os.fsync(file.fileno())
 
 
-def _line(value: Mapping[str, Any]) -> str:
-    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    try:
-        line.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        line = json.dumps(value, allow_nan=False)
-    return line
-
-
 def _check_header(path: Path, line: bytes, config: str | None) -> Mapping[str, Any]:
     try:
         header = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+    if not isinstance(header, dict) or header.get("format") not in _FORMATS:
         raise UsageError(f"{path}: not a file of attack records; name another file")
     if config is not None and header.get("config") != config:
         raise UsageError(
@@ -228,9 +177,18 @@ def _parsed(path: Path, lines: Iterable[bytes]) -> Iterator[Record]:
 
 def _parse(path: Path, number: int, line: bytes) -> Record:
     try:
-        return Record(**json.loads(line))
+        return Record(**json.loads(line, parse_constant=_not_finite, parse_float=_finite))
     except (ValueError, TypeError, RecursionError) as problem:
         reason = " ".join(str(problem.args[0] if problem.args else problem).split()).removeprefix("Record.__init__() ")[:120]
         raise UsageError(
             f"{path} line {number}: damaged, not a record of an attack ({reason}); delete the line, and the example is attacked again"
         ) from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _not_finite(text)
+
+
+def _not_finite(text: str) -> float:
+    raise ValueError(f"{text} is not a finite number")

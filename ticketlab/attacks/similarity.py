@@ -1,4 +1,4 @@
-"""How near the texts that led a victim astray are to the originals, by a sentence encoder: computed from the records, after the attack."""
+"""How near the texts that fooled a victim are to the originals, by a sentence encoder: computed from the records, after the attack."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def with_similarity(records: Iterable[Record], encoder: Encoder) -> list[Record]
     return [found.get(record.id, record) for record in records]
 
 
-def find_encoder(asked: str | None) -> Resources | None:
-    """Return what loads the encoder that is asked for (a name, a folder, or :data:`AUTO`); None for none.
+def find_encoder(asked: str | None, flag: str = "--set attack.similarity=NAME") -> Resources | None:
+    """Return what loads the encoder that is asked for (a name, a folder, or :data:`AUTO`); None for none. ``flag`` asked for it.
 
     :raises ResourceError: one is named, and it is not there.
     """
@@ -44,5 +44,5 @@ def find_encoder(asked: str | None) -> Resources | None:
         return None
     resources = Resources(encoder=None if asked == AUTO else asked)
     if asked != AUTO:
-        resources.check(["encoder"], engine=())
+        resources.check(["encoder"], engine=(), flags={"encoder": flag})
     return resources if resources.where("encoder") is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +38,9 @@ class TextAttackRecipe(Attack):
     paper: ClassVar[str] = (
         "Morris et al., 2020, TextAttack: A Framework for Adversarial Attacks, Data Augmentation, and Adversarial Training in NLP"
     )
+    languages: ClassVar[str] = (
+        "English, for which the recipes were made: their stop words are, and most resources; those that edit letters put in a to z"
+    )
     variant: ClassVar[str] = "recipe"
     needs: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder", "mlm", "tagger", "wordnet")
 
@@ -60,18 +62,20 @@ class TextAttackRecipe(Attack):
         if self.recipe is None:
             return Attack.about(self)
         known = self._known()
-        return {"refused": self._refusal(known)} if known.lacks else {"paper": known.paper, "thresholds": known.thresholds}
+        if known.lacks:
+            return {"refused": self._refusal(known)}
+        return {"paper": known.paper, "languages": self.languages, "thresholds": known.thresholds}
 
-    def prepare(self) -> Resources:
-        """Find everything the recipe needs; see :meth:`Attack.prepare`.
+    def _found(self, engine: Sequence[str]) -> Resources:
+        """Find what the recipe needs.
 
         :raises UsageError: no recipe is named.
-        :raises ResourceError: it needs something that has no substitute.
+        :raises ResourceError: it needs something that is missing, or that has no substitute.
         """
         known = self._known()
         if known.lacks:
             raise ResourceError(self._refusal(known))
-        return Attack.prepare(self)
+        return Attack._found(self, engine)
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Search the neighbours of all words, if the recipe asks for them; see :meth:`Attack.warm`."""
@@ -84,6 +88,7 @@ class TextAttackRecipe(Attack):
         """Let the recipe build itself, what it would download replaced, within the query budget."""
         from textattack import attack_recipes
 
+        from ticketlab.attacks.shim import with_names
         from ticketlab.attacks.substitutes import Substitutes
 
         recipe = getattr(attack_recipes, self._known().name)
@@ -105,8 +110,3 @@ class TextAttackRecipe(Attack):
                 "which recipe of textattack? Write textattack:NAME, such as textattack:pruthi (`ticketlab show attack textattack`)"
             )
         return textattack_recipes.find(self.recipe)
-
-
-def with_names(function: Any, names: dict[str, Any]) -> Any:
-    """Return a function that sees other things under some names of its module; the module itself stays as it is."""
-    return types.FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__)

@@ -27,6 +27,10 @@ class TextBugger(Attack):
     name: ClassVar[str] = "textbugger"
     summary: ClassVar[str] = "misspell important words, or replace them by near neighbours"
     paper: ClassVar[str] = "Li et al., 2019, TextBugger: Generating Adversarial Text Against Real-world Applications"
+    languages: ClassVar[str] = (
+        "English; with other word vectors and another sentence encoder their language, but look-alikes are those of a "
+        "to z, and stop words English"
+    )
     needs: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder")
 
     neighbours: int = setting(5, at_least=1, help="nearest words that are tried for a word (K)", unit="words")

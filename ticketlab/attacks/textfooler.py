@@ -27,6 +27,9 @@ class TextFooler(Attack):
     name: ClassVar[str] = "textfooler"
     summary: ClassVar[str] = "replace important words by near neighbours of the same meaning"
     paper: ClassVar[str] = "Jin et al., 2020, Is BERT Really Robust? A Strong Baseline for Natural Language Attack"
+    languages: ClassVar[str] = (
+        "English; with other word vectors, another sentence encoder and `tagger` none their language, but stop words are English"
+    )
     needs: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder", "tagger")
 
     neighbours: int = setting(50, at_least=1, help="nearest words that are tried for a word (N)", unit="words")

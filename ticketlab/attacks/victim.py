@@ -10,8 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ticketlab.attacks import tokenizing
 from ticketlab.attacks.canonical import Canonical, Precision
-from ticketlab.attacks.packing import Packing, Row, positions_before_the_first
+from ticketlab.attacks.packing import Packing, Row
+from ticketlab.backbone.positions import most_tokens
+from ticketlab.backbone.tokenizer import filler
 
 Text = str | Sequence[str]
 """One input: a text, or the texts of a pair."""
@@ -70,10 +73,15 @@ class Victim:
     def encode(self, texts: Sequence[Text]) -> list[dict[str, list[int]]]:
         """Return the model's inputs for each text, truncated and not padded."""
         pairs = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
-        columns = [list(column) for column in zip(*pairs, strict=True)]
-        encoded = self.tokenizer(*columns, truncation=True, max_length=self.max_length)
-        names = [name for name in encoded if name != "token_type_ids" or self._takes_segments]
-        return [{name: encoded[name][row] for name in names} for row in range(len(pairs))]
+        rows = list(tokenizing.rows(self.tokenizer, pairs, self.max_length))
+        if not rows:
+            return []
+        names = [name for name in rows[0] if name != "token_type_ids" or self._takes_segments]
+        return [{name: row[name] for name in names} if row["input_ids"] else self._nothing(names) for row in rows]
+
+    def _nothing(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Return the model's inputs for a text without any token, where the tokenizer puts no special ones around it."""
+        return {name: [int(name == "attention_mask")] for name in names} | {"input_ids": [filler(self.tokenizer)]}
 
     def _logits(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
         if self.tally is not None:
@@ -88,6 +96,16 @@ class Victim:
         columns = [text] if isinstance(text, str) else list(text)
         with quiet(self.tokenizer):
             return len(self.tokenizer(*columns, truncation=False)["input_ids"]) > self.max_length
+
+    def seen(self, text: Text) -> list[tuple[int, int]] | None:
+        """Return from which to which character the model sees each of the texts; None where the tokenizer does not say (no fast one)."""
+        if not getattr(self.tokenizer, "is_fast", False):
+            return None
+        columns = [text] if isinstance(text, str) else list(text)
+        encoded = self.tokenizer(*columns, truncation=True, max_length=self.max_length, return_offsets_mapping=True)
+        tokens = list(zip(encoded.sequence_ids(0), encoded["offset_mapping"], strict=True))
+        spans = [[span for place, span in tokens if place == number] for number in range(len(columns))]
+        return [(min(first for first, _ in column), max(last for _, last in column)) if column else (0, 0) for column in spans]
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[Victim]:
@@ -117,8 +135,5 @@ def quiet(tokenizer: Any) -> Iterator[None]:
 
 def longest_input(model: nn.Module, tokenizer: Any) -> int:
     """Return how many tokens the model and its tokenizer take."""
-    lengths = [int(tokenizer.model_max_length)]
-    positions = getattr(getattr(model, "config", None), "max_position_embeddings", None)
-    if positions and positions > 0:
-        lengths.append(positions - positions_before_the_first(model))
-    return min(lengths)
+    most = most_tokens(model)
+    return int(tokenizer.model_max_length) if most is None else min(int(tokenizer.model_max_length), most)

@@ -7,8 +7,8 @@ import functools
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from ticketlab.attacks.attacked_text import words_of
 from ticketlab.attacks.wordnet import WordNet
+from ticketlab.attacks.words import is_one_word, words_of
 from ticketlab.word_vectors import WordVectors
 
 
@@ -42,7 +42,6 @@ def synonyms(wordnet: WordNet) -> Any:
 
 @functools.cache
 def _synonyms() -> Any:
-    from textattack.shared.utils import is_one_word
     from textattack.transformations import WordSwapWordNet
 
     class Synonyms(WordSwapWordNet):  # type: ignore[misc]

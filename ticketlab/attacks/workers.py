@@ -15,8 +15,10 @@ import attrs
 import torch
 from attrs import define, field
 
+from ticketlab import shortage
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.errors import TicketlabError
+from ticketlab.training import interrupt
 
 if TYPE_CHECKING:
     from ticketlab.attacks.records import Record
@@ -70,7 +72,8 @@ class _Team:
         tally = context.RawValue("Q", 0)
         self.siege.victim.tallies.append(tally)
         process = context.Process(target=_work, args=(siege, there, tally, [] if gpu else others, os.getpid(), self.started), daemon=True)
-        process.start()
+        with interrupt.blocked():  # or a signal would meet the process before it has said what it does about it
+            process.start()
         there.close()
         self.started += 1
         self.workers[here] = _Worker(process, here, alone)
@@ -141,7 +144,9 @@ def _work(siege: Siege, connection: Connection, tally: Any, others: Sequence[Con
     for other in others:
         other.close()  # or the parent's end would stay open in here, and nobody would notice that the parent is gone
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends this process
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in interrupt.ERRORS.keys() - {signal.SIGINT}:
+        signal.signal(number, signal.SIG_DFL)
+    interrupt.unblock()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     siege.victim.tally = tally
     try:
@@ -154,7 +159,8 @@ def _work(siege: Siege, connection: Connection, tally: Any, others: Sequence[Con
     except TicketlabError as problem:
         connection.send(("problem", problem))
     except Exception as problem:
-        connection.send(("problem", TicketlabError(f"a process of the attack failed: {type(problem).__name__}: {problem}")))
+        failed = TicketlabError(f"a process of the attack failed: {type(problem).__name__}: {problem}")
+        connection.send(("problem", shortage.explained(problem) or failed))
 
 
 def _take_device(siege: Siege, number: int) -> None:

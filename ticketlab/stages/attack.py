@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from attrs import evolve, frozen
 
 from ticketlab import progress
-from ticketlab.attacks import header
+from ticketlab.attacks import caveats, header
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.canonical import Precision
 from ticketlab.attacks.engine import IN_FLIGHT, run_attack, sample
@@ -35,7 +35,7 @@ class AttackStage(Stage):
     name: ClassVar[str] = "attack"
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3  # words of other scripts stay whole, what the model does not see is left alone, candidates are counted
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
@@ -47,7 +47,7 @@ class AttackStage(Stage):
     )
     similarity: str | None = setting(
         AUTO,
-        help="sentence encoder that says how near texts that led the model astray are to the originals: a folder, a hub name or `demo`; "
+        help="sentence encoder that says how near texts that fooled the model are to the originals: a folder, a hub name or `demo`; "
         "auto: the installed package, if there is one; none: not measured",
     )
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
@@ -79,10 +79,11 @@ class AttackStage(Stage):
         """Attack; see :meth:`Stage.run`."""
         prepared = {attack.label: evolve(attack.prepare(), precision=self.precision) for attack in self.attacks}
         chosen = sample(context.data.examples(self.split), self.examples, self.sample_seed)
+        labels = context.data.label_names
         if self.examples is not None and len(chosen) < self.examples:
             progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}: all are attacked")
-        model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model)
-        output_names = label_map.meanings(model_names, context.data.label_names, self.label_map)
+        model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
+        output_names = label_map.meanings(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
         encoder = find_encoder(self.similarity)
         results: dict[str, Any] = {}
@@ -108,7 +109,7 @@ class AttackStage(Stage):
                 victim,
                 chosen,
                 columns=context.data.columns,
-                label_names=context.data.label_names,
+                label_names=labels,
                 records=records,
                 seed=self.sample_seed,
                 timeout=self.timeout,
@@ -119,6 +120,8 @@ class AttackStage(Stage):
             if encoder:
                 found = with_similarity(found, encoder.load_encoder(victim.device))
             records.finish([example.id for example in chosen], found)
+            for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget):
+                context.warn(caveat)
             results[attack.label] = {
                 **measure(found).to_table(),
                 "similarity_encoder": encoder.where("encoder") if encoder else None,
@@ -128,5 +131,10 @@ class AttackStage(Stage):
         return {
             "attacks": results,
             "precision": self.precision,
-            "sample": {"split": self.split, "size": len(chosen), "seed": self.sample_seed},
+            "sample": {
+                "split": self.split,
+                "size": len(chosen),
+                "seed": self.sample_seed,
+                "labels": {name: sum(example.label == index for example in chosen) for index, name in enumerate(labels)},
+            },
         }

@@ -8,7 +8,7 @@ from ticketlab.cli.default_command import OwnCommand
 
 COMMANDS = {
     "show": ("ticketlab.cli.attack.show:show", "what an attack changed in each text, and its numbers"),
-    "export": ("ticketlab.cli.attack.export:export", "write the texts that led the model astray as a data set"),
+    "export": ("ticketlab.cli.attack.export:export", "write the texts that fooled the model as a data set"),
 }
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ticketlab import files
 from ticketlab.attacks.records import files_in
 from ticketlab.errors import UsageError
+from ticketlab.results import read_results
 
 
-def record_files(path: Path) -> list[Path]:
+def record_files(path: Path, lab: Path) -> list[Path]:
     """Return the files of records: the path itself, those of an attack stage's folder, or those of a run's directory.
+
+    A run may be named as in :func:`ticketlab.lab.latest.run_of`.
 
     :raises UsageError: there are none.
     """
+    from ticketlab.lab.latest import run_of
+
+    path = Path(run_of(str(path), lab, "attack"))
     if not path.is_dir():
         return [path]
     folders = _stages_of(path) if (path / "results.json").is_file() else [path]
@@ -26,9 +31,6 @@ def record_files(path: Path) -> list[Path]:
 def _stages_of(run: Path) -> list[Path]:
     from ticketlab.lab.lab import Lab
 
-    try:
-        tasks = files.read_json(run / "results.json")["tasks"].values()
-        keys = [stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "attack"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{run / 'results.json'}: not the results of a run, or damaged") from None
+    tasks = read_results(run / "results.json")["tasks"].values()
+    keys = [stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "attack"]
     return [Lab(run.resolve().parent.parent).stage(key) for key in dict.fromkeys(keys)]

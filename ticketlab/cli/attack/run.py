@@ -18,6 +18,7 @@ from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.cli.default_command import SameName
 from ticketlab.cli.names import ComponentName
+from ticketlab.cli.paths import Place
 from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class _Attack(Command):
     help="Number format of the model under attack and of those that the attack needs.  [default: fp32]",
 )
 @flags.MAX_LENGTH
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Copy the records here, one JSON line per example.")
+@click.option("--out", type=Place(dir_okay=False), help="Copy the records here, one JSON line per example.")
 @flags.SET
 @flags.OUTPUT
 def run(
@@ -70,6 +71,7 @@ def run(
     text_columns: Sequence[str],
     label_column: str | None,
     labels: Sequence[str],
+    drop_labels: Sequence[str],
     attacks: Sequence[str],
     examples: int | None,
     seed: int,
@@ -92,23 +94,28 @@ def run(
 ) -> None:
     """Attack MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
-    Records are written to the lab as they come: after an interruption the same command goes on with the examples that are left. They do
+    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
+
+    Records are written to the lab as they come: after an interruption the same command continues with the examples that are left. They do
     not depend on --in-flight and --workers. In the end they are copied to --out, which replaces no file that holds others; several
     attacks or tasks go to several files beside it, with their names in the file's. A folder that is called like a command below is
     written ./show.
     """
     from ticketlab.composition import attack_tables
     from ticketlab.lab.finished import one_stage
+    from ticketlab.lab.latest import run_of
 
+    model = run_of(model, lab, "model")
     asked = flags.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
     settings = {"attacks": attack_tables([{"name": name} for name in attacks], asked), "sample_seed": seed}
     settings |= flags.given(examples=examples, split=split, label_map=list(label_map) or None)
     settings |= flags.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
-    chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
+    chosen = flags.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     recipe = _each_alone(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
     targets = _targets(recipe, out) if out is not None else {}
     for target in targets.values():
         _check_place(target)
+    running.check_csv(csv_file, [recipe])
     done = running.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
     rows = running.rows_of(done, label=model)
     if as_json:
@@ -139,7 +146,7 @@ def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
     several_tasks, several_attacks = len(recipe.tasks) > 1, len(attacks) > 1
     return {
         (task.label, stage): out.with_name(
-            "-".join([out.stem, *[task.label] * several_tasks, *[file_name(attack)] * several_attacks]) + out.suffix
+            "-".join([out.stem, *[file_name(task.label)] * several_tasks, *[file_name(attack)] * several_attacks]) + out.suffix
         )
         for task in recipe.tasks
         for stage, attack in attacks.items()

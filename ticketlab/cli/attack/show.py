@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,15 @@ import attrs
 import click
 
 from ticketlab import progress
-from ticketlab.attacks import diff, metrics, records
+from ticketlab.attacks import caveats, diff, metrics, records
 from ticketlab.attacks.records import STATUSES, Record
 from ticketlab.cli import flags, running
 from ticketlab.cli.attack.place import record_files
 from ticketlab.cli.command import Command
+from ticketlab.cli.paths import Place
 from ticketlab.errors import UsageError, did_you_mean
 from ticketlab.wording import counted
+from ticketlab.wording import shown as shown_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,16 +31,18 @@ FEW = 20
 STYLES = {"same": "", "removed": "red strike", "added": "green bold"}
 MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
 """What stands around changed words where there are no colours."""
+BREAKS = re.compile(r"[\n\r\t]")
 OF_STATUS = {"success": "red", "failed": "green", "skipped": "dim", "error": "yellow", "timeout": "yellow"}
 
 
 @click.command(cls=Command, epilog="Example: ticketlab attack show records.jsonl --status success --n 5")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=Place())
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only examples that ended so; may be repeated.")
 @click.option("--id", "ids", multiple=True, metavar="ID", help="Only this example; may be repeated.")
 @click.option("--n", "most", type=click.IntRange(min=1), metavar="N", help=f"At most so many examples.  [default: {FEW}; all with --json]")
 @click.option("--attack", metavar="NAME", help="Only the records of this attack, where FILE has several.")
 @click.option("--encoder", metavar="NAME|FOLDER", help="Measure similarity with this sentence encoder, if the attack did not.")
+@flags.LAB
 @flags.JSON
 def show(
     file: Path,
@@ -46,13 +51,16 @@ def show(
     most: int | None,
     attack: str | None,
     encoder: str | None,
+    lab: Path,
     as_json: bool,
 ) -> None:
     """Show the numbers of an attack, then what it changed in each text, from FILE: records, or the folder of an attack stage or a run.
 
+    The name of a recipe means its latest run in --lab that attacks, and `latest` the latest of all.
+
     Words that were removed are red and struck out, words that came instead are green; without colours [-so-] and {+so+}.
     """
-    path = _the_file(file, attack)
+    path = _the_file(file, attack, lab)
     header, rows = records.read(path)
     chosen = _chosen(path, rows, statuses, ids)
     if encoder is not None:
@@ -60,7 +68,8 @@ def show(
     measured = metrics.measure(rows).to_table()
     if as_json:
         shown = [_plain(header, record) for record in chosen[:most]]
-        running.print_json({"file": str(path), "header": _readable(header), "metrics": measured, "records": shown})
+        found = {"file": str(path), "header": _readable(header), "metrics": measured, "notes": _notes(header, path, rows), "records": shown}
+        running.print_json(found)
         return
     _print_numbers(header, path, rows, measured)
     console = running.open_console()
@@ -73,9 +82,9 @@ def show(
         progress.say(f"{left} more: --n {len(chosen)} shows all, --status and --id choose")
 
 
-def _the_file(file: Path, attack: str | None) -> Path:
+def _the_file(file: Path, attack: str | None, lab: Path) -> Path:
     by_attack: dict[str, list[Path]] = {}
-    for path in record_files(file):
+    for path in record_files(file, lab):
         by_attack.setdefault(str(records.read(path)[0].get("attack")), []).append(path)
     names = ", ".join(by_attack)
     if attack is not None and attack not in by_attack:
@@ -102,9 +111,10 @@ def _chosen(path: Path, rows: Sequence[Record], statuses: Sequence[str], ids: Se
 
 
 def _with_similarity(rows: Sequence[Record], encoder: str) -> list[Record]:
+    from ticketlab.attacks.resources import FLAGS
     from ticketlab.attacks.similarity import find_encoder, with_similarity
 
-    found = find_encoder(encoder)
+    found = find_encoder(encoder, FLAGS["encoder"])
     return with_similarity(rows, found.load_encoder()) if found else list(rows)
 
 
@@ -119,7 +129,19 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
     model, task, attack = (str(header.get(name) or other) for name, other in (("model", path.name), ("task", "-"), ("attack", path.stem)))
     stage = {"kind": "attack", "of": model, "attacks": {attack: measured}}
     results = {"recipe": model, "model": model, "scale": "full", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
-    running.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}")
+    running.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
+
+
+def _notes(header: Mapping[str, Any], path: Path, rows: Sequence[Record]) -> list[str]:
+    """Return what the attack said of its numbers, or would have said."""
+    settings, labels = header.get("settings"), header.get("labels")
+    budget = settings.get("query_budget") if isinstance(settings, Mapping) else None
+    return caveats.of(
+        str(header.get("attack") or path.stem),
+        rows,
+        [str(label) for label in labels] if isinstance(labels, list) else sorted({record.label for record in rows}),
+        query_budget=budget if isinstance(budget, int) else None,
+    )
 
 
 def _counts(rows: Sequence[Record]) -> str:
@@ -210,8 +232,8 @@ def _readable(value: Any) -> Any:
 
 
 def _printable(text: str) -> str:
-    """Replace what would move a terminal's cursor or turn its lines around; a line break becomes a space."""
-    return "".join(character if character.isprintable() else " " if character in "\n\r\t" else "\ufffd" for character in text)
+    """Return a text as it is shown; a line break becomes a space."""
+    return shown_text(BREAKS.sub(" ", text))
 
 
 def _has_colours(console: Console) -> bool:

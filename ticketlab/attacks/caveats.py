@@ -1,0 +1,110 @@
+"""What makes the numbers of an attack mean less than they seem to, as far as its records show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ticketlab.attacks.metrics import Part, measure
+from ticketlab.attacks.record import Record
+from ticketlab.wording import counted
+
+FEW_CANDIDATES = 0.5
+"""An attack that had a candidate for fewer of the words, or in fewer of the examples, says little about robustness."""
+MANY_TRUNCATED = 0.1
+FEW_OF_A_CLASS = 5
+ENOUGH = 10
+"""Examples from which on an accuracy is compared with that of the commonest label."""
+
+
+def of(attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None) -> list[str]:
+    """Return what there is to say of the records of one attack, a sentence each; docs/reference/metrics.md has the limits.
+
+    ``label_names`` are those of the task.
+    """
+    return [
+        *_of_sample(records, label_names),
+        *_of_victim(records),
+        *_of_candidates(attack, records),
+        *_of_budget(attack, records, query_budget),
+        *_of_length(records),
+    ]
+
+
+def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterator[str]:
+    """Say which classes are missing, or too few for a number to say anything about them."""
+    found = Counter(record.label for record in records)
+    missing = [name for name in label_names if not found[name]]
+    few = [name for name in label_names if 0 < found[name] < FEW_OF_A_CLASS]
+    sizes = ", ".join(f"{found[name]} {name}" for name in label_names)
+    if not records:
+        yield "there is no example to attack"
+    elif missing:
+        yield f"no example of {_named(missing)} is attacked ({sizes}): the numbers are about the other labels alone"
+    elif few and len(records) >= FEW_OF_A_CLASS * len(label_names):
+        yield f"few examples of {_named(few)} are attacked ({sizes}): the numbers are mostly about the other labels"
+
+
+def _of_victim(records: Sequence[Record]) -> Iterator[str]:
+    """Say that the model knows no more than the commonest label, or that nothing was left to attack."""
+    known = [record for record in records if record.status in ("success", "failed", "skipped")]
+    labels = Counter(record.label for record in known)
+    said = {record.predicted_before for record in known if record.predicted_before is not None}
+    right = sum(record.status != "skipped" for record in known)
+    commonest, most = max(labels.items(), key=lambda pair: pair[1], default=("", 0))
+    if known and not right:
+        yield f"nothing was attacked: the model misclassified the whole sample before ({counted(len(known), 'example')})"
+    elif len(labels) > 1 and len(said) == 1:
+        yield f"the model says `{said.pop()}` to every example of the sample; it may have learned nothing"
+    elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:
+        yield f"before the attack {right} of {len(known)} answers are right, no more than if each were `{commonest}` ({most})"
+
+
+def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:
+    """Say that the attack could change little: what it left alone is not what the model withstood."""
+    found = measure(records)
+    examples, words, allowed = found.replaceable_examples, found.replaceable_words, found.allowed_examples
+    languages = f"`ticketlab show attack {attack}` says for which languages it is meant"
+    if not examples.total:
+        return
+    if not examples.count:
+        none = f"{attack} had no candidate for any word of {counted(examples.total, 'attacked example')}"
+        yield f"{none}, so Aua says nothing about robustness; {languages}"
+    elif _under(examples) or _under(words):
+        some = f"{attack} had a candidate in {_of(examples)} attacked examples, for {_of(words)} words"
+        yield f"{some}: Aua overstates robustness; {languages}"
+    elif _under(allowed):
+        let = f"the constraints of {attack} let a candidate through in {_of(allowed)} attacked examples"
+        yield f"{let}: Aua overstates robustness; {languages}"
+
+
+def _of_budget(attack: str, records: Sequence[Record], query_budget: int | None) -> Iterator[str]:
+    held = [record for record in records if record.status == "failed"]
+    given_up = [record for record in held if query_budget is not None and record.queries >= query_budget]
+    if len(given_up) > len(held) / 2:
+        yield f"{attack} gave up on {len(given_up)} of the {len(held)} examples that count for Aua, after {query_budget} queries each"
+
+
+def _of_length(records: Sequence[Record]) -> Iterator[str]:
+    truncated = sum(record.truncated for record in records)
+    if not truncated or truncated < MANY_TRUNCATED * len(records):
+        return
+    unseen = measure(records).unseen_words
+    words = f": {_of(unseen)} words are beyond that, and are not attacked" if unseen.count else ""
+    unknown = sum(record.truncated and record.words_unseen is None for record in records)
+    if unknown:
+        words = ", and its tokenizer does not say where, so that words are attacked that it does not see"
+    yield f"{truncated} of {counted(len(records), 'example')} are longer than what the model sees{words}"
+
+
+def _under(part: Part) -> bool:
+    return part.value is not None and part.value < FEW_CANDIDATES
+
+
+def _of(part: Part) -> str:
+    return f"{part.count} of {part.total}"
+
+
+def _named(names: Sequence[Any]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
