@@ -33,10 +33,10 @@ def count(masks) -> int:
     sparsity=st.floats(0.03, 0.97),
     steps=st.integers(3, 12),
     scope=st.sampled_from(["local", "global"]),
-    moments=st.sampled_from(["keep", "reset"]),
+    restart=st.booleans(),
     seed=st.integers(0, 3),
 )
-def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_factory, amount, sparsity, steps, scope, moments, seed):
+def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_factory, amount, sparsity, steps, scope, restart, seed):
     model = odd_model(seed)
     backbone = Backbone(model)
     seen = []
@@ -44,7 +44,7 @@ def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_fa
     def look(step):
         seen.append((search._done, zeros(backbone, search)))
 
-    pruner = IMP(amount=amount, scope=scope, optimizer=moments)
+    pruner = IMP(amount=amount, scope=scope, restart=restart)
     loop, search = training(pruner, model, tmp_path_factory.mktemp("imp"), steps=steps, sparsity=sparsity, after=[Watch(look)])
     seen.append((search._done, zeros(backbone, search)))  # the first pruning needs no step
     assert search._done > 0
@@ -147,11 +147,11 @@ def test_weights_that_went_earlier_rank_lower_and_all_below_those_that_stay(tmp_
         assert score[third].max() < 0 <= score[~third].min()
 
 
-@pytest.mark.parametrize("moments", ["keep", "reset"])
-def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_move_only_what_stays(tmp_path, moments):
+@pytest.mark.parametrize("restart", [False, True])
+def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_restart_where_asked(tmp_path, restart):
     norms = []
     model = odd_model()
-    loop, search = training(IMP(optimizer=moments), model, tmp_path, steps=10, sparsity=0.2)
+    loop, search = training(IMP(restart=restart), model, tmp_path, steps=10, sparsity=0.2)
     backbone = Backbone(model)
 
     class Look(Watch):
@@ -170,7 +170,7 @@ def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_move_
     loop.run()
     assert norms
     assert not any(norms)
-    assert ages == ([1, 2] if moments == "keep" else [0, 1])  # the second pruning comes after the first step
+    assert ages == ([1, 1] if restart else [1, 2])  # the second pruning comes after the first step
 
 
 def test_prunings_that_do_not_fit_are_refused_with_the_numbers():
@@ -179,11 +179,11 @@ def test_prunings_that_do_not_fit_are_refused_with_the_numbers():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("moments", ["keep", "reset"])
+@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("step", [0, 1, 2, 4])
-def test_a_resumed_search_ends_with_the_same_bits(tmp_path, kind, moments, step):
+def test_a_resumed_search_ends_with_the_same_bits(tmp_path, kind, restart, step):
     def start(folder, *after):
-        return training(KINDS[kind](interval=0.2, optimizer=moments), odd_model(), folder, steps=10, sparsity=0.35, after=after)
+        return training(KINDS[kind](interval=0.2, restart=restart), odd_model(), folder, steps=10, sparsity=0.35, after=after)
 
     whole, search = start(tmp_path / "whole")
     expected = whole.run()
@@ -202,6 +202,44 @@ def test_a_resumed_search_ends_with_the_same_bits(tmp_path, kind, moments, step)
     assert same_bits(state_of(whole.objective.model), state_of(resumed.objective.model))
     if kind == "imp-rewind":
         assert same_bits(state_of(resumed.objective.model), state_of(odd_model()))
+
+
+@pytest.mark.parametrize("rewind", ["rounds", "end"])
+def test_a_round_begins_with_the_very_encoder_that_the_search_began_with_and_the_head_learns_on(tmp_path, rewind):
+    model = odd_model()
+    start, backbone, rounds, looked = state_of(model), Backbone(model), [], []
+
+    class Look(Watch):
+        def before_step(self, step):
+            rounds.append((step, state_of(model), zeros(backbone, search)))
+
+    look = Look(lambda step: looked.append(state_of(model)))
+    loop, search = training(IMPRewind(rewind=rewind), model, tmp_path, steps=20, sparsity=0.3, after=[look])
+    loop.run()
+    assert [step for step, _, _ in rounds] == [0, 1, 2, 3]  # prunings after 0, 2 and 4 steps
+    _, found, gone = rounds[2]
+    removed = {f"bert.{name.removeprefix('weights/')}": mask for name, mask in gone.items()} | {
+        "classifier.weight": gone["weights/classifier.weight"]
+    }
+    for name, value in found.items():
+        kept = value[~removed[name]] if name in removed else value
+        before = start[name][~removed[name]] if name in removed else start[name]
+        rewound = rewind == "rounds" and name.startswith("bert.")
+        if "pooler" not in name and "embeddings" not in name:
+            assert torch.equal(kept, before) is rewound, name
+        assert not rewound or torch.equal(kept, before), name
+    assert count(gone) == sum(removed_count(0.2, mask.numel()) for mask in gone.values())
+    trained = looked[1]  # the look after the second pruning, before the next step, is at what was trained
+    assert not torch.equal(trained["bert.encoder.layer.0.output.dense.bias"], start["bert.encoder.layer.0.output.dense.bias"])
+
+
+@pytest.mark.parametrize(("restart", "expected"), [(False, [1, 0.95, 0.9, 0.85, 0.8, 0.75]), (True, [1, 0.95, 1, 0.95, 1, 0.95])])
+def test_a_restart_begins_the_rates_anew_at_each_pruning(tmp_path, restart, expected):
+    rates = []
+    watch = Watch(lambda step: rates.append(loop.optimizer.param_groups[0]["lr"] / 0.02))
+    loop, _ = training(IMP(restart=restart), odd_model(), tmp_path, steps=20, sparsity=0.3, after=[watch])
+    loop.run()
+    assert rates == pytest.approx(expected)  # linear decay over 20 steps; prunings after 0, 2 and 4
 
 
 def test_ten_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_path):

@@ -87,7 +87,8 @@ def test_the_penalty_adds_its_sign_and_nothing_at_zero(model):
     with torch.no_grad():
         search.coefficients["heads/0"][:3] = torch.tensor([-2.0, 0.0, 3.0])
     search.before_step(0)
-    search.after_backward()  # no pass was made: the penalty is all there is
+    search.after_backward()
+    search.add_penalty()  # no pass was made: the penalty is all there is
     assert search.coefficients["heads/0"].grad[:3].tolist() == [-0.25, 0.0, 0.25]
     assert set(search.coefficients["neurons/1"].grad.tolist()) == {0.5}
 
@@ -99,11 +100,15 @@ def test_scores_are_magnitudes(model):
     assert search.scores()["heads/1"].tolist() == [3.0, 1.0, 0.5, 0.0]
 
 
-def test_coefficients_learn_at_the_rate_of_the_weights_unless_told_otherwise_and_never_decay(model):
+def test_coefficients_learn_at_the_rate_of_the_weights_and_decay_not_at_all_unless_told_otherwise(model):
     backbone = Backbone(model)
-    (group,) = Importance().attach(backbone, Plan(steps=1, seed=0)).parameter_groups()
+    search = Importance().attach(backbone, Plan(steps=1, seed=0))
+    (group,) = search.parameter_groups()
     assert "lr" not in group
     assert group["weight_decay"] == 0.0
+    search.close()
+    (group,) = Importance(weight_decay=0.01).attach(backbone, Plan(steps=1, seed=0)).parameter_groups()
+    assert group["weight_decay"] == 0.01
 
 
 def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):

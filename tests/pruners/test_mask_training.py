@@ -171,7 +171,6 @@ def test_each_update_of_the_thresholds_meets_the_sparsity_of_its_time(tmp_path_f
     loop, search = training(pruner, odd_model(seed), tmp_path_factory.mktemp("masks"), steps=steps, sparsity=sparsity, after=[Watch(look)])
     loop.run()
     assert checked[-1] == steps
-    assert search.ready
     mask = draw(search.scores(), sparsity, pruner.ranks())
     search.before_step(0)
     for name, kept in mask.items():
@@ -195,13 +194,11 @@ def test_a_rising_sparsity_follows_the_cubic_schedule(steps, every, end, expecte
         assert search.after_step(step) is False
         if step + 1 in expected:
             assert search.metrics()["sparsity"] == pytest.approx(expected[step + 1], abs=0.005)
-            assert search.ready is (expected[step + 1] == 0.9)
 
 
 def test_a_hard_start_of_a_rising_sparsity_is_at_the_first_sparsity():
     search = attach(MaskTraining(initial_sparsity=0.2), odd_model(), sparsity=0.9)
     assert removed(search) == expected(search, 0.2)
-    assert not search.ready
 
 
 def test_a_sparsity_cannot_fall():
@@ -278,17 +275,14 @@ def test_a_resumed_search_ends_with_the_same_bits(tmp_path, step, first):
     assert (found.steps, found.loss, found.history) == (expected.steps, expected.loss, expected.history)
     assert same_bits(search.scores(), again.scores())
     assert removed(search) == removed(again)
-    assert again.ready
 
 
-def test_a_search_that_goes_on_after_its_schedule_is_ready_at_once():
-    pruner = MaskTraining(initial_sparsity=0.3, schedule_end=0.5)
+def test_a_search_that_goes_on_after_its_schedule_is_at_its_sparsity_at_once():
+    pruner = MaskTraining(initial="soft", initial_sparsity=0.3, schedule_end=0.5)
     search, again = attach(pruner, odd_model(), 0.7), attach(pruner, odd_model(), 0.7)
     search.after_step(4)
-    assert search.ready
-    assert not again.ready
+    assert removed(again) != removed(search)
     again.load_state_dict(search.state_dict())
-    assert again.ready
     assert removed(again) == removed(search)
 
 

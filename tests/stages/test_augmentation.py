@@ -42,7 +42,7 @@ DATA = data_of(
 
 
 def text(original: str, after: str = "a film", label: str = "positive", **more: Any) -> Adversarial:
-    facts = {"attack": "pwws", "model": "finetune", "split": "train", **more}
+    facts = {"attack": "pwws", "model": "finetune", "taken_from": "train", **more}
     return Adversarial(f"{facts['attack']}/{original}", original, (after,), label, **facts)
 
 
@@ -86,7 +86,7 @@ def test_only_texts_of_training_examples_count(stranger: Adversarial) -> None:
 @pytest.mark.parametrize("split", ["test", "dev", "all", ""])
 def test_texts_of_other_splits_are_refused(split: str) -> None:
     with pytest.raises(UsageError, match=f"records.jsonl: `pwws/train-1` comes from {split or 'an unknown split'}; a training learns from"):
-        added(text("train-1", split=split))
+        added(text("train-1", taken_from=split))
 
 
 def test_ids_are_unique() -> None:
@@ -255,7 +255,8 @@ def test_the_successes_are_learnt_from(done: ticketlab.Run) -> None:
     attacked = found["perturb"]["attacks"]["deepwordbug"]
     learnt = found["retrain"]["train"]
     assert attacked["successes"] > 3
-    assert found["perturb"]["sample"] == {"split": "train", "size": 24, "seed": 0}
+    labels = {"negative": 12, "positive": 12}
+    assert found["perturb"]["sample"] == {"split": "train", "size": 24, "seed": 0, "labels": labels}
     assert learnt["augmented"]["by"] == "perturb"
     assert learnt["augmented"]["added"] + learnt["augmented"]["repeated"] == attacked["successes"]
     assert learnt["rows"] == 200 + learnt["augmented"]["added"]
@@ -265,7 +266,7 @@ def test_the_successes_are_learnt_from(done: ticketlab.Run) -> None:
 @needs_textattack
 def test_the_attack_on_training_examples_is_no_measurement(done: ticketlab.Run) -> None:
     (row,) = rows(done.results)
-    assert row.label == "adversarial-augmentation"
+    assert row.label.startswith("adversarial-augmentation (")
     assert row.attacks[0].clean is not None
     assert row.attacks[0].clean.n == 6
     found = stages(done)

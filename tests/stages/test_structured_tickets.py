@@ -13,7 +13,7 @@ from ticketlab import recipe, recipe_tables
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk, masks_of
-from ticketlab.errors import UsageError
+from ticketlab.errors import SettingError, UsageError
 from ticketlab.lab.run import run
 from ticketlab.pruners.base import Plan
 from ticketlab.stop_rules.mask_distance import MaskDistance
@@ -150,8 +150,27 @@ def test_a_search_that_never_converges_ends_at_its_limit_with_a_warning_and_the_
     assert not search["stop"]["stopped"]
     assert len(search["stop"]["looks"]) == 13
     err = " ".join(capsys.readouterr().err.split())
-    assert "warning: search: the stop rule `mask-distance` never held in 24 steps" in err
+    assert "warning: demo seed 0 search: the stop rule `mask-distance` never held in 24 steps" in err
     assert "neurons" in err
+    assert stages_of(done)["search"]["warnings"][0].startswith("the stop rule `mask-distance` never held")
+
+
+@pytest.mark.parametrize("compare", ["consecutive", "first"])
+def test_a_ticket_drawn_at_the_first_look_of_the_row_is_that_of_a_search_that_ended_there(compare, tiny, tmp_path):
+    only = ("retrain", "evaluate", "draw")
+    early = (f"search.stop.compare={compare}", "search.stop.draw_at=first")
+    done = run(make(tiny["bert"], *early, without=only), tmp_path)
+    stop = stages_of(done)["search"]["search"]["stop"]
+    steps = [look["step"] for look in stop["looks"]]
+    assert stop["stopped"]
+    assert stop["drawn_at"] == steps[-3] < steps[-1]  # times = 2
+    at = f"search.stop={{name = 'fixed', at = {stop['drawn_at'] / 6 - 0.01:.3f}, interval = 0.05}}"  # 6 steps an epoch
+    ended = run(make(tiny["bert"], at, without=only), tmp_path)
+    assert stages_of(ended)["search"]["search"]["steps"] == stop["drawn_at"]
+    scores = [(folder(tmp_path, one, "search") / "scores.safetensors").read_bytes() for one in (done, ended)]
+    assert scores[0] == scores[1]
+    with pytest.raises(SettingError, match=r"search\.stop\.draw_at: the ticket is that of an earlier look"):
+        make(tiny["bert"], *early, "search.select=best", without=only)
 
 
 def test_the_stop_rule_changes_the_key_of_a_search_and_the_ratios_of_the_draw_do_not(tiny, tmp_path):

@@ -42,6 +42,34 @@ def test_mask_distance_needs_heads_and_neurons_both():
     assert watch.look(look(moved))
 
 
+@pytest.mark.parametrize(
+    ("compare", "draw_at", "ends", "drawn"),
+    [("consecutive", "last", 4, None), ("consecutive", "first", 4, 1), ("first", "last", 5, None), ("first", "first", 5, 2)],
+)
+def test_looks_are_compared_and_drawn_as_the_paper_says_or_as_its_code(compare, draw_at, ends, drawn):
+    """Of ten neurons five go. From look to look one mask moves by 0.2 (under 0.3) up to look 3, then nothing moves.
+
+    Looks 2, 3 and 4 agree with the one before each. Looks 1 and 3 differ by 0.4: the first that the three after it agree with is look 2.
+    """
+
+    def neurons(moved: int) -> dict:
+        order = [*range(5 - moved), *range(5, 5 + moved), *range(5 - moved, 5), *range(5 + moved, 10)]
+        values = torch.empty(10)
+        values[order] = torch.arange(10.0)
+        return {"neurons/0": values}
+
+    watch = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).begin()
+    moves = [0, 1, 2, 2, 2, 2, 2]
+    stops = [watch.look(look(neurons(moved), step=step)) for step, moved in enumerate(moves, start=1)]
+    assert stops.index(True) + 1 == ends
+    found = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).begin()
+    for step, moved in enumerate(moves[:ends], start=1):
+        found.look(look(neurons(moved), step=step))
+    step, scores = found.drawn() or (None, {})
+    assert step == drawn
+    assert all(torch.equal(score, neurons(moves[step - 1])[name]) for name, score in scores.items())
+
+
 def test_scores_that_rank_nothing_are_never_compared():
     watch = MaskDistance(heads=0.25, times=1).begin()
     equal = four(1, 1, 1, 1)
@@ -117,16 +145,17 @@ def run(walk, watching, start: int, stop: int) -> int | None:
     return None
 
 
-def test_a_stop_that_is_resumed_ends_at_the_same_step_with_the_same_looks():
+@pytest.mark.parametrize("rule", [MaskDistance(), MaskDistance(compare="first", draw_at="first")], ids=["paper", "code"])
+def test_a_stop_that_is_resumed_ends_at_the_same_step_with_the_same_looks(rule):
     walk = Walk()
-    whole = stopping(MaskDistance(), walk)
+    whole = stopping(rule, walk)
     end = run(walk, whole, 0, 400)
     assert end is not None
     for cut in (1, 5, end // 2, end - 1):
         walk = Walk()
-        before = stopping(MaskDistance(), walk)
+        before = stopping(rule, walk)
         assert run(walk, before, 0, cut) is None
-        after = stopping(MaskDistance(), walk)
+        after = stopping(rule, walk)
         after.load_state_dict({name: value.clone() for name, value in before.state_dict().items()})
         assert run(walk, after, cut, 400) == end
         assert after.report() == whole.report()
@@ -136,7 +165,7 @@ def test_a_search_that_never_settles_is_reported_with_its_distances():
     flip = iter(range(1000))
     watching = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4) if next(flip) % 2 else four(1, 2, 3, 0.1))
     assert run(Walk(), watching, 0, 40) is None
-    words = watching.verdict("search", 40)
+    words = watching.unmet("search", 40)
     assert words is not None
     assert "mask-distance" in words
     assert "heads 0.5" in words
@@ -154,12 +183,12 @@ def test_looks_are_logged():
 def test_no_rule_never_warns():
     watching = stopping(build_component("stop rule", "none", ""), lambda: {})
     assert run(Walk(), watching, 0, 100) is None
-    assert watching.verdict("search", 100) is None
+    assert watching.unmet("search", 100) is None
     assert watching.looks == []
 
 
 def test_a_whole_search_shorter_than_a_mini_epoch_has_nothing_to_compare():
     watching = stopping(MaskDistance(), lambda: four(0.1, 2, 3, 4), steps_per_epoch=1000)
     assert run(Walk(), watching, 0, 10) is None
-    assert "never had anything to compare" in (watching.verdict("search", 10) or "")
+    assert "never had anything to compare" in (watching.unmet("search", 10) or "")
     assert math.isclose(MaskDistance().heads, 1 / 6)

@@ -44,7 +44,7 @@ class Search(Live):
 
     @property
     def ready(self) -> bool:
-        """Whether what would be drawn now is what the search is for; not so before a schedule has come to its sparsity."""
+        """Whether a look may keep what would be drawn now as the best; not so before iterative pruning has done its last pruning."""
         return True
 
 
@@ -54,7 +54,8 @@ class Pruner(Component):
 
     ``trains_weights`` says whether the weights move during the search; ``searches`` is False for a search of no steps;
     ``needs_sparsity`` says whether the search itself depends on the sparsity that will be drawn. ``leaves_model`` says whether the weights
-    at the end of the search are, under the ticket, a model to be used as it is.
+    at the end of the search are, under the ticket, a model to be used as it is. ``has_penalty`` is False for one that adds nothing to the
+    loss.
     """
 
     kind: ClassVar[str] = "pruner"
@@ -62,6 +63,17 @@ class Pruner(Component):
     searches: ClassVar[bool] = True
     needs_sparsity: ClassVar[bool] = False
     leaves_model: ClassVar[bool] = False
+    has_penalty: ClassVar[bool] = True
+
+    @property
+    def learns_at_rate(self) -> bool:
+        """Whether anything learns at the learning rate of the stage; not so where weights are frozen and the pruner has its own."""
+        return True
+
+    @property
+    def restarts_after(self) -> float | None:
+        """The part of the steps after which learning rates begin anew, again and again; None where they never do."""
+        return None
 
     def groups(self) -> tuple[str, ...]:
         """Return the groups of units that are scored (heads, neurons, weights), or nothing where only the search knows.

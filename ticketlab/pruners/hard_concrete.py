@@ -30,7 +30,8 @@ class HardConcrete(Pruner):
 
     Minimises the objective + penalty x R over the gates' locations (log alpha), R being the expected share of open gates (Eq. 4).
     ``reduction="elements"`` averages R over all gates, as the paper; ``"matrices"`` averages the means of the matrices, as the published
-    code. The choice changes more than a factor: over all gates of a large model, R's gradient per gate is smaller than Adam's epsilon.
+    code: a gate of a small matrix is then pulled harder than one of a large matrix. ``clip_penalty`` of the search says whether R's
+    gradient is clipped together with that of the objective.
     """
 
     name: ClassVar[str] = "hard-concrete"
@@ -51,6 +52,11 @@ class HardConcrete(Pruner):
         "step", choices=("step", "pass"), help="draw the gates once an optimizer step, or anew in each pass of it"
     )
     pooler: bool = setting(False, help="prune the pooler's matrix too, as the published code does")
+
+    @property
+    def learns_at_rate(self) -> bool:
+        """No: the gates have a learning rate of their own."""
+        return False
 
     def groups(self) -> tuple[str, ...]:
         """Return the only group: single weights."""
@@ -86,6 +92,13 @@ def sample_gate(log_alpha: Tensor, noise: Tensor, temperature: float) -> tuple[T
     return gate, torch.addcmul(concrete, concrete, concrete, value=-1).mul_(moving)
 
 
+def shares(sizes: Mapping[str, int], reduction: str) -> dict[str, float]:
+    """Return the weight of one gate in R for each matrix; ``sizes`` are the numbers of their gates."""
+    if reduction == "matrices":
+        return {name: 1 / (len(sizes) * size) for name, size in sizes.items()}
+    return dict.fromkeys(sizes, 1 / sum(sizes.values()))
+
+
 class HardConcreteSearch(Search):
     """Masks the weights once a step: the passes see a detached product, whose gradient then goes through the gate once."""
 
@@ -97,6 +110,7 @@ class HardConcreteSearch(Search):
         self._gated = {name: masks.attach(backbone.module(name)) for name in self._units}
         start = location_of(settings.init_gate)
         self.log_alpha = {name: nn.Parameter(torch.full_like(weight, start)) for name, weight in self._units.items()}
+        self._shares = shares({name: weight.numel() for name, weight in self._units.items()}, settings.reduction)
         self._slopes: dict[str, Tensor] = {}
         self._backbone = backbone
         device = next(iter(self._units.values())).device
@@ -120,17 +134,27 @@ class HardConcreteSearch(Search):
             self._draw_gates()
 
     def after_backward(self) -> None:
-        """Send the gradients of the masked weights through the gates, and add those of the penalty."""
+        """Send the gradients of the masked weights through the gates."""
         self._collect()
-        self._add_penalty()
+
+    @torch.no_grad()
+    def add_penalty(self) -> None:
+        """Add the gradient of penalty x R."""
+        settings = self._settings
+        ramp = settings.penalty_ramp * self._plan.steps
+        weight = settings.penalty * (min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0)
+        for name, log_alpha in self.log_alpha.items():
+            opened = open_probability(log_alpha, settings.temperature)
+            slope = torch.addcmul(opened, opened, opened, value=-1)
+            gradient = torch.zeros_like(log_alpha) if log_alpha.grad is None else log_alpha.grad
+            log_alpha.grad = gradient.add_(slope, alpha=weight * self._shares[name])
 
     def metrics(self) -> dict[str, float]:
         """Return R, and the shares of gates that are 0 and 1 without noise (the curves of the paper's Fig. 1)."""
-        opened = [open_probability(log_alpha.detach(), self._settings.temperature) for log_alpha in self.log_alpha.values()]
-        shares = [self._share(log_alpha) for log_alpha in self.log_alpha.values()]
+        opened = {name: open_probability(log_alpha.detach(), self._settings.temperature) for name, log_alpha in self.log_alpha.items()}
         gates = torch.cat([deterministic_gate(log_alpha.detach()).flatten() for log_alpha in self.log_alpha.values()])
         return {
-            "open": sum(float(part.sum()) * share for part, share in zip(opened, shares, strict=True)),
+            "open": sum(float(part.sum()) * self._shares[name] for name, part in opened.items()),
             "zeros": float((gates == 0).float().mean()),
             "ones": float((gates == 1).float().mean()),
         }
@@ -170,20 +194,3 @@ class HardConcreteSearch(Search):
             log_alpha = self.log_alpha[name]
             log_alpha.grad = gradient if log_alpha.grad is None else log_alpha.grad.add_(gradient)
             gated.effective = None
-
-    @torch.no_grad()
-    def _add_penalty(self) -> None:
-        settings = self._settings
-        ramp = settings.penalty_ramp * self._plan.steps
-        weight = settings.penalty * (min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0)
-        for log_alpha in self.log_alpha.values():
-            opened = open_probability(log_alpha, settings.temperature)
-            slope = torch.addcmul(opened, opened, opened, value=-1)
-            gradient = torch.zeros_like(log_alpha) if log_alpha.grad is None else log_alpha.grad
-            log_alpha.grad = gradient.add_(slope, alpha=weight * self._share(log_alpha))
-
-    def _share(self, log_alpha: Tensor) -> float:
-        """The weight of one gate of a matrix in R."""
-        if self._settings.reduction == "matrices":
-            return 1 / (len(self.log_alpha) * log_alpha.numel())
-        return 1 / sum(other.numel() for other in self.log_alpha.values())

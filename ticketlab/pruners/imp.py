@@ -5,7 +5,7 @@ SRNets (Liu et al., 2022, supplement, Algorithm 1), after Frankle and Carbin (20
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
@@ -23,22 +23,26 @@ if TYPE_CHECKING:
 
 LEAST_AMOUNT = 0.004
 """So that the number of a pruning fits a byte."""
+Rewinding = Literal["never", "rounds", "end"]
 
 
 @frozen
 class IMP(Pruner):
     """Train all weights; at every interval remove some of the smallest for good, up to the sparsity that is asked.
 
-    The first pruning comes before the first step; the search ends one interval after the last one, or with the training.
+    The first pruning comes before the first step; the search ends one interval after the last one, or with the training. With ``restart``
+    every later pruning begins the optimizer and the learning rates anew, as the published code does: each round then trains as the first
+    interval of a whole training would, warm-up included (the published scripts have none). Without it one schedule covers the search.
     """
 
     name: ClassVar[str] = "imp"
     summary: ClassVar[str] = "train the weights, and remove the smallest a part at a time"
     paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
+    version: ClassVar[int] = 2
     trains_weights: ClassVar[bool] = True
     needs_sparsity: ClassVar[bool] = True
     leaves_model: ClassVar[bool] = True
-    rewinds: ClassVar[bool] = False
+    has_penalty: ClassVar[bool] = False
 
     amount: float = setting(
         0.1,
@@ -52,11 +56,19 @@ class IMP(Pruner):
         0.1, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="part of the training between two prunings"
     )
     scope: Scope = setting("local", choices=SCOPES, help="rank all weights together, or those of each matrix apart")
-    optimizer: Literal["keep", "reset"] = setting(
-        "keep", choices=("keep", "reset"), help="what a pruning does to the optimizer's moments of the weights that stay"
-    )
+    restart: bool = setting(False, help="begin the learning rates and the optimizer anew at each pruning, as the published code does")
     pooler: bool = setting(False, help="prune the pooler's matrix too")
     classifier: bool = setting(True, help="prune the classifier's matrix too, as the paper does")
+
+    @property
+    def rewinding(self) -> Rewinding:
+        """When weights go back to where they started."""
+        return "never"
+
+    @property
+    def restarts_after(self) -> float | None:
+        """The interval, where learning rates begin anew."""
+        return self.interval if self.restart else None
 
     def groups(self) -> tuple[str, ...]:
         """Return the only group: single weights."""
@@ -80,24 +92,39 @@ class IMP(Pruner):
 
 @frozen
 class IMPRewind(IMP):
-    """As ``imp``, to find a mask alone: the search ends right at the last pruning, and all weights go back to where they started."""
+    """As ``imp``, to find a mask alone: the search ends right at the last pruning, and all weights go back to where they started.
+
+    With ``rewind = "rounds"`` the encoder goes back at each pruning too, so that each round trains the pre-trained weights under the mask
+    so far ("the subnetwork parameters are rewound to the pre-trained values after (iii)", section 3.2.1, where (iii) is "re-training the
+    pruned subnetwork"); the head, which has no pre-trained values, learns on. With ``"end"`` the weights go back once, as Algorithm 1 of
+    the supplement is written.
+    """
 
     name: ClassVar[str] = "imp-rewind"
     summary: ClassVar[str] = "as imp, and take the weights back to where they started"
-    rewinds: ClassVar[bool] = True
+
+    rewind: Literal["rounds", "end"] = setting(
+        "rounds", choices=("rounds", "end"), help="take the encoder back at each pruning (section 3.2.1), or at the end alone (Algorithm 1)"
+    )
+
+    @property
+    def rewinding(self) -> Rewinding:
+        """When weights go back."""
+        return self.rewind
 
 
 class IterativeSearch(Search):
     """Zeroes the removed weights themselves: the model stays plain, and what is removed stays removed.
 
     Gradients of removed weights are zeroed before clipping, so that norms count the others alone; the weights after every step,
-    whatever momentum and weight decay did to them.
+    whatever momentum and weight decay did to them. What a pruning restarts or rewinds, it does before the next step, so that a look
+    between the two sees what was trained.
     """
 
     def __init__(self, settings: IMP, backbone: Backbone, plan: Plan) -> None:
         self._settings = settings
         self._prunings = prunings(plan.sparsity, settings.amount, settings.interval, plan.steps)
-        rounds = count_of(plan.sparsity, settings.amount) - settings.rewinds
+        rounds = count_of(plan.sparsity, settings.amount) - (settings.rewinding != "never")
         self._end = min(plan.steps, step_at(rounds * settings.interval, plan.steps))
         self._done = 0
         self._optimizer: Optimizer | None = None
@@ -105,7 +132,9 @@ class IterativeSearch(Search):
         self._weights = {name: backbone.weight(name) for name in names}
         self._gone = {name: torch.zeros_like(weight, dtype=torch.uint8) for name, weight in self._weights.items()}
         self._backbone = backbone
-        self._start = {name: value.detach().clone() for name, value in backbone.model.named_parameters()} if settings.rewinds else {}
+        kept = backbone.model.named_parameters() if settings.rewinding != "never" else ()
+        self._start = {name: value.detach().clone() for name, value in kept}
+        self._renewals = {pruning.step for pruning in self._prunings if 0 < pruning.step < self._end}
         self._prune(0)
 
     @property
@@ -117,6 +146,21 @@ class IterativeSearch(Search):
         """Remember whose moments a pruning may have to reset."""
         self._optimizer = optimizer
 
+    def schedule_start(self, step: int) -> int:
+        """Return the step of the last pruning, where learning rates restart."""
+        return max((done for done in self._renewals if done <= step), default=0) if self._settings.restart else 0
+
+    def before_step(self, step: int) -> None:
+        """Rewind the encoder and restart the optimizer after a pruning, as the settings say."""
+        if step not in self._renewals:
+            return
+        if self._settings.rewinding == "rounds":
+            inside = {id(parameter) for parameter in self._backbone.base.parameters()}
+            self._rewind({name for name, value in self._backbone.model.named_parameters() if id(value) in inside})
+            self._hold()
+        if self._settings.restart and self._optimizer is not None:
+            self._optimizer.state.clear()
+
     def after_backward(self) -> None:
         """Zero the gradients of removed weights."""
         for name, weight in self._weights.items():
@@ -126,10 +170,7 @@ class IterativeSearch(Search):
     def after_step(self, step: int) -> bool:
         """Zero the removed weights again, and prune if it is time; end an interval after the last pruning, or right at it."""
         self._hold()
-        before = self._done
         self._prune(step + 1)
-        if self._done > before and self._settings.optimizer == "reset" and self._optimizer is not None:
-            self._optimizer.state.clear()
         return step + 1 >= self._end
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -153,11 +194,14 @@ class IterativeSearch(Search):
 
     def close(self) -> None:
         """Leave the weights as trained, or rewind every parameter of the model to the bits that it started from."""
-        with torch.no_grad():
-            for name, value in self._start.items():
-                self._backbone.model.get_parameter(name).copy_(value)
+        self._rewind(self._start.keys())
         self._start = {}
         self._optimizer = None
+
+    @torch.no_grad()
+    def _rewind(self, names: Collection[str]) -> None:
+        for name in names:
+            self._backbone.model.get_parameter(name).copy_(self._start[name])
 
     def _score(self, name: str) -> Tensor:
         size, gone = self._weights[name].detach().abs(), self._gone[name]

@@ -34,6 +34,9 @@ class Importance(Pruner):
     heads_penalty: float = setting(1e-4, at_least=0, help="weight of the L1 norm of the heads' coefficients in the loss (lambda_H)")
     neurons_penalty: float = setting(1e-4, at_least=0, help="weight of the L1 norm of the neurons' coefficients in the loss (lambda_F)")
     lr: float | None = setting(None, above=0, help="learning rate of the coefficients; none is that of the weights, as the papers have it")
+    weight_decay: float = setting(
+        0.0, at_least=0, help="AdamW's weight decay on the coefficients; the papers have none, the published code 0.01, that of the weights"
+    )
 
     def groups(self) -> tuple[str, ...]:
         """Return heads and neurons."""
@@ -64,9 +67,9 @@ class ImportanceSearch(Search):
         return {name: gate.coefficient for name, gate in self._gates.items()}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return the coefficients as one group; the L1 penalty takes the place of weight decay."""
+        """Return the coefficients as one group; unless told otherwise, the L1 penalty takes the place of weight decay."""
         rate = {} if self._settings.lr is None else {"lr": self._settings.lr}
-        return [{"params": list(self.coefficients.values()), "weight_decay": 0.0, **rate}]
+        return [{"params": list(self.coefficients.values()), "weight_decay": self._settings.weight_decay, **rate}]
 
     def before_step(self, step: int) -> None:
         """Scale the weights for all passes of the step."""
@@ -74,10 +77,17 @@ class ImportanceSearch(Search):
             gate.scale()
 
     def after_backward(self) -> None:
-        """Send the gradients of the scaled weights to weights and coefficients, and add the penalties' slopes."""
+        """Send the gradients of the scaled weights to weights and coefficients."""
+        for gate in self._gates.values():
+            gate.collect()
+
+    @torch.no_grad()
+    def add_penalty(self) -> None:
+        """Add the slopes of the L1 norms."""
         for name, gate in self._gates.items():
-            heads = name.startswith("heads/")
-            gate.collect(self._settings.heads_penalty if heads else self._settings.neurons_penalty)
+            penalty = self._settings.heads_penalty if name.startswith("heads/") else self._settings.neurons_penalty
+            slope = gate.coefficient.sign().mul_(penalty)
+            gate.coefficient.grad = slope if gate.coefficient.grad is None else gate.coefficient.grad.add_(slope)
 
     def metrics(self) -> dict[str, float]:
         """Return the mean magnitude of the coefficients of heads and of neurons."""
@@ -112,14 +122,14 @@ class _Gate:
         self.masked.effective = (self.weight * self._columns()).requires_grad_()
 
     @torch.no_grad()
-    def collect(self, penalty: float) -> None:
+    def collect(self) -> None:
         scaled = self.masked.effective
         self.masked.effective = None
-        self.coefficient.grad = self.coefficient.sign().mul_(penalty)
+        self.coefficient.grad = None
         if scaled is None or scaled.grad is None:
             return
         by_column = torch.linalg.vecdot(scaled.grad, self.weight, dim=0)
-        self.coefficient.grad += by_column.view(-1, self.width).sum(dim=1)
+        self.coefficient.grad = by_column.view(-1, self.width).sum(dim=1)
         gradient = scaled.grad.mul_(self._columns())
         if self.weight.requires_grad:
             self.weight.grad = gradient if self.weight.grad is None else self.weight.grad.add_(gradient)

@@ -20,6 +20,7 @@ class Magnitude(Pruner):
     summary: ClassVar[str] = "score weights by their size, without training"
     paper: ClassVar[str] = "Chen et al., 2020, https://arxiv.org/abs/2007.12223"
     searches: ClassVar[bool] = False
+    has_penalty: ClassVar[bool] = False
 
     def groups(self) -> tuple[str, ...]:
         """Return the only group: single weights."""

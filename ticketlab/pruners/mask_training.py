@@ -27,14 +27,18 @@ class MaskTraining(Pruner):
     """A weight stays where its mask is at least the threshold; the gradient by the mask is that by the masked weight, times the weight.
 
     Thresholds are set so that the sparsity is met, and between two updates the sparsity drifts. Masks that equal the threshold stay, so
-    where many are equal fewer weights are removed during the search; the ticket drawn at the end has exactly its count.
+    where many are equal fewer weights are removed during the search; the ticket drawn at the end has exactly its count. So has the ticket
+    of every look at the development examples, at the sparsity of the end: where it still rises, looks at different times compare, and any
+    of them may be the best.
     """
 
     name: ClassVar[str] = "mask-training"
     summary: ClassVar[str] = "learn which weights stay, the weights frozen"
     paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
+    version: ClassVar[int] = 2
     needs_sparsity: ClassVar[bool] = True
     leaves_model: ClassVar[bool] = True
+    has_penalty: ClassVar[bool] = False
 
     lr: float | None = setting(None, above=0, help="learning rate of the masks; none is that of the stage, as the paper has it")
     initial: Literal["hard", "soft"] = setting(
@@ -50,6 +54,11 @@ class MaskTraining(Pruner):
     scope: Scope = setting("local", choices=SCOPES, help="one threshold for all matrices, or each its own")
     pooler: bool = setting(False, help="mask the pooler's matrix too, as the published code does")
     classifier: bool = setting(True, help="mask the classifier's matrix too, as the paper does")
+
+    @property
+    def learns_at_rate(self) -> bool:
+        """Whether the masks have no learning rate of their own."""
+        return self.lr is None
 
     def groups(self) -> tuple[str, ...]:
         """Return the only group: single weights."""
@@ -105,11 +114,6 @@ class MaskTrainingSearch(Search):
         self.masks = {name: nn.Parameter(size) for name, size in sizes.items()}
         if settings.initial == "soft":
             self._set_thresholds()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the thresholds have been set for the sparsity that is asked for."""
-        return self._sparsity == self._target
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the masks as one group, without weight decay."""

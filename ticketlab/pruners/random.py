@@ -21,6 +21,7 @@ class Random(Pruner):
     name: ClassVar[str] = "random"
     summary: ClassVar[str] = "score units at random, without training"
     searches: ClassVar[bool] = False
+    has_penalty: ClassVar[bool] = False
 
     structured: bool = setting(False, help="score heads and neurons instead of single weights")
 

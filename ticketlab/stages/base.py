@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import attrs
 from attrs import field, frozen
 
-from ticketlab import progress
+from ticketlab import integrity, progress
 from ticketlab.component import Component
 from ticketlab.errors import UsageError
 from ticketlab.options import setting, to_table
@@ -19,14 +19,15 @@ from ticketlab.training.objective import Precision
 Split = Literal["test", "dev", "train", "all"]
 PRETRAINED = "pretrained"
 """The reference that means: the model of the recipe, as it was published."""
-RESULT = "result.json"
+RESULT = integrity.RESULT
 SCORES = "scores.safetensors"
 TICKET = "ticket.safetensors"
 HEAD = "head.safetensors"
 BIAS = "bias.jsonl"
 """What stages leave in their folders."""
 CHECKPOINT = "checkpoint.safetensors"
-UNTIL_DONE = (CHECKPOINT, "best.safetensors", "best.json")
+BEST = "best.safetensors"
+UNTIL_DONE = (CHECKPOINT, BEST)
 """What a stage keeps there until it has its result."""
 
 
@@ -38,6 +39,8 @@ class Input:
     is_stage: bool
     at: str = ""
     """Which of a train stage's checkpoints is meant, as in ``finetune@500``; empty for the finished model."""
+    inside: bool = False
+    """It is a stage of the same recipe."""
 
     @property
     def model(self) -> str:
@@ -45,8 +48,19 @@ class Input:
         return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
 
     def file(self, name: str) -> Path:
-        """A file of the stage, or the outside path itself."""
-        return Path(self.location) / name if self.is_stage else Path(self.location)
+        """A file of the stage, or the outside path itself.
+
+        :raises Damaged: it is not what the stage left.
+        """
+        path = Path(self.location) / name if self.is_stage else Path(self.location)
+        integrity.check(path)
+        return path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the stage with all that it left, or the outside path itself. Raises as :meth:`file`."""
+        integrity.check(Path(self.location))
+        return Path(self.location)
 
 
 @frozen
@@ -72,12 +86,39 @@ class Context:
     keep: Collection[str] = ()
     warnings: list[str] = field(factory=list)
     """What :meth:`warn` was told; the runner puts it into the result, and repeats it where the result is found in the lab."""
+    input_warnings: list[str] = field(factory=list)
+    """What :meth:`warn_of_input` was told; as ``warnings``, but a run says each once, however many stages meet it."""
+    told: set[str] = field(factory=set)
+    """What the run has said already of what goes into its stages."""
 
     def warn(self, message: str) -> None:
         """Say, now and beside every number of the stage, what makes its numbers mean less than they seem to."""
         if message not in self.warnings:
             self.warnings.append(message)
             progress.warn(f"{self.data.name} seed {self.seed} {self.name}: {message}".lstrip())
+
+    def warn_if(self, message: str) -> None:
+        """Do as :meth:`warn` unless there is nothing to say."""
+        if message:
+            self.warn(message)
+
+    def warn_of_input(self, message: str, *, keep: bool = True) -> None:
+        """Say once in a run what makes the numbers of every stage with the same model or texts mean less than they seem to.
+
+        Do not ``keep`` what is about another stage's input: a result depends on nothing that was done before.
+        """
+        if keep and message not in self.input_warnings:
+            self.input_warnings.append(message)
+        self._once(message, progress.warn)
+
+    def say_of_input(self, message: str) -> None:
+        """Say once in a run what is worth knowing of a model or of texts."""
+        self._once(message, progress.say)
+
+    def _once(self, message: str, how: Callable[[str], None]) -> None:
+        if message not in self.told:
+            self.told.add(message)
+            how(message)
 
 
 def step_of(at: str, steps: int) -> int:
@@ -103,6 +144,17 @@ def split_setting(help: str) -> Any:
 
 
 @frozen
+class Idle:
+    """Why a setting cannot change the result of its stage.
+
+    ``quiet`` marks one that misleads nobody where it stands in a recipe, so that only asking for it by name is worth a word.
+    """
+
+    reason: str
+    quiet: bool = False
+
+
+@frozen
 class Stage(Component):
     """Settings of one step of a recipe. Its references name the stages that it needs."""
 
@@ -120,6 +172,10 @@ class Stage(Component):
         """Whether the result depends on the recipe's challenge sets."""
         return False
 
+    def longest(self, of_recipe: int) -> int:
+        """Return the longest input of this stage in tokens; ``of_recipe`` is the recipe's."""
+        return of_recipe
+
     def references(self) -> dict[str, str]:
         """Return the references that are set and are not :data:`PRETRAINED`, by field name."""
         found = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if "reference" in field.metadata}
@@ -131,9 +187,28 @@ class Stage(Component):
         :raises SettingError: it begins with the name of the setting.
         """
 
+    def unused(self) -> dict[str, Idle]:
+        """Return the settings that cannot change the result as the others are, by path (``stop.heads``)."""
+        return {}
+
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, Idle]:
+        """Return :meth:`unused`, and what can have no effect beside the other ``stages`` of the recipe, given by name."""
+        return self.unused()
+
+    def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
+        """Return what beside the other ``stages`` of the recipe, given by name, makes the result mean less than it seems to."""
+        return []
+
     def identity(self) -> dict[str, Any]:
-        """Return the settings that the result depends on."""
-        return to_table(self, identity_only=True)
+        """Return the settings that the result depends on: all but the unused ones."""
+        settings = to_table(self, identity_only=True)
+        for path in self.unused():
+            *above, name = path.split(".")
+            table = settings
+            for key in above:
+                table = table.get(key, {})
+            table.pop(name, None)
+        return settings
 
     def outside(self) -> dict[str, str]:
         """Return the files and folders besides its references whose content the result depends on, by what they are.

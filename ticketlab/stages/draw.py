@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from ticketlab import files
+from ticketlab import integrity
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.head import load_head
 from ticketlab.backbone.masks import expand
-from ticketlab.errors import SettingError
+from ticketlab.errors import SettingError, UsageError
 from ticketlab.options import ratio, reference, setting
-from ticketlab.stages.base import HEAD, RESULT, SCORES, TICKET, Context, Stage
+from ticketlab.stages.base import HEAD, RESULT, SCORES, TICKET, Context, Idle, Stage
 from ticketlab.stages.search import SearchStage
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores
@@ -45,13 +45,59 @@ class Draw(Stage):
     neurons_scope: Scope | None = setting(None, choices=SCOPES, help="the same for neurons alone; none is `scope`")
     keep_a_head: bool = setting(True, help="let the best head of each layer stay; the number of removed heads is the same")
     like: str | None = reference(
-        None, accepts=("draw",), help="a draw stage or ticket file: remove as many units of each matrix as it does"
+        None,
+        accepts=("draw",),
+        help="a draw stage, a ticket file, or a run, whose ticket for the same task and seed is taken (`{task}` and `{seed}` in a path "
+        "stand for them): remove as many units of each matrix as it does",
     )
 
     @property
     def uses_task(self) -> bool:
         """No: what the search learnt on is part of its scores."""
         return False
+
+    def unused(self) -> dict[str, Idle]:
+        """Return what another ticket decides; see :meth:`Stage.unused`."""
+        decided = ("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "keep_a_head")
+        return {} if self.like is None else dict.fromkeys(decided, Idle(f"as many units of each matrix are removed as by `{self.like}`"))
+
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, Idle]:
+        """Return :meth:`unused`, and settings for units that are not there or have their own; see :meth:`Stage.ineffective`."""
+        found = self.unused()
+        search = stages.get(self.search)
+        groups = set(search.pruner.groups()) if isinstance(search, SearchStage) else set()
+        other = stages.get(self.like or "")
+        if isinstance(other, Draw) and found:
+            same = [name for name in found if getattr(other, name) == getattr(self, name)]
+            found |= {name: evolve(found[name], quiet=True) for name in same}  # it says what the other ticket is like
+        if not found and groups == {"heads", "neurons"}:
+            found |= {
+                whole: Idle(f"heads and neurons have their own (`{heads}`, `{neurons}`)")
+                for whole, heads, neurons in (("sparsity", "heads", "neurons"), ("scope", "heads_scope", "neurons_scope"))
+                if getattr(self, heads) is not None and getattr(self, neurons) is not None
+            }
+        if groups and "heads" not in groups:
+            found.setdefault("keep_a_head", Idle(f"the search `{self.search}` scores no heads"))
+        return found
+
+    def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
+        """Return where the stop rule of the search compared masks of other sparsities than these; see :meth:`Stage.doubts`.
+
+        A search on text serves the draws of all tasks, whatever their sparsities, and is meant to.
+        """
+        search = stages.get(self.search)
+        if not isinstance(search, SearchStage) or not (search.pruner.searches and search.uses_task) or self.like is not None:
+            return []
+        found = []
+        for group in search.pruner.groups():
+            own, watched = getattr(self, group, None), getattr(search.stop, group, None)
+            removed = self.sparsity if own is None else own
+            if watched is not None and watched != removed:
+                found.append(
+                    f"{removed:.3g} of the {group} are removed, and the stop rule of `{self.search}` compared masks without "
+                    f"{watched:.3g} of them (--set {self.search}.stop.{group}={removed:.3g})"
+                )
+        return found
 
     def check(self, named: Mapping[str, Stage]) -> None:
         """Refuse settings for units that the search does not score; see :meth:`Stage.check`."""
@@ -95,13 +141,17 @@ class Draw(Stage):
         """Draw; see :meth:`Stage.run`."""
         search = context.inputs["search"]
         scores = load_scores(search.file(SCORES))
-        found = files.read_json(search.file(RESULT))["search"]
+        found = integrity.read_result(search.file(RESULT)).get("search") if search.is_stage else None
+        if found is None:
+            raise UsageError(f"search: {search.location} is not the folder of a finished search stage")
         pretrained = loading.load_encoder(context.model)
         backbone = Backbone(pretrained)
         scope: Scope = self.scope or found.get("scope") or "global"
         asked = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
         if "like" in context.inputs:
             other = Ticket.load(context.inputs["like"].file(TICKET))
+            if other.structure != found["structure"]:
+                context.warn(f"the ticket {self.like}, to draw like, is of a model of another structure; only its counts are taken")
             outside = other.masks.keys() - scores.keys() - backbone.units().keys()  # a pooler or classifier that was not scored
             masks = draw_like(scores, {name: mask for name, mask in other.masks.items() if name not in outside})
         else:
@@ -109,7 +159,8 @@ class Draw(Stage):
             masks = draw(scores, asked, scopes, self.keep_a_head)
         head, labels = load_head(search.file(SCORES).parent / HEAD)
         learnt_on = {name: found[name] for name in ("objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
-        provenance = {"pruner": found["pruner"], "sparsity": asked, "scope": scope, "like": self.like, **learnt_on}
+        own = {"sparsity": asked, "scope": scope} if self.like is None else {"sparsity": None, "scope": None}
+        provenance = {"pruner": found["pruner"], **own, "like": self.like, **learnt_on}
         ticket = Ticket(
             masks=masks,
             structure=found["structure"],

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from attrs import frozen
+from torch import Tensor
 
-from ticketlab import progress
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.errors import TicketlabError
 from ticketlab.options import reference, setting
+from ticketlab.stages import predictions, seeing
 from ticketlab.stages.base import Context, Split, Stage, split_setting
+from ticketlab.stages.predictions import PREDICTIONS
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import challenge, label_map
 from ticketlab.tasks.base import TaskData
@@ -22,7 +25,7 @@ from ticketlab.training.evaluation import predict
 
 @frozen
 class Evaluate(Stage):
-    """Predict every example of a split, and of the test split of each of the recipe's challenge sets.
+    """Predict every example of a split, and of the test split of each of the recipe's challenge sets. Leaves ``predictions.jsonl``.
 
     The majority baseline stands beside each accuracy.
     On a challenge set the prediction is the most probable of all the model's labels, read as the label of the set that it means: under a
@@ -32,7 +35,7 @@ class Evaluate(Stage):
     name: ClassVar[str] = "evaluate"
     summary: ClassVar[str] = "clean accuracy and F1 of a model, in and out of distribution"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 2  # the F1, the classes and the recall came with 2
+    version: ClassVar[int] = 3  # with 3 each F1 has a name of its own, the predictions are kept, and what the model does not see is counted
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     split: Split = split_setting("the examples to evaluate on; `all` is every split together")
@@ -50,35 +53,52 @@ class Evaluate(Stage):
 
     def run(self, context: Context) -> dict[str, Any]:
         """Evaluate; see :meth:`Stage.run`."""
-        model, tokenizer, names = loading.load_finished(context.inputs["model"].model)
+        model, tokenizer, names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
         order = label_map.match(names, context.data.label_names, self.label_map)
         model.to(pick_device())
+        own = context.data.label_names
         seconds = 0.0
+        lines: list[Mapping[str, Any]] = []
 
-        def measure(data: TaskData, split: Split, meaning: challenge.Meaning) -> dict[str, Any]:
+        def measure(data: TaskData, split: Split, meaning: challenge.Meaning, name: str = "") -> dict[str, Any]:
             nonlocal seconds
             examples = data.examples(split)
             rows = tokenize(examples, tokenizer, context.max_length)
+            seen = seeing.look(context, f"{data.name}, {split}", rows)
             started = time.perf_counter()
             logits = predict(model, rows, batch_size=self.batch_size, title=f"{context.name}: {data.name}")
             seconds += time.perf_counter() - started
-            predicted: list[int] = logits[:, order].argmax(dim=1).tolist()
-            found = challenge.judge(predicted, examples, data, meaning)
+            logits = logits[:, order]
+            self._check_finite(context, data, logits)
+            lines.extend(predictions.of_set(name, data, split, logits, own, meaning))
+            found = challenge.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)
             said = [label for label, count in found["predicted"].items() if count]
             if len(said) == 1 and found["n"] > 1 and found["majority"] < 1:
-                progress.say(f"{context.name}: of {data.name} the model says `{said[0]}` to every example; it may have learnt nothing")
+                context.warn(f"the model predicts `{said[0]}` for every example of {data.name}; it may have learnt nothing")
             named = {label: [own[index] for index in indices] for label, indices in found["meaning"].items()}
-            return {**found, "meaning": named, "truncated": rows.truncated}
+            return {"split": split, **found, "meaning": named, **seen}
 
-        own = context.data.label_names
         clean = measure(context.data, self.split, challenge.meaning(context.data.name, own, own))
         result = {"clean": clean, "prediction_seconds": seconds}
         if context.ood:
             result["ood"] = {
                 data.name: {
-                    **measure(data, "test", challenge.meaning(data.name, own, data.label_names, context.ood_map)),
+                    **measure(data, "test", challenge.meaning(data.name, own, data.label_names, context.ood_map), data.name),
                     "dropped": dict(data.dropped),
                 }
                 for data in context.ood
             }
+        predictions.write(context.directory / PREDICTIONS, lines)
         return result
+
+    def _check_finite(self, context: Context, data: TaskData, logits: Tensor) -> None:
+        """Refuse what is no answer: the largest of numbers that are none would still be some label.
+
+        :raises TicketlabError: an output is not finite.
+        """
+        wrong = int((~logits.isfinite().all(dim=1)).sum())
+        if wrong:
+            raise TicketlabError(
+                f"{context.name}: for {wrong} of {len(logits)} examples of {data.name} the model's outputs are not finite numbers; its "
+                f"weights are damaged, or its training diverged ({context.inputs['model'].model})"
+            )

@@ -46,7 +46,7 @@ class Export(Stage):
 
     def run(self, context: Context) -> dict[str, Any]:
         """Export; see :meth:`Stage.run`."""
-        model, tokenizer, _ = loading.load_finished(context.inputs["model"].model)
+        model, tokenizer, _ = loading.load_finished(context.inputs["model"].model, context.warn_of_input, any_outputs=True)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET)) if "ticket" in context.inputs else None
         base = context.model if context.inputs["model"].is_stage else ""
         done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, origin=Origin(base_model=base))

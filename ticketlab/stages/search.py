@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
-from attrs import frozen
+from attrs import evolve, frozen
 from torch import Tensor
 
 from ticketlab import progress
@@ -15,19 +15,20 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.head import save_head
 from ticketlab.errors import PluginError, SettingError
 from ticketlab.objectives.base import Begun
-from ticketlab.options import component, ratio, reference, setting
+from ticketlab.options import component, ratio, reference, setting, settings_of
 from ticketlab.pruners.base import Plan, Pruner, Search
-from ticketlab.stages.base import HEAD, PRETRAINED, SCORES, Context, Stage
+from ticketlab.stages.base import HEAD, PRETRAINED, SCORES, Context, Idle, Stage
 from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.stopping import Stopping
-from ticketlab.tickets.draw import draw, group_of
+from ticketlab.tickets.draw import draw, group_of, removed_share
 from ticketlab.tickets.scores import save_scores
 from ticketlab.training.loop import Finished
 from ticketlab.training.random_state import derive
 
 SCORE, WEIGHT = "score/", "weight/"
+GROUPS = ("heads", "neurons", "weights")
 
 
 @frozen
@@ -51,15 +52,52 @@ class SearchStage(Training):
     stop: StopRule = component("stop rule", "none", help="when to end before the last epoch")
     epochs: float = setting(20.0, above=0, unit="epochs", help="passes over the training examples, at most")
     weight_decay: float = setting(1e-6, at_least=0, help="AdamW's weight decay on what is trained")
+    clip_penalty: bool = setting(
+        True,
+        help="clip the gradient of the pruner's penalty together with that of the loss; false adds it to the clipped one, as RobusT's "
+        "published code does",
+    )
     sparsity: float = ratio(0.3, help="what the tickets that are looked at are drawn at; a pruner that aims at a sparsity aims at this one")
 
-    def identity(self) -> dict[str, Any]:
-        """Return the settings that count: of a search without steps only where it starts, its pruner and its objective."""
-        settings = super().identity()
+    def unused(self) -> dict[str, Idle]:
+        """Return what the pruner does not look at; of a search without steps all but start, pruner and objective."""
+        name = self.pruner.name
         if not self.pruner.searches:
-            return {name: settings[name] for name in ("start", "pruner", "objective")}
-        aims = self.pruner.needs_sparsity or self.select == "best"
-        return settings if aims else {name: value for name, value in settings.items() if name != "sparsity"}
+            trains = Idle(f"`{name}` scores without training")
+            own = ("start", "pruner", "objective", *(field.name for field in settings_of(type(self)) if not field.metadata["identity"]))
+            return {field.name: trains for field in settings_of(type(self)) if field.name not in own}
+        found = super().unused()
+        if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges):
+            found["sparsity"] = Idle(f"`{name}` aims at no sparsity, and nothing is chosen by the tickets that are looked at; draw has one")
+        if not self.pruner.has_penalty:
+            found["clip_penalty"] = Idle(f"`{name}` adds no penalty to the loss")
+        if not self.pruner.learns_at_rate:
+            found["lr"] = Idle(f"the weights are frozen, and `{name}` has a learning rate of its own, `pruner.lr`", quiet=True)
+        if self.pruner.groups():
+            for field in settings_of(type(self.stop)):
+                group = field.name.partition("_")[0]
+                if group in GROUPS and group not in self.pruner.groups():
+                    found[f"stop.{field.name}"] = Idle(f"`{name}` scores {' and '.join(self.pruner.groups())} and no {group}")
+        return found
+
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, Idle]:
+        """Return :meth:`unused`; a sparsity that is that of the tickets drawn misleads nobody."""
+        found = super().ineffective(stages)
+        mine = {name for name, stage in stages.items() if stage is self}
+        drawn = {getattr(stage, "sparsity", None) for stage in stages.values() if getattr(stage, "search", None) in mine}
+        if "sparsity" in found and drawn == {self.sparsity}:
+            found["sparsity"] = evolve(found["sparsity"], quiet=True)
+        return found
+
+    def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
+        """Return whether rates that begin anew never leave their warm-up; see :meth:`Stage.doubts`."""
+        share = self.pruner.restarts_after
+        if share is None or self.warmup < share:
+            return []
+        return [
+            f"`{self.pruner.name}` begins the learning rates anew after every {share:g} of the steps, of which the warm-up takes "
+            f"{self.warmup:g}: they only rise; the published scripts have no warm-up (warmup = 0)"
+        ]
 
     def check(self, named: Mapping[str, Stage]) -> None:
         """Refuse a pruner that cannot come to the sparsity; see :meth:`Stage.check`."""
@@ -68,6 +106,9 @@ class SearchStage(Training):
             self.pruner.check(self.sparsity)
         except SettingError as problem:
             raise SettingError(f"pruner.{problem}") from None
+        if self.stop.draws_earlier and (self.select == "best" or self.pruner.leaves_model):
+            other = f"the model that `{self.pruner.name}` leaves" if self.pruner.leaves_model else '`select = "best"`'
+            raise SettingError(f"stop.draw_at: the ticket is that of an earlier look, and {other} that of another; leave one of them out")
 
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
@@ -81,12 +122,21 @@ class SearchStage(Training):
         about = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
         scope = {"scope": self.pruner.ranks()} if self.pruner.ranks() else {}
         result: dict[str, Any] = {
-            "search": {"steps": 0, **about, **scope, **begun.provenance(), **self.mixed(context), "trainable_parameters": 0}
+            "search": {
+                "steps": 0,
+                **about,
+                **scope,
+                **begun.facts(),
+                **begun.provenance(),
+                **self.mixed(context),
+                "trainable_parameters": 0,
+            }
         }
         best: dict[str, Tensor] = {}
         if self.pruner.searches:
             torch.manual_seed(derive(context.seed, "search"))
             finished, found, best = self._fit(context, begun, search)
+            result["search"] |= {"looks_at_sparsity": self.sparsity}
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, **found}
             result["search"]["trainable_parameters"] = finished.parameters
             result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
@@ -97,17 +147,18 @@ class SearchStage(Training):
         scores = scores or dict(_check_scores(self.pruner, search, backbone))
         save_scores(scores, context.directory / SCORES)
         search.close()
+        encoder = {*backbone.units(), backbone.inner_pooler}
+        if self.uses_task and not scores.keys() <= encoder:
+            save_head(begun.model, context.directory / HEAD)  # masks outside the encoder go on this classifier and no other
         if self.pruner.leaves_model:
             left = self._leave_model(context, begun, backbone, scores)
             result["search"] |= {"found_on": left[0], "sparsity": left[1]}
         return result
 
     def _warn(self, context: Context, begun: Begun) -> None:
-        if not self.pruner.searches and self.adversary.name != "none":
-            progress.say(f"{context.name}: `{self.pruner.name}` scores without training; adversary, loss and epochs have no effect")
         if self.pruner.searches and begun.head == "new":
-            progress.say(
-                f"{context.name}: the model has no head for `{self.objective.name}`, and scores learnt under a random one mean little; "
+            context.warn(
+                f"the model has no head for `{self.objective.name}`, and scores learnt under a random one mean little; "
                 f'start from a train stage with the same objective and `trains = "head"`'
             )
 
@@ -139,11 +190,15 @@ class SearchStage(Training):
             development=lambda: development()["dev_accuracy"],
             log=lambda record: context.log({**record, "stage": context.name}),
         )
-        finished = self.fit(context, begun, lives=[search, stopping], evaluate=evaluate)
-        verdict = stopping.verdict(context.name, finished.steps)
-        if verdict:
-            progress.say(verdict)
-        return finished, {"stop": stopping.report()}, best.take()
+        finished = self.fit(context, begun, lives=[search, stopping], evaluate=evaluate, clip_penalty=self.clip_penalty)
+        ending, unmet = stopping.ending(finished.steps), stopping.unmet(context.name, finished.steps)
+        if ending:
+            progress.say(f"{context.name}: {ending}")
+        if unmet:
+            context.warn(unmet)
+        drawn = stopping.drawn()
+        kept = {SCORE + name: value for name, value in drawn[1].items()} if drawn else best.take()
+        return finished, {"stop": stopping.report()}, kept
 
     def _leave_model(
         self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor]
@@ -158,13 +213,7 @@ class SearchStage(Training):
         saving.save(begun.model, begun.tokenizer, context.directory / "model")
         if self.uses_task:
             save_head(begun.model, context.directory / HEAD)
-        kept: dict[str, list[Tensor]] = {}
-        for name, mask in ticket.items():
-            kept.setdefault(group_of(name), []).append(mask)
-        sparsity = {
-            group: 1 - sum(int(mask.sum()) for mask in parts) / sum(mask.numel() for mask in parts) for group, parts in kept.items()
-        }
-        return goes_with, sparsity
+        return goes_with, removed_share(ticket)
 
 
 def check_leaves_model(named: Mapping[str, Stage], field: str = "model") -> None:

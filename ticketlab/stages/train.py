@@ -17,9 +17,10 @@ from ticketlab.backbone.shrinking import shrink
 from ticketlab.component import Live
 from ticketlab.objectives.base import Begun
 from ticketlab.options import reference, setting
-from ticketlab.stages.base import CHECKPOINT, PRETRAINED, TICKET, Context, model_folder, step_of
+from ticketlab.stages.base import CHECKPOINT, PRETRAINED, TICKET, Context, Idle, model_folder, step_of
 from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
+from ticketlab.tickets.draw import removed_share
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Finished
@@ -40,11 +41,17 @@ class Train(Training):
     start: str = reference(
         PRETRAINED, accepts=("train",), help="`pretrained`, another train stage (`finetune@500` a checkpoint of it), or a model folder"
     )
-    ticket: str | None = reference(None, accepts=("draw",), help="a draw stage or a ticket file: train only what it keeps")
+    ticket: str | None = reference(
+        None, accepts=("draw",), help="a draw stage, a ticket file, or a run, as in `like` of a draw stage: train only what it keeps"
+    )
     reinit: Literal["none", "inside", "outside"] = setting(
         "none", choices=("none", "inside", "outside"), help="draw encoder weights anew, N(0, 0.02): those the ticket keeps, or the others"
     )
     hold_mask: bool = setting(True, help="keep the removed weights at zero; false trains the full model")
+    hold_classifier: bool = setting(
+        False,
+        help="hold the ticket's mask of the classifier on a new classifier too; the papers' scripts mask none when they fine-tune a ticket",
+    )
     shrink: bool = setting(
         True, help="cut removed heads and neurons out before training; false holds them at zero. Single weights are always held"
     )
@@ -53,6 +60,17 @@ class Train(Training):
         choices=("all", "head"),
         help="what learns: everything, or the head alone over a frozen encoder; an `mlm` head that the model has is kept",
     )
+
+    def unused(self) -> dict[str, Idle]:
+        """Return what concerns a ticket where there is none, or one that is not held; see :meth:`Stage.unused`."""
+        found = super().unused()
+        if self.ticket is None:
+            found |= dict.fromkeys(("reinit", "hold_mask", "shrink", "hold_classifier"), Idle("there is no ticket"))
+        elif not self.hold_mask:
+            found |= dict.fromkeys(("shrink", "hold_classifier"), Idle("`hold_mask` is false, so the ticket is not held"))
+            if self.reinit == "none":
+                found["ticket"] = Idle("`hold_mask` is false and `reinit` is none, so nothing of the ticket is used")
+        return found
 
     def run(self, context: Context) -> dict[str, Any]:
         """Train; see :meth:`Stage.run`."""
@@ -89,15 +107,21 @@ class Train(Training):
         backbone = Backbone(begun.model)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
         ticket.check(backbone)
+        if not context.inputs["ticket"].inside:  # a recipe that draws it says itself which weights it goes with
+            context.warn_if(ticket.doubt(backbone))
         if self.reinit != "none":
-            reinitialise(backbone, ticket.masks_on(backbone), inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
+            encoder = {name: mask for name, mask in ticket.masks_on(backbone).items() if name in backbone.units()}
+            reinitialise(backbone, encoder, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
         if not self.hold_mask:
             return [], {}
-        sparsity = {group: ticket.sparsity(group) for group in ticket.groups}
         if self.shrink and "weights" not in ticket.groups:
             begun.model = shrink(begun.model, ticket.masks)
-            return [], sparsity
-        return [HeldMask(backbone, ticket.masks_on(backbone))], sparsity
+            return [], removed_share(ticket.masks)
+        masks = ticket.masks_on(backbone, any_classifier=self.hold_classifier)
+        left_out = [name.removeprefix("weights/") for name in ticket.masks if name not in masks]
+        if left_out:
+            progress.say(f"{context.name}: the ticket's masks of {', '.join(left_out)} are not held: the model has another classifier")
+        return [HeldMask(backbone, masks)], removed_share(masks)
 
     def _fit(self, context: Context, begun: Begun, lives: Sequence[Live]) -> Finished:
         """Train; with ``select="best"``, put the best weights back."""

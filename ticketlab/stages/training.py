@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -21,7 +20,8 @@ from ticketlab.errors import SettingError
 from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
 from ticketlab.options import component, ratio, reference, setting
-from ticketlab.stages.base import BIAS, CHECKPOINT, Context, Stage
+from ticketlab.stages import seeing
+from ticketlab.stages.base import BIAS, CHECKPOINT, PRETRAINED, Context, Idle, Stage
 from ticketlab.stages.best import Best
 from ticketlab.tasks import challenge, label_map
 from ticketlab.tasks.base import TaskData
@@ -75,8 +75,10 @@ class Training(Stage):
     select: Literal["last", "best"] = setting(
         "last", choices=("last", "best"), help="keep what the last step left, or what had the best development score"
     )
-    select_on: Literal["accuracy", "f1", "weighted_f1"] = setting(
-        "accuracy", choices=("accuracy", "f1", "weighted_f1"), help="the development score that `best` goes by; a task's alone has an F1"
+    select_on: Literal["accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews"] = setting(
+        "accuracy",
+        choices=("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews"),
+        help="the development score that `best` goes by; `binary_f1` is of the task's positive label, and without a task there is accuracy",
     )
     select_after: float = ratio(0.0, help="part of the training before which `best` keeps nothing")
     checkpoint_seconds: float = setting(60.0, at_least=0, unit="seconds", identity=False, help="time between checkpoints")
@@ -91,10 +93,15 @@ class Training(Stage):
         """Whether their training examples are mixed in, or they are watched."""
         return self.uses_task and (self.mix_ood > 0 or self.watch_ood)
 
+    def longest(self, of_recipe: int) -> int:
+        """Return the objective's own, so that tasks of other lengths share what knows no task, or else the recipe's."""
+        own: int | None = getattr(self.objective, "max_length", None)
+        return of_recipe if own is None else own
+
     def references(self) -> dict[str, str]:
         """Return the references; those that the loss does not need do not count, and none of the task's where it is not learnt."""
-        counting = (*self.loss.needs, AUGMENT) if self.uses_task else ()
-        return {name: value for name, value in super().references().items() if name not in (*OF_THE_LOSS, AUGMENT) or name in counting}
+        unused = self.unused()
+        return {name: value for name, value in super().references().items() if name not in unused}
 
     def check(self, named: Mapping[str, Stage]) -> None:
         """Refuse a loss without what it needs, and to learn from other examples than those of training; see :meth:`Stage.check`."""
@@ -102,8 +109,9 @@ class Training(Stage):
             "bias": "a [bias] stage, or a file of probabilities",
             "teacher": "a train stage with plain cross-entropy, or a classifier",
         }
+        unused = self.unused()
         for need in OF_THE_LOSS:
-            if need in self.loss.needs and self.uses_task and need not in self.references():
+            if need not in unused and getattr(self, need) in (None, PRETRAINED):
                 raise SettingError(f"{need}: the loss `{self.loss.name}` needs it; name {missing[need]} (`{need} = ...`)")
         if not self.uses_task and self.select_on != "accuracy":
             raise SettingError(f"select_on: the objective `{self.objective.name}` has no {self.select_on}; choose accuracy")
@@ -118,16 +126,20 @@ class Training(Stage):
                 f"(--set {self.augment}.split={augmentation.SPLIT})"
             )
 
-    def identity(self) -> dict[str, Any]:
-        """Return the settings that count: the loss is the task's, and what it does not need is nobody's."""
-        unused = {name for name in (*OF_THE_LOSS, AUGMENT) if name not in self.references()}
-        if "teacher" in unused:
-            unused.add("teacher_labels")
+    def unused(self) -> dict[str, Idle]:
+        """Return what the loss and the objective do not need, and what selecting the last step does not go by; see :meth:`Stage.unused`."""
+        found: dict[str, Idle] = {}
+        no_labels = Idle(f"the objective `{self.objective.name}` learns from no labels")
         if not self.uses_task:
-            unused |= {"loss", "mix_ood", "watch_ood"}
+            found |= dict.fromkeys(("loss", "mix_ood", "watch_ood", AUGMENT), no_labels)
+        for need in OF_THE_LOSS:
+            if need not in self.loss.needs or not self.uses_task:
+                found[need] = Idle(f"the loss `{self.loss.name}` needs no {need}", quiet=True) if self.uses_task else no_labels
+        if "teacher" in found or self.teacher is None:
+            found["teacher_labels"] = found.get("teacher", Idle("there is no teacher"))
         if self.select == "last":
-            unused |= {"select_on", "select_after"}
-        return {name: value for name, value in super().identity().items() if name not in unused}
+            found |= dict.fromkeys(("select_on", "select_after"), Idle('`select` is "last", so nothing is chosen'))
+        return found
 
     def outside(self) -> dict[str, str]:
         """Return what the objective reads besides the task."""
@@ -140,8 +152,12 @@ class Training(Stage):
         data = augmented.data if augmented else context.data
         if self.uses_task and self.mix_ood > 0:
             data = challenge.mix(data, context.ood, context.ood_map, self.mix_ood)
-        given = Given(start, data, self.loss, context.max_length, context.precision, context.seed, beside=self._beside(context, data))
+        beside, warn = self._beside(context, data), context.warn_of_input
+        given = Given(start, data, self.loss, context.max_length, context.precision, context.seed, beside=beside, warn=warn)
         begun = self.objective.begin(given)
+        seeing.look(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", begun.rows)
+        if self.uses_task:
+            seeing.look_ahead(context, begun.tokenizer)
         begun.model.to(pick_device())
         return begun
 
@@ -175,7 +191,15 @@ class Training(Stage):
             found[f"{data.name}_accuracy"] = challenge.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)["accuracy"]
         return found
 
-    def fit(self, context: Context, begun: Begun, *, lives: Sequence[Live], evaluate: Callable[[int], dict[str, float]]) -> Finished:
+    def fit(
+        self,
+        context: Context,
+        begun: Begun,
+        *,
+        lives: Sequence[Live],
+        evaluate: Callable[[int], dict[str, float]],
+        clip_penalty: bool = True,
+    ) -> Finished:
         """Train, from the checkpoint in the stage's directory where there is one."""
         loop = Loop(
             objective=begun.live(lives),
@@ -187,6 +211,7 @@ class Training(Stage):
             epochs=self.epochs,
             warmup=self.warmup,
             clip=self.clip,
+            clip_penalty=clip_penalty,
             seed=context.seed,
             checkpoint=Checkpoint(context.directory / CHECKPOINT),
             checkpoint_seconds=self.checkpoint_seconds,
@@ -201,7 +226,7 @@ class Training(Stage):
         if AUGMENT not in context.inputs:
             return None
         given = context.inputs[AUGMENT]
-        return augmentation.augment(context.data, augmentation.texts_of(Path(given.location), is_stage=given.is_stage))
+        return augmentation.augment(context.data, augmentation.texts_of(given.folder, is_stage=given.is_stage))
 
     def _beside(self, context: Context, data: TaskData) -> dict[str, Tensor]:
         """Return what the loss needs of each training example, joined by its id."""
@@ -215,9 +240,12 @@ class Training(Stage):
 
     def _taught(self, context: Context, data: TaskData) -> Tensor:
         """Return the teacher's probabilities of the training examples, (rows, classes) in the order of the task's labels."""
-        model, tokenizer, names = loading.load_finished(context.inputs["teacher"].model)
+        model, tokenizer, names = loading.load_finished(
+            context.inputs["teacher"].model, lambda message: context.warn_of_input(f"teacher: {message}")
+        )
         order = label_map.match(names, data.label_names, self.teacher_labels, flag=f"{context.name}.teacher_labels")
         rows = tokenize(data.examples("train"), tokenizer, context.max_length)
+        seeing.look(context, f"{data.name}, train, as the teacher sees it", rows)
         logits = predict(model.to(pick_device()), rows, precision=context.precision, title=f"{context.name}: teacher")
         probs: Tensor = logits[:, torch.tensor(order)].softmax(dim=1)
         return probs

@@ -37,6 +37,10 @@ class Watch:
         """Return the numbers of the last look, for the log."""
         return {}
 
+    def drawn(self) -> tuple[int, Mapping[str, Tensor]] | None:
+        """Return the step and the scores to draw from if the search ended at an earlier look; None for those that it ended with."""
+        return None
+
     def state_dict(self) -> dict[str, Tensor]:
         """Return every tensor that the next look depends on."""
         return {}
@@ -52,8 +56,15 @@ class StopRule(Component):
     kind: ClassVar[str] = "stop rule"
     waits: ClassVar[bool] = True
     """Whether the rule waits for something, so that a search that ends without it deserves a warning."""
+    judges: ClassVar[bool] = True
+    """Whether the rule may look at the development examples, so that the sparsity of the tickets looked at counts."""
 
     interval: float = setting(0.05, above=0, unit="epochs", help="time between two looks (a mini-epoch); at least one step")
+
+    @property
+    def draws_earlier(self) -> bool:
+        """Whether tickets may be drawn from an earlier look than the one that ends the search."""
+        return False
 
     def begin(self) -> Watch:
         """Start watching a search."""

@@ -17,6 +17,7 @@ class Fixed(StopRule):
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "stop at a fixed time"
     paper: ClassVar[str] = "Chen et al., 2021, https://aclanthology.org/2021.acl-long.171"
+    judges: ClassVar[bool] = False
 
     at: float = setting(0.2, above=0, unit="epochs", help="when to stop; looked at after every interval")
 

@@ -6,38 +6,59 @@ EarlyRobust (Xi et al., 2022, section 3.3.2) and ORTicket (2024), after the earl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
-from attrs import frozen
+from attrs import define, field, frozen
 from torch import Tensor
 
 from ticketlab.options import ratio, setting
 from ticketlab.stop_rules.base import Look, StopRule, Watch
 from ticketlab.tickets.draw import SCOPES, Scope, draw, group_of
 
+MASK, SCORE = "mask/", "score/"
+"""What the tensors of a row are called in checkpoints."""
+
 
 @frozen
 class MaskDistance(StopRule):
-    """Compare the masks of consecutive mini-epochs, drawn at the rule's own sparsities.
+    """Compare the masks of mini-epochs, drawn at the rule's own sparsities.
 
     The distance of a group (heads, neurons) is the share of its units whose mask differs, the normalised Hamming distance. The search
-    ends when the distances of all groups have been under ``threshold`` so many ``times`` in a row. Scores that are all equal rank
-    nothing: the masks drawn from them are not compared.
+    ends when the distances of all groups have been under ``threshold`` so many ``times`` in a row: those of consecutive looks, and the
+    ticket is drawn there, as the paper says. The published code compares the first look of a row with each later one (``compare =
+    "first"``) and draws at the first (``draw_at = "first"``). Scores that are all equal rank nothing: the masks drawn from them are not
+    compared.
     """
 
     name: ClassVar[str] = "mask-distance"
     summary: ClassVar[str] = "stop when the masks that would be drawn stop moving"
     paper: ClassVar[str] = "Xi et al., 2022, https://aclanthology.org/2022.emnlp-main.569"
+    judges: ClassVar[bool] = False
 
     threshold: float = setting(0.1, above=0, at_most=1, help="distance under which masks count as unmoved (gamma)")
     times: int = setting(5, at_least=1, help="looks in a row with every distance under the threshold")
+    compare: Literal["consecutive", "first"] = setting(
+        "consecutive",
+        choices=("consecutive", "first"),
+        help="compare each look with the one before, or with the first of its row, as the published code does",
+    )
+    draw_at: Literal["last", "first"] = setting(
+        "last",
+        choices=("last", "first"),
+        help="draw the ticket of the look that ends the search, or of the first of its row, as the published code does",
+    )
     heads: float = ratio(1 / 6, help="sparsity of the heads' masks")
     neurons: float = ratio(0.3, help="sparsity of the neurons' masks")
     weights: float = ratio(0.3, help="sparsity of the masks of single weights")
     heads_scope: Scope = setting("global", choices=SCOPES, help="rank all heads together, or those of each layer apart")
     neurons_scope: Scope = setting("global", choices=SCOPES, help="rank all neurons together, or those of each layer apart")
     weights_scope: Scope = setting("global", choices=SCOPES, help="rank all weights together, or those of each matrix apart")
+
+    @property
+    def draws_earlier(self) -> bool:
+        """Whether tickets are drawn at the first look of the row."""
+        return self.draw_at == "first"
 
     def begin(self) -> Watch:
         """Start watching a search."""
@@ -62,35 +83,67 @@ def distances(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> dict
     return found
 
 
+@define
+class _Row:
+    """Looks in a row whose masks have not moved: the step of the first, what the next is compared with, and how many have agreed."""
+
+    step: int
+    masks: dict[str, Tensor]
+    scores: dict[str, Tensor] = field(factory=dict)
+    under: int = 0
+
+
 class _Distances(Watch):
+    """Watches one row of consecutive looks, or a row from each look on, the longest first."""
+
     def __init__(self, rule: MaskDistance) -> None:
         self._rule = rule
-        self._before: dict[str, Tensor] = {}
-        self._under = 0
+        self._rows: list[_Row] = []
         self._last: dict[str, float] = {}
 
     def look(self, look: Look) -> bool:
         scores = look.scores()
-        self._last = {}
         if not _rank_anything(scores):
-            self._before, self._under = {}, 0
+            self._rows, self._last = [], {}
             return False
         masks = self._rule.masks(scores)
-        if self._before:
-            self._last = distances(self._before, masks)
-            self._under = self._under + 1 if all(distance < self._rule.threshold for distance in self._last.values()) else 0
-        self._before = masks
-        return self._under >= self._rule.times
+        found = [(row, distances(row.masks, masks)) for row in self._rows]
+        standing = [(row, apart) for row, apart in found if all(distance < self._rule.threshold for distance in apart.values())]
+        nearest = standing[:1] or found[-1:]
+        self._last = nearest[0][1] if nearest else {}
+        for row, _ in standing:
+            row.under += 1
+            row.masks = masks if self._rule.compare == "consecutive" else row.masks
+        self._rows = [row for row, _ in standing]
+        if self._rule.compare == "first" or not self._rows:
+            kept = {name: score.detach().clone() for name, score in scores.items()} if self._rule.draws_earlier else {}
+            self._rows.append(_Row(look.step, masks, kept))
+        return self._rows[0].under >= self._rule.times
 
     def seen(self) -> Mapping[str, float]:
-        return {**self._last, "under": self._under}
+        return {**self._last, "under": self._rows[0].under if self._rows else 0}
+
+    def drawn(self) -> tuple[int, Mapping[str, Tensor]] | None:
+        return (self._rows[0].step, self._rows[0].scores) if self._rule.draws_earlier and self._rows else None
 
     def state_dict(self) -> dict[str, Tensor]:
-        return {"under": torch.tensor(self._under), **{f"mask/{name}": mask for name, mask in self._before.items()}}
+        state: dict[str, Tensor] = {}
+        for index, row in enumerate(self._rows):
+            state |= {f"{index}/step": torch.tensor(row.step), f"{index}/under": torch.tensor(row.under)}
+            state |= {f"{index}/{MASK}{name}": mask for name, mask in row.masks.items()}
+            state |= {f"{index}/{SCORE}{name}": score for name, score in row.scores.items()}
+        return state
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        self._under = int(state["under"])
-        self._before = {name.removeprefix("mask/"): mask for name, mask in state.items() if name.startswith("mask/")}
+        rows: dict[int, dict[str, Tensor]] = {}
+        for key, value in state.items():
+            index, _, name = key.partition("/")
+            rows.setdefault(int(index), {})[name] = value
+        self._rows = [_Row(int(row["step"]), _called(MASK, row), _called(SCORE, row), int(row["under"])) for _, row in sorted(rows.items())]
+
+
+def _called(prefix: str, row: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in row.items() if name.startswith(prefix)}
 
 
 def _rank_anything(scores: Mapping[str, Tensor]) -> bool:

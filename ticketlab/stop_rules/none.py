@@ -16,6 +16,7 @@ class Never(StopRule):
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "take all the epochs"
     waits: ClassVar[bool] = False
+    judges: ClassVar[bool] = False
 
     def begin(self) -> Watch:
         """Start watching a search."""

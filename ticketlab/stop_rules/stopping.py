@@ -49,6 +49,8 @@ class Stopping(Live):
     def _due(self, steps: int) -> bool:
         """Say whether a mini-epoch ends with this many steps; where it is shorter than a step, each step ends one."""
         length = self._rule.interval * self._steps_per_epoch
+        if length <= 1:
+            return True
         return math.floor(steps / length + 1e-9) > math.floor((steps - 1) / length + 1e-9)
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -64,19 +66,30 @@ class Stopping(Live):
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         self.looks = [_record({key: value for key, value in row.items() if not math.isnan(value)}) for row in rows]
 
+    def drawn(self) -> tuple[int, Mapping[str, Tensor]] | None:
+        """Return the step and the scores to draw from where the rule ended the search and means those of an earlier look."""
+        return self._watch.drawn() if self.stopped else None
+
     def report(self) -> dict[str, Any]:
         """Return what the result of the stage says about it."""
-        return {"rule": self._rule.name, "stopped": self.stopped, "looks": self.looks}
+        drawn = self.drawn()
+        return {"rule": self._rule.name, "stopped": self.stopped, "looks": self.looks, **({"drawn_at": drawn[0]} if drawn else {})}
 
-    def verdict(self, search: str, steps: int) -> str | None:
-        """Return what to say at the end of the stage ``search``: when its rule ended it, or that it never did, with the last looks."""
-        if self.stopped:
-            return f"{search}: the stop rule `{self._rule.name}` ended it after step {steps} ({steps / self._steps_per_epoch:.2f} epochs)"
-        if not self._rule.waits:
+    def ending(self, steps: int) -> str | None:
+        """Return what to say of a search that the rule ended after so many steps; None where it did not."""
+        if not self.stopped:
+            return None
+        drawn = self.drawn()
+        at = f"; the ticket is that of step {drawn[0]}" if drawn else ""
+        return f"the stop rule `{self._rule.name}` ended it after step {steps} ({steps / self._steps_per_epoch:.2f} epochs){at}"
+
+    def unmet(self, search: str, steps: int) -> str | None:
+        """Return what to warn of, with the last looks, if the rule of the stage ``search`` waited for something that never came."""
+        if self.stopped or not self._rule.waits:
             return None
         last = "; ".join(_words(look) for look in self.looks[-3:]) or "it never had anything to compare"
         return (
-            f"warning: {search}: the stop rule `{self._rule.name}` never held in {steps} steps; the ticket is that of the last step "
+            f"the stop rule `{self._rule.name}` never held in {steps} steps; the ticket is that of the last step "
             f"({last}). Raise {search}.epochs, or loosen {search}.stop"
         )
 

@@ -1,0 +1,45 @@
+"""The predictions that ``evaluate`` leaves, one JSON line an example: what comparing two models example by example needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ticketlab import files
+from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.judging import Meaning, meant
+
+PREDICTIONS = "predictions.jsonl"
+"""What the file is called in a stage's folder."""
+DIGITS = 6
+
+
+def of_set(name: str, data: TaskData, split: str, logits: Tensor, task_labels: Sequence[str], meaning: Meaning) -> list[Mapping[str, Any]]:
+    """Return a line for each example of a split of ``data``, in its order.
+
+    ``name`` is that of a challenge set, and empty for the task itself. ``logits`` are (rows, labels of the task). ``label`` and
+    ``predicted`` are labels of the set, ``predicted`` None where the prediction means none of them; ``probabilities`` are by label of the
+    task, rounded to six digits.
+    """
+    split_of = {example.id: part for part, examples in data.splits.items() for example in examples}
+    said = meant(logits.argmax(dim=1).tolist(), meaning)
+    return [
+        {
+            "id": example.id,
+            "set": name,
+            "split": split_of[example.id],
+            "label": data.label_names[example.label],
+            "predicted": None if index is None else data.label_names[index],
+            "probabilities": {label: round(value, DIGITS) for label, value in zip(task_labels, row, strict=True)},
+        }
+        for example, index, row in zip(data.examples(split), said, logits.double().softmax(dim=1).tolist(), strict=True)
+    ]
+
+
+def write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Write the lines atomically. All characters are ASCII, so that any text can be in an id or a label."""
+    files.write_text(path, "".join(f"{json.dumps(line)}\n" for line in lines))
