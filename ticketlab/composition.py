@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from attrs import evolve
 
-from ticketlab import needs, recipe_tables, registry
+from ticketlab import effects, needs, recipe_tables, registry
 from ticketlab import recipe as recipes
 from ticketlab.errors import SettingError, UsageError, did_you_mean
 from ticketlab.lab import finished
@@ -35,6 +36,8 @@ class Overrides(TypedDict, total=False):
     neurons: float | str
     scope: str
     """Of every draw stage, for all its units."""
+    like: str
+    """Of every draw stage, instead of a sparsity: a run or a ticket file; see the setting of ``draw``."""
     ood: Sequence[Task | str]
     """Challenge sets instead of the recipe's: names, paths or tasks."""
     ood_map: Sequence[str]
@@ -65,6 +68,7 @@ FLAGS = {
     "scope": ("--scope", "draw", "scope"),
     "heads": ("--heads", "draw", "heads"),
     "neurons": ("--neurons", "draw", "neurons"),
+    "like": ("--like", "draw", "like"),
     "pruner": ("--pruner", "search", "pruner"),
     "adversary": ("--adversary", "search", "adversary"),
     "loss": ("--loss", "search", "loss"),
@@ -89,6 +93,7 @@ def compose(
     """Return the recipe of this name or file with everything else that is asked for laid over it.
 
     The recipe's own settings for the task and the scale come first, then ``overrides``, then ``sets`` (``"search.pruner.lr=0.05"``).
+    Each of several tasks has its own (:attr:`~ticketlab.recipe.Recipe.per_task`), and a setting reaches every task that has its place.
     Without a recipe it is ``ticket``: fine-tune, search, draw, retrain, evaluate, attack. A task is a name, a path, or a
     :class:`~ticketlab.tasks.base.Task` (``ticketlab.Local(path=..., text_columns=("review",), label_column="stars")``); ``seeds=3`` is
     0, 1 and 2.
@@ -103,18 +108,37 @@ def compose(
     name, raw, source = recipe_tables.read(recipe or DEFAULT)
     if chosen:
         raw = raw | {"tasks": [{"name": task.name, **to_table(task)} for task in chosen]}
-    table = recipe_tables.resolve(raw, scale=scale, task=_own_settings(name, raw))
-    table = recipes.from_table_of_stages(name, table, source=source).to_table()  # errors of the file have its lines
-    if not table["tasks"]:
-        raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
-    table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
-    if seeds is not None:
-        table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    table = needs.give(_lay(table, name, overrides), overrides.get("bias"))
+    tables: dict[str | None, Table] = {}
+    alone: dict[str | None, Recipe] = {}
+    for task in _with_own_settings(raw):
+        table = recipe_tables.resolve(raw, scale=scale, task=task)
+        own = recipes.from_table_of_stages(name, table, source=source, task=task)  # errors of the file have its lines
+        alone[task] = _plain(own, chosen=bool(chosen))
+        table = own.to_table()
+        if not table["tasks"]:
+            raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
+        table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
+        if seeds is not None:
+            table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+        tables[task] = needs.give(_lay(table, name, overrides), overrides.get("bias"))
     for assignment in sets:
-        table = recipe_tables.override(table, assignment)
-    table = needs.without_unneeded(needs.give(table))
-    return evolve(recipes.from_table_of_stages(name, table), source=source)
+        tables = _override(tables, assignment)
+    built = {
+        task: evolve(recipes.from_table_of_stages(name, needs.without_unneeded(needs.give(table))), source=source, plain=alone[task])
+        for task, table in tables.items()
+    }
+    effects.refuse(list(built.values()), FLAGS, overrides, sets)
+    others = built.get(None, next(iter(built.values())))
+    return recipes.together(others, {task: recipe for task, recipe in built.items() if task is not None})
+
+
+def _plain(own: Recipe, *, chosen: bool) -> Recipe:
+    """Return the recipe that the name alone stands for; of tasks that were ``chosen`` all examples are learnt from."""
+    tasks = [evolve(task, train_rows=None, train_share=None) for task in own.tasks] if chosen else own.tasks
+    plain = evolve(own, tasks=tasks)
+    with contextlib.suppress(UsageError):  # alone it may lack what is given by name
+        return recipes.from_table_of_stages(own.name, needs.without_unneeded(needs.give(plain.to_table())))
+    return plain
 
 
 def judge(
@@ -145,19 +169,31 @@ def _listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, (str, Task)) else list(value)
 
 
-def _own_settings(name: str, raw: Table) -> str | None:
-    """Return the task whose settings in the recipe count; local files have none.
+def _with_own_settings(raw: Table) -> list[str | None]:
+    """Return the tasks that the recipe is resolved for: each of a name that it has settings for, and None for all others together.
 
-    :raises UsageError: the recipe has settings for one of several tasks, which would then not be those of the others.
+    They come in the order of the tasks; local files go by the name `local`.
     """
     tasks = raw.get("tasks") or []
     named = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
-    names = [task for task in named if isinstance(task, str)]  # others are refused when the recipe is built
     own = recipe_tables.overlays(raw, "per_task")
-    if any(own.get(task, {}) != own.get(names[0], {}) for task in names):
-        differing = ", ".join(f"`{task}`" for task in names if task in own)
-        raise UsageError(f"the recipe `{name}` has settings of its own for {differing}: run the tasks one at a time")
-    return names[0] if names and names[0] in own else None
+    return list(dict.fromkeys(name if isinstance(name, str) and name in own else None for name in named)) or [None]
+
+
+def _override(tables: Mapping[str | None, Table], assignment: str) -> dict[str | None, Table]:
+    """Apply ``path=value`` for every task where the recipe has the place, such as the challenge set of one task.
+
+    :raises UsageError: no task has it.
+    """
+    changed, problems = dict(tables), []
+    for task, table in tables.items():
+        try:
+            changed[task] = recipe_tables.override(table, assignment)
+        except UsageError as problem:
+            problems.append(problem)
+    if len(problems) == len(tables):
+        raise problems[0]
+    return changed
 
 
 def _lay(table: Table, name: str, overrides: Overrides) -> Table:
@@ -168,6 +204,9 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
         sets = [choose.choose(one) if isinstance(one, str) else one for one in _listed(overrides["ood"])]
         table = table | {"ood": [{"name": one.name, **to_table(one)} for one in sets], "ood_map": []}
     table = table | {"ood_map": [*table.get("ood_map", []), *_listed(overrides.get("ood_map", ()))]}
+    both = [FLAGS[key][0] for key in ("sparsity", "heads", "neurons", "scope") if key in overrides and "like" in overrides]
+    if both:
+        raise UsageError(f"{both[0]}: with --like the sparsity of each matrix is that of the other ticket; give one of the two")
     if "attacks" in overrides:
         table = _replace_attacks(table, name, _listed(overrides["attacks"]))
     for key, (flag, kind, setting) in FLAGS.items():

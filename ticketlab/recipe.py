@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from ticketlab.errors import SettingError, did_you_mean
-from ticketlab.options import build_component, from_table, to_table
-from ticketlab.recipe_tables import HEAD, Table, text_of
+from ticketlab.files import expand
+from ticketlab.options import build_component, check_number, from_table, to_table
+from ticketlab.recipe_tables import HEAD, Table, difference, merge_stages, overlays, text_of
 
 if TYPE_CHECKING:
     from ticketlab.stages.base import Stage
@@ -31,13 +32,20 @@ KINDS = {
     "export": "export:Export",
 }
 PRECISIONS = ("auto", "fp32", "bf16")
+WORDS = ("summary", "paper", "paper_seeds")
+"""Keys that say something about a recipe and change no result."""
+SHARED = ("tasks", "seeds", "scale", "model", "precision")
+"""Keys that are those of all tasks of a run."""
 STAGE_NAME = re.compile(r"[\w-]+")
 """Names of stages stand in paths of settings and in names of files."""
 
 
 @frozen
 class Recipe:
-    """A resolved recipe. Stages run in order; each names the earlier ones that it needs."""
+    """A resolved recipe. Stages run in order; each names the earlier ones that it needs.
+
+    Where tasks have settings of their own, ``per_task`` has the recipe as it is for each of them, and the rest holds for the others.
+    """
 
     name: str
     stages: Mapping[str, Stage]
@@ -55,17 +63,38 @@ class Recipe:
     scale: str = "full"
     summary: str = ""
     paper: str = ""
+    paper_seeds: int | None = None
+    """Over how many seeds the published comparison is."""
     source: str = field(default="", eq=False)
+    per_task: Mapping[str, Recipe] = field(factory=dict)
+    """By the task's name."""
+
+    def of(self, task: Task) -> Recipe:
+        """Return the recipe as it is for one of its tasks."""
+        return evolve(self.per_task.get(task.name, self), tasks=(task,), per_task={})
+
+    def parts(self) -> list[Recipe]:
+        """Return a recipe for each group of tasks that share all settings, in the order of the groups' first tasks."""
+        groups: dict[str, list[Task]] = {}
+        for task in self.tasks:
+            groups.setdefault(task.name if task.name in self.per_task else "", []).append(task)
+        return [evolve(self.of(tasks[0]), tasks=tuple(tasks)) for tasks in groups.values()] or [self]
+
+    plain: Recipe | None = field(default=None, eq=False, repr=False)
+    """What the name alone stands for, at this scale and on these tasks, where that is known: what differs is part of labels."""
 
     def to_table(self) -> Table:
         """Return the recipe as plain values, every setting written out; :func:`from_table_of_stages` takes it back."""
-        head: Table = {"summary": self.summary, "paper": self.paper, "scale": self.scale, "model": self.model}
-        head |= {"max_length": self.max_length, "precision": self.precision, "seeds": list(self.seeds)}
-        head["train_rows"] = "none" if self.train_rows is None else self.train_rows
+        head: Table = {"summary": self.summary, "paper": self.paper}
+        head |= {} if self.paper_seeds is None else {"paper_seeds": self.paper_seeds}
+        head |= {"scale": self.scale, "model": self.model, "max_length": self.max_length, "precision": self.precision}
+        head |= {"seeds": list(self.seeds), "train_rows": "none" if self.train_rows is None else self.train_rows}
         for key, tasks in (("tasks", self.tasks), ("ood", self.ood)):
             head[key] = [{"name": task.name, **to_table(task)} for task in tasks]
         head["ood_map"] = list(self.ood_map)
-        return {**head, **{name: {"kind": stage.name, **to_table(stage)} for name, stage in self.stages.items()}}
+        table = {**head, **{name: {"kind": stage.name, **to_table(stage)} for name, stage in self.stages.items()}}
+        own = {name: difference(table, evolve(part, tasks=self.tasks).to_table()) for name, part in self.per_task.items()}
+        return table | ({"per_task": own} if own else {})
 
     def to_toml(self) -> str:
         """Return the recipe as TOML, every setting written out."""
@@ -76,20 +105,44 @@ class Recipe:
     def digest(self) -> str:
         """Return the sha256 of everything in the recipe but words about it and settings that change no result; it names run directories."""
         stages = {name: {"kind": stage.name, **stage.identity()} for name, stage in self.stages.items()}
-        table = {key: value for key, value in self.to_table().items() if key not in ("summary", "paper")} | stages
+        table = {key: value for key, value in self.to_table().items() if key not in WORDS} | stages
+        table |= {"per_task": {name: part.digest() for name, part in self.per_task.items()}} if self.per_task else {}
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
-def from_table_of_stages(name: str, table: Table, *, source: str = "") -> Recipe:
-    """Build and check a recipe from a resolved table.
+def from_table_of_stages(name: str, table: Table, *, source: str = "", task: str | None = None) -> Recipe:
+    """Build and check a recipe from a resolved table. ``task`` is whose own settings in the file at ``source`` are laid over it.
 
     :raises SettingError: an unknown key, a wrong value, a reference to a stage that is not there or comes later; with file and line.
     """
+    plain = {key: value for key, value in table.items() if key != "per_task"}
     try:
-        return _build(name, table, source)
+        own = {task: merge_stages(plain, overlay) for task, overlay in overlays(table, "per_task").items()}
+        return together(_build(name, plain, source), {task: _build(name, whole, source) for task, whole in own.items()})
     except SettingError as problem:
-        where = _line(table, source, str(problem).partition(":")[0]) if source else ""
+        where = _line(table, source, str(problem).partition(":")[0], task) if source else ""
         raise SettingError(f"{problem}{where}") from None
+
+
+def together(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
+    """Return ``recipe`` with what it is for other tasks, by their names.
+
+    :raises SettingError: one has another model, precision or seeds, lacks a stage, or has a challenge set of the same name and other
+        settings: no single run can be both.
+    """
+    sets: dict[str, Task] = {}
+    for task, other in others.items():
+        for key in SHARED[1:]:
+            if getattr(other, key) != getattr(recipe, key):
+                raise SettingError(f"{key}: `{task}` has its own, {getattr(other, key)!r}; run the tasks one at a time")
+        for one in (*recipe.ood, *other.ood):
+            if sets.setdefault(one.label, one) != one:
+                raise SettingError(f"ood: `{one.label}` has other settings for `{task}` than for other tasks; run the tasks one at a time")
+        lacking = [name for name, stage in recipe.stages.items() if stage.name != "bias" and name not in other.stages]
+        if lacking:
+            raise SettingError(f"{lacking[0]}: `{task}` has no such stage and other tasks do; run the tasks one at a time")
+    different = {task: evolve(other, tasks=recipe.tasks) for task, other in others.items()}
+    return evolve(recipe, per_task={task: other for task, other in different.items() if other != recipe})
 
 
 def _build(name: str, table: Table, source: str) -> Recipe:
@@ -102,13 +155,19 @@ def _build(name: str, table: Table, source: str) -> Recipe:
         if key in table:
             if not isinstance(table[key], kind) or isinstance(table[key], bool):
                 raise SettingError(f"{key}: must be {words}, not {table[key]!r}")
+            check_number(key, table[key])
             head[key] = table[key]
     if head.get("precision", "auto") not in PRECISIONS:
         raise SettingError(f"precision: must be one of {', '.join(PRECISIONS)}, not {head['precision']!r}")
     rows = table.get("train_rows", "none")
     if rows != "none" and (type(rows) is not int or rows < 1):
         raise SettingError(f"train_rows: must be a whole number from 1, or none, not {rows!r}")
+    check_number("train_rows", rows)
     head["train_rows"] = None if rows == "none" else rows
+    trials = table.get("paper_seeds", "none")
+    if trials != "none" and (type(trials) is not int or trials < 1):
+        raise SettingError(f"paper_seeds: must be a whole number from 1, or none, not {trials!r}")
+    head["paper_seeds"] = None if trials == "none" else trials
     if head.get("max_length", 128) < 4:
         raise SettingError(f"max_length: must be at least 4, not {head['max_length']}")
     seeds = table.get("seeds", [0])
@@ -174,7 +233,7 @@ def stage_class(kind: str, where: str = "kind") -> type[Stage]:
 
 def is_outside(value: str) -> bool:
     """Say whether a reference means a path (or a hub name with an owner) rather than a stage."""
-    return "/" in value or "\\" in value or Path(value).exists()
+    return "/" in value or "\\" in value or expand(value).exists()
 
 
 def named_checkpoint(value: str) -> tuple[str, str]:
@@ -208,7 +267,7 @@ def _check_together(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> No
         raise SettingError(f"{name}.{problem}") from None
 
 
-def _line(table: Table, source: str, path: str) -> str:
+def _line(table: Table, source: str, path: str, task: str | None) -> str:
     """Say where the TOML file of a resolved recipe has the setting at ``path``, or as much of the path as it has."""
     file = Path(source)
     try:
@@ -218,7 +277,8 @@ def _line(table: Table, source: str, path: str) -> str:
         return ""
     keys = re.findall(r"[^.\[\]]+", path)
     tasks = table.get("tasks")
-    names = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []
+    names = [one.get("name") if isinstance(one, Mapping) else one for one in tasks] if isinstance(tasks, list) else []
+    names = names if task is None else [task]
     overlaid = [["scales", table.get("scale"), *keys], *(["per_task", name, *keys] for name in names)]
     keys = next((found for found in overlaid if _depth(whole, found) == len(found)), keys)
     depth = _depth(whole, keys)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from ticketlab.composition import compose
 from ticketlab.errors import UsageError
 from ticketlab.options import to_table
-from ticketlab.recipe import Recipe
+from ticketlab.recipe import Recipe, from_table_of_stages
 
 RECIPE = """
 model = "demo"
@@ -70,10 +71,10 @@ def test_own_settings_of_task_and_scale_come_first(recipe: Path) -> None:
 
 
 def test_general_flags_reach_every_stage_of_their_kind(recipe: Path) -> None:
-    composed = compose(recipe, tasks=["demo"], sparsity="1/6", scope="local", pruner="magnitude", adversary="freelb")
+    composed = compose(recipe, tasks=["demo"], sparsity="1/6", scope="local", pruner="importance", adversary="freelb")
     assert [_stage(composed, name)["sparsity"] for name in ("draw", "control")] == [1 / 6, 1 / 6]
     assert [_stage(composed, name)["scope"] for name in ("draw", "control")] == ["local", "local"]
-    assert [_stage(composed, name)["pruner"]["name"] for name in ("search", "other")] == ["magnitude", "magnitude"]
+    assert [_stage(composed, name)["pruner"]["name"] for name in ("search", "other")] == ["importance", "importance"]
     assert _stage(composed, "search")["adversary"]["name"] == "freelb"
     assert _stage(composed, "first")["adversary"]["name"] == "none"
 
@@ -146,3 +147,130 @@ def test_what_compose_does_not_know_is_refused() -> None:
 def test_one_thing_may_stand_for_a_list() -> None:
     made = compose("robust-ticket", tasks="demo", attacks="textfooler", seeds=2, sets="draw.sparsity=0.5")
     assert made == compose("robust-ticket", tasks=["demo"], attacks=["textfooler"], seeds=[0, 1], sets=["draw.sparsity=0.5"])
+
+
+# several tasks, each with settings of its own
+
+OWN = """
+extends = "{}"
+
+[per_task.imdb]
+max_length = 256
+ood = ["hans"]
+ood_map = ["negative=non-entailment"]
+
+[per_task.imdb.first]
+lr = 0.25
+
+[per_task.imdb.search]
+pruner = "magnitude"
+
+[per_task.imdb.control]
+sparsity = 0.7
+"""
+
+
+@pytest.fixture
+def own(recipe: Path) -> Path:
+    path = recipe.with_name("own.toml")
+    path.write_text(OWN.format(recipe.name), encoding="utf-8")
+    return path
+
+
+TASKS = ["sst2", "imdb", "./reviews.csv", "demo"]
+
+
+def test_each_of_several_tasks_has_the_settings_that_it_has_alone(own: Path) -> None:
+    changed: Any = {"sparsity": 0.5, "stages": {"first": {"adversary": "pgd"}}, "sets": ["draw.scope=local"], "seeds": 2, "scale": "small"}
+    together = compose(own, tasks=TASKS, **changed)
+    assert [task.label for task in together.tasks] == ["sst2", "imdb", "reviews", "demo"]
+    for task, name in zip(together.tasks, TASKS, strict=True):
+        alone = compose(own, tasks=[name], **changed)
+        assert together.of(task) == alone
+        assert together.of(task).digest() == alone.digest()
+    assert [[task.label for task in part.tasks] for part in together.parts()] == [["sst2", "reviews"], ["imdb"], ["demo"]]
+    assert {part.max_length for part in together.parts()} == {128, 256}
+
+
+def test_several_tasks_survive_toml(own: Path, invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reviews.csv").write_text("text,label\n" + "".join(f"film {number},{number % 2}\n" for number in range(40)))
+    flags = [part for task in TASKS for part in ("--task", task)]
+    written = invoke("run", own, *flags, "--adversary", "fgm", "--dry-run")
+    assert written.exit_code == 0, written.stderr
+    saved = tmp_path / "saved.toml"
+    saved.write_text(written.stdout, encoding="utf-8")
+    assert compose(saved).digest() == compose(own, tasks=TASKS, adversary="fgm").digest()
+    assert invoke("run", saved, "--dry-run").stdout == written.stdout
+    assert from_table_of_stages("saved", tomllib.loads(written.stdout)).digest() == compose(saved).digest()
+    assert compose(own, tasks=TASKS, adversary="fgm").digest() != compose(own, tasks=TASKS).digest()
+
+
+def test_the_order_of_tasks_changes_no_settings(own: Path) -> None:
+    for tasks in (["imdb", "sst2"], ["sst2", "imdb"], ["imdb", "demo"], ["demo", "imdb"]):
+        together = compose(own, tasks=tasks)
+        assert {task.label: together.of(task) for task in together.tasks} == {name: compose(own, tasks=[name]) for name in tasks}
+
+
+def test_a_setting_is_put_where_some_task_has_its_place_and_refused_where_none_has(own: Path) -> None:
+    sets = ["ood.hans.train_share=0.5", "search.pruner.penalty=0.9", "first.epochs=3"]
+    together = compose(own, tasks=["sst2", "demo", "imdb"], sets=[sets[0], sets[2]])
+    assert [part.stages["first"].epochs for part in together.parts()] == [3, 3]  # type: ignore[attr-defined]
+    assert [one.train_share for part in together.parts() for one in part.ood] == [0.5]
+    with pytest.raises(UsageError, match="the list has no `hns`; did you mean `hans`"):
+        compose(own, tasks=["imdb"], sets=["ood.hns.train_share=0.5"])
+    with pytest.raises(UsageError, match="no stage or setting `frist`"):
+        compose(own, tasks=["sst2", "imdb"], sets=["frist.epochs=3"])
+    with pytest.raises(UsageError, match=r"search\.pruner\.penalty: pruner `magnitude` has no such setting"):
+        compose(own, tasks=["sst2", "imdb"], sets=[sets[1]])
+
+
+@pytest.mark.parametrize(
+    ("overlay", "message"),
+    [
+        ('model = "mine/model"\n', "model: `imdb` has its own, 'mine/model'; run the tasks one at a time"),
+        ("seeds = [7]\n", r"seeds: `imdb` has its own, \(7,\)"),
+    ],
+)
+def test_what_a_run_has_once_cannot_be_of_one_of_several_tasks(own: Path, overlay: str, message: str) -> None:
+    own.write_text(own.read_text(encoding="utf-8").replace("max_length = 256\n", overlay), encoding="utf-8")
+    assert len(compose(own, tasks=["imdb"]).tasks) == 1
+    with pytest.raises(UsageError, match=message):
+        compose(own, tasks=["sst2", "imdb"])
+
+
+def test_the_line_of_a_mistake_is_that_of_its_task(own: Path) -> None:
+    text = own.read_text(encoding="utf-8").replace("lr = 0.25", "lr = -1.0") + "\n[per_task.sst2.first]\nlr = 0.5\n"
+    own.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"first\.lr: must be above 0, not -1\.0 \(own\.toml line 10\)"):
+        compose(own, tasks=["sst2", "imdb"])
+
+
+def test_several_tasks_of_a_paper_run_in_one_command(invoke: Any) -> None:
+    for recipe, tasks in (("robust-ticket", ["imdb", "ag_news", "mnli"]), ("srnet-timing", ["mnli", "qqp", "fever"])):
+        result = invoke("run", recipe, *(part for task in tasks for part in ("--task", task)), "--dry-run")
+        assert result.exit_code == 0, result.stderr
+        read = from_table_of_stages(recipe, tomllib.loads(result.stdout))
+        assert {task.label: read.of(task).digest() for task in read.tasks} == {
+            name: compose(recipe, tasks=[name]).digest() for name in tasks
+        }
+
+
+# a ticket drawn like another
+
+
+def test_a_draw_is_made_like_another_ticket_by_a_flag(recipe: Path, invoke: Any) -> None:
+    composed = compose(recipe, tasks=["demo"], like="./run")
+    assert [_stage(composed, name)["like"] for name in ("draw", "control")] == ["./run", "./run"]
+    result = invoke("run", "lottery-ticket", "--task", "demo", "--like", "lab/runs/a", "--dry-run")
+    assert result.exit_code == 2
+    assert "lab/runs/a: there is no such file" in result.stderr
+    with pytest.raises(UsageError, match="--sparsity: with --like the sparsity of each matrix is that of the other ticket"):
+        compose(recipe, tasks=["demo"], like="./run", sparsity=0.5)
+    with pytest.raises(UsageError, match="--like: the recipe `fine-tune` has no draw stage"):
+        compose("fine-tune", tasks=["demo"], like="./run")
+
+
+def test_a_setting_of_tasks_reaches_all_of_them() -> None:
+    recipe = compose("fine-tune", tasks=["./a.csv", "./b.csv"], sets=["tasks.split_column=none", "tasks.drop_labels=-1"])
+    assert [(to_table(task)["split_column"], to_table(task)["drop_labels"]) for task in recipe.tasks] == [("none", ["-1"])] * 2

@@ -80,9 +80,12 @@ def test_an_added_teacher_starts_from_the_pre_trained_model(tmp_path):
     assert (found["teacher"]["start"], found["b"]["teacher"]) == ("pretrained", "teacher")
 
 
-def test_the_loss_of_a_search_on_plain_text_needs_nothing():
-    found = table("orticket", loss="poe", text="articles.txt")
+def test_the_loss_of_a_search_on_plain_text_needs_nothing(tmp_path):
+    (tmp_path / "mine.toml").write_text('extends = "orticket"\n[search]\nloss = "poe"\n')
+    found = table(tmp_path / "mine.toml", text="articles.txt")
     assert "bias" not in stages(found)
+    with pytest.raises(UsageError, match=r"--loss poe: has no effect on the stage `search`: the objective `mlm` learns from no labels"):
+        table("orticket", loss="poe", text="articles.txt")
 
 
 def test_a_loss_that_there_is_not_is_refused_with_its_place():
