@@ -25,7 +25,9 @@ def judged(right: Mapping[str, int], sizes: Mapping[str, int], outside: int = 0,
     n = sum(sizes.values())
     first = next(iter(sizes))
     predicted = dict(right) | {first: right[first] + n - sum(right.values()) - outside}
-    found = {**part(right, sizes), "f1": None, "weighted_f1": None, "majority_f1": None, "outside": outside}
+    recall = [right[label] / size for label, size in sizes.items() if size]
+    found = {**part(right, sizes), "balanced_accuracy": sum(recall) / len(recall), "outside": outside}
+    found |= {"majority_balanced_accuracy": 1 / len(recall), "weighted_f1": None, "majority_weighted_f1": None}
     return {**found, "labels": dict(sizes), "predicted": predicted, "meaning": {}, "subsets": {}, "truncated": 0, "dropped": {}, **more}
 
 
@@ -37,13 +39,13 @@ def hans(yes: int, no: int, *, columns: Mapping[str, int] | None = None) -> dict
         "lexical_overlap": part({YES: yes, NO: 0}, {YES: 40, NO: 20}),
         "constituent": part({YES: 0, NO: no}, {YES: 0, NO: 20}),
     }
-    return judged({YES: yes, NO: no}, {YES: 40, NO: 40}, outside=4, weighted_f1=0.6, majority_f1=1 / 3, subsets=subsets)
+    return judged({YES: yes, NO: no}, {YES: 40, NO: 40}, outside=4, weighted_f1=0.6, majority_weighted_f1=1 / 3, subsets=subsets)
 
 
 def clean(right: int) -> dict[str, Any]:
     """Return 100 examples of the task's own three labels, 50, 30 and 20, of which so many of the first are right."""
     sizes = {YES: 50, "neutral": 30, "contradiction": 20}
-    return judged({YES: right, "neutral": 30, "contradiction": 20}, sizes, weighted_f1=right / 50, majority_f1=1 / 3)
+    return judged({YES: right, "neutral": 30, "contradiction": 20}, sizes, weighted_f1=right / 50, majority_weighted_f1=1 / 3)
 
 
 def stages(*, right: int = 40, ood: Mapping[str, Any] | None = None, of: str = "search") -> dict[str, Any]:

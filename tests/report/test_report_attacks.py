@@ -26,6 +26,7 @@ def attacked(*queries: int, near: tuple[float, ...] = (0.5, 0.7), errors: int = 
             id=str(n),
             status="success" if n < 2 else "failed",
             original=["x"],
+            perturbed=["y"],
             label="a",
             queries=q,
             words_changed=1 + n,

@@ -33,23 +33,53 @@ def test_each_set_stands_beside_clean_with_the_majority_under_it(
 ) -> None:
     lines, _ = shown(three_seeds(), 200, monkeypatch, capsys)
     main = after(lines, "the title")
-    assert "Clean hans hans" in main
-    assert "Clean % F1 % Acc % F1 % Sparsity % Trained Search s Training s" in main
-    assert any(line.startswith("srnet 90.0 ± 0.0 80.0 ± 0.0 55.0 ± 5.0 60.0 ± 0.0 50.0 ± 0.0 640 15.0 ± 0.0 13.0 ± 0.0") for line in main)
-    assert main[-1] == "majority class 50.0 33.3 50.0 33.3 - - - -"
+    assert "hans hans" in main
+    assert "Clean % Balanced % Weighted F1 % Acc % Weighted F1 % Sparsity % Trained Search s Training s" in main
+    start = "srnet 90.0 ± 0.0 93.3 ± 0.0 80.0 ± 0.0 55.0 ± 5.0 60.0 ± 0.0 50.0 ± 0.0 640 15.0 ± 0.0 13.0 ± 0.0"
+    assert any(line.startswith(start) for line in main)
+    assert main[-1] == "majority class 50.0 33.3 33.3 50.0 33.3 - - - -"
     caption = " ".join(lines)
     assert "100 examples evaluated, 80 of hans" in caption
     assert "majority class: always saying the commonest label of the set" in caption
 
 
-def test_without_challenge_sets_there_is_one_table_and_no_majority(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("width", [80, 200])
+def test_majority_and_recall_are_shown_without_challenge_sets(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines, _ = shown(rows(results(stages())), 200, monkeypatch, capsys)
+    found = results(stages())  # at 99 to 1 a model that says one label has an accuracy of 99
+    found["tasks"]["mnli"]["0"]["evaluate"]["clean"] = judged({"clean": 99, "toxic": 0}, {"clean": 99, "toxic": 1})
+    lines, _ = shown(rows(found), width, monkeypatch, capsys)
+    assert any(line.startswith("srnet 99.0 50.0") for line in lines)
+    assert any(line.startswith("majority class 99.0 50.0") for line in lines)
+    assert after(lines, "mnli: classes")[2:] == ["Examples % Predicted % Recall %", lines[lines.index("mnli: classes") + 3], *[
+        "clean 99.0 100.0 100.0", "toxic 1.0 0.0 0.0"
+    ]]  # fmt: skip
     text = "\n".join(lines)
-    assert "srnet 90.0" in text
-    for word in ("majority", "F1 %", "classes", " by "):
+    for word in ("F1 %", " by "):
         assert word not in text
+    assert max(map(len, lines)) <= width
+
+
+def test_what_a_benchmark_reports_is_shown_beside_the_accuracy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    more = {"positive_label": "same", "binary_f1": 0.75, "majority_binary_f1": 0.0, "matthews": 0.4567, "majority_matthews": 0.0}
+    found = results(stages())
+    found["tasks"]["mnli"]["0"]["evaluate"]["clean"] = judged({"other": 5, "same": 3}, {"other": 6, "same": 4}, **more)
+    found["data"] = {"mnli": {"measures": ["binary_f1", "matthews"]}}
+    lines, _ = shown(rows(found), 200, monkeypatch, capsys)
+    assert any(line.startswith("Clean % Balanced % same Matthews") for line in lines)  # under F1 %
+    assert any(line.startswith("srnet 80.0 79.2 75.0 0.457") for line in lines)
+    assert any(line.startswith("majority class 60.0 50.0 0.0 0.000") for line in lines)
+    assert not any("Matthews" in line for line in shown(rows({**found, "data": {}}), 200, monkeypatch, capsys)[0])
+
+
+def test_more_classes_than_forty_are_named_on_stderr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    many = {f"class {number}": 1 for number in range(41)}
+    found = results(stages())
+    found["tasks"]["mnli"]["0"]["evaluate"]["clean"] = judged(many, many)
+    lines, error = shown(rows(found), 200, monkeypatch, capsys)
+    assert not any("class 7" in line for line in lines)
+    assert error == "mnli: classes: 41 are too many for a table; their numbers are in results.json and in the file of --csv\n"
 
 
 def test_subsets_have_a_line_each_and_a_dash_for_the_recall_of_a_label_they_lack(
@@ -68,26 +98,30 @@ def test_classes_show_the_shares_of_examples_and_predictions_of_the_set_and_of_t
 ) -> None:
     lines, _ = shown(three_seeds(), 200, monkeypatch, capsys)
     assert after(lines, "hans: classes")[4:] == [
-        "entailment 50.0 82.5 ± 0.0",
-        "non-entailment 50.0 12.5 ± 0.0",
-        "outside - 5.0 ± 0.0",
+        "entailment 50.0 82.5 ± 0.0 85.0 ± 10.0",
+        "non-entailment 50.0 12.5 ± 0.0 25.0 ± 0.0",
+        "outside - 5.0 ± 0.0 -",
     ]
-    assert after(lines, "mnli: classes")[4:] == ["entailment 50.0 50.0 ± 0.0", "neutral 30.0 30.0 ± 0.0", "contradiction 20.0 20.0 ± 0.0"]
+    assert after(lines, "mnli: classes")[4:] == [
+        "entailment 50.0 50.0 ± 0.0 80.0 ± 0.0",
+        "neutral 30.0 30.0 ± 0.0 100.0 ± 0.0",
+        "contradiction 20.0 20.0 ± 0.0 100.0 ± 0.0",
+    ]
     assert "outside: predictions that mean no label of the set" in " ".join(lines)
 
 
 def test_one_seed_has_no_deviation_and_a_set_without_subsets_no_table_of_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flat = judged({"yes": 6, "no": 1}, {"yes": 8, "no": 2}, weighted_f1=0.7, majority_f1=0.711)
+    flat = judged({"yes": 6, "no": 1}, {"yes": 8, "no": 2}, weighted_f1=0.7, majority_weighted_f1=0.711)
     lines, error = shown(rows(results(stages(ood={"paws": flat}))), 200, monkeypatch, capsys)
     text = "\n".join(lines)
     assert "±" not in text
     assert "outside" not in text
     assert "paws by" not in text
     assert error == ""
-    assert any(line.startswith("majority class 50.0 33.3 80.0 71.1") for line in lines)
-    assert after(lines, "paws: classes")[4:] == ["yes 80.0 90.0", "no 20.0 10.0"]
+    assert any(line.startswith("majority class 50.0 33.3 33.3 80.0 71.1") for line in lines)
+    assert after(lines, "paws: classes")[4:] == ["yes 80.0 90.0 75.0", "no 20.0 10.0 50.0"]
 
 
 def test_columns_of_many_values_come_last_and_those_of_more_than_forty_are_named_on_stderr(
@@ -115,7 +149,8 @@ def test_several_models_stand_side_by_side_under_what_tells_them_apart(
 
 def test_each_task_has_its_own_majority_under_its_rows(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     first = rows(results(stages(ood={"hans": hans(30, 10)})))
-    other = rows(results(stages(ood={"paws": judged({"yes": 6, "no": 1}, {"yes": 8, "no": 2}, majority_f1=0.711)}), task="qqp"))
+    paws = judged({"yes": 6, "no": 1}, {"yes": 8, "no": 2}, weighted_f1=0.7, majority_weighted_f1=0.711)
+    other = rows(results(stages(ood={"paws": paws}), task="qqp"))
     lines, _ = shown([*first, *other, *first], 250, monkeypatch, capsys)
     starts = [" ".join(line.split()[:3]) for line in after(lines, "the title")[4:]]
     assert [start for start in starts if start[0] not in "(─"] == [
@@ -124,7 +159,7 @@ def test_each_task_has_its_own_majority_under_its_rows(monkeypatch: pytest.Monke
         "srnet qqp 90.0",
         "majority class qqp",
     ]
-    assert "majority class qqp 50.0 33.3 - - 80.0 71.1 - - - -" in lines
+    assert "majority class qqp 50.0 33.3 33.3 - - 80.0 71.1 - - - -" in lines
     assert "qqp, paws: classes" in lines
 
 

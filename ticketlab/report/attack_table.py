@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
+from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.cells import number, percent
 from ticketlab.report.columns import how_measured
 from ticketlab.report.layout import Block, Sheet
-from ticketlab.report.rows import AttackCells, Row, by_task
+from ticketlab.report.rows import Row, by_task
 
 Cell = Callable[[AttackCells], str]
 
@@ -24,7 +25,7 @@ def sheet(rows: Sequence[Row], title: str) -> Sheet:
     stub: dict[str, Callable[[Row, AttackCells], str]] = {
         "": lambda row, _: row.label,
         "Task": lambda row, _: row.task,
-        "Attack": lambda _, cells: cells.name,
+        "Attack": lambda _, cells: cells.label,
     }
     labels = {row.label for row, _ in lines}
     if len(labels) == 1 and labels.pop() in title:

@@ -11,6 +11,8 @@ from attrs import frozen
 from ticketlab.report.statistics import Measure, summarise
 
 Found = Sequence[Mapping[str, Any]]
+MEASURES = ("balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")
+"""What there is beside the accuracy (:mod:`ticketlab.tasks.measures`), in the order of tables."""
 
 
 @frozen
@@ -25,19 +27,22 @@ class SubsetCells:
 
 @frozen
 class ChallengeCells:
-    """One set. All numbers but ``n`` are fractions; F1 weights each label by its examples.
+    """One set. All numbers but ``n`` are fractions, and the Matthews correlation among ``measures`` is one from -1 to 1.
 
-    ``majority`` and ``majority_f1`` are the accuracy and F1 of always saying the commonest label; ``outside`` is the share of predictions
-    that mean no label of the set; ``labels`` and ``predicted`` are each label's share of the examples and of the predictions. ``subsets``
-    go by column and value.
+    ``measures`` and ``baselines`` go by :data:`MEASURES`: what the model scores, and what always saying the commonest label does, whose
+    accuracy is ``majority``; ``shown`` are those that tables show. ``outside`` is the share of predictions that mean no label of the set;
+    ``labels`` and ``predicted`` are each label's share of the examples and of the predictions. ``subsets`` go by column and value.
     """
 
     name: str
+    split: str
     n: int
     accuracy: Measure | None
-    weighted_f1: Measure | None
+    measures: Mapping[str, Measure | None]
     majority: float | None
-    majority_f1: float | None
+    baselines: Mapping[str, float | None]
+    positive_label: str | None
+    shown: tuple[str, ...]
     outside: Measure | None
     labels: Mapping[str, float]
     predicted: Mapping[str, Measure]
@@ -45,7 +50,7 @@ class ChallengeCells:
     subsets: Mapping[str, Mapping[str, SubsetCells]]
 
 
-def cells(name: str, found: Found) -> ChallengeCells:
+def cells(name: str, found: Found, shown: Sequence[str] = ()) -> ChallengeCells:
     """Return the numbers of a set from those that ``evaluate`` left, one a seed, at least one. Keys may be missing."""
     asked = [one for one in found if one["n"]]
     predicted = {
@@ -54,11 +59,14 @@ def cells(name: str, found: Found) -> ChallengeCells:
     }
     return ChallengeCells(
         name=name,
+        split=found[0].get("split", "test"),
         n=min(one["n"] for one in found),
         accuracy=summarise([one["accuracy"] for one in found], [one["n"] for one in found]),
-        weighted_f1=summarise([one.get("weighted_f1") for one in found]),
+        measures={measure: summarise([one.get(measure) for one in found]) for measure in MEASURES},
         majority=_mean([one.get("majority") for one in found]),
-        majority_f1=_mean([one.get("majority_f1") for one in found]),
+        baselines={measure: _mean([one.get(f"majority_{measure}") for one in found]) for measure in MEASURES},
+        positive_label=found[0].get("positive_label"),
+        shown=tuple(shown),
         outside=summarise([one["outside"] / one["n"] for one in asked if "outside" in one], [one["n"] for one in asked]),
         labels={
             label: share

@@ -6,15 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
+from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.cells import count, number, percent, share, shares
 from ticketlab.report.challenges import ChallengeCells
 from ticketlab.report.layout import EMPTY
-from ticketlab.report.rows import AttackCells, Row
+from ticketlab.report.rows import Row
 from ticketlab.report.statistics import Measure
 
 MAJORITY = "majority class"
 WHAT_COSTS = "seconds of optimizer steps, parameters that the last training can change"
-WHAT_MAJORITY = f"F1 weights each label by its examples; {MAJORITY}: always saying the commonest label of the set"
+WHAT_MAJORITY = f"{MAJORITY}: always saying the commonest label of the set"
+WHAT = {
+    "balanced_accuracy": "balanced: the mean recall of the classes",
+    "macro_f1": "macro F1: the mean F1 of the classes",
+    "weighted_f1": "weighted F1: each class by its examples",
+}
+"""What the caption says of a measure whose heading does not say it."""
 Of = Callable[[Row], ChallengeCells | None]
 
 
@@ -28,17 +35,20 @@ class Column:
 
 
 def scores(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
-    """Yield the columns of the task's own split, of each challenge set, and of each attack, with what the caption says of them."""
+    """Yield the columns of the task's own split, of each challenge set, and of each attack, with what the caption says of them.
+
+    Beside each accuracy of the task's own split stand the balanced accuracy and what the task's benchmark reports; with challenge sets
+    the weighted F1 of all sets too, as the papers have it for PAWS.
+    """
     sets = dict.fromkeys(cells.name for row in rows for cells in row.challenges)
-    clean = Column("Clean %", lambda row: percent(row.clean), _majority(_own))
-    if sets:
-        yield [clean, _f1("Clean", _own)], f"{how_measured(rows)}; {WHAT_MAJORITY}"
-    else:
-        yield [clean], how_measured(rows)
+    more = ("weighted_f1",) if sets else ()
+    own = [Column("Clean %", lambda row: percent(row.clean), _majority(_own))]
+    yield [*own, *_measures("", _own, rows, ("balanced_accuracy", *more))], "; ".join([how_measured(rows), *_notes(rows, more)])
     for name in sets:
-        yield [_accuracy(name, _challenge(name)), _f1(name, _challenge(name))], ""
-    for name in dict.fromkeys(cells.name for row in rows for cells in row.attacks):
-        yield _attacked(name, rows), ""
+        of = _challenge(name)
+        yield [_accuracy(name, of), *_measures(name, of, rows, more)], ""
+    for label in dict.fromkeys(cells.label for row in rows for cells in row.attacks):
+        yield _attacked(label, rows), ""
     if any(cells.errors for row in rows for cells in row.attacks):
         yield [Column("Errors", lambda row: str(sum(cells.errors for cells in row.attacks)))], ""
     if any(cells.timeouts for row in rows for cells in row.attacks):
@@ -63,16 +73,52 @@ def _accuracy(name: str, of: Of) -> Column:
     return Column(f"{name}\nAcc %", lambda row: percent(cells.accuracy if (cells := of(row)) else None), _majority(of))
 
 
-def _f1(name: str, of: Of) -> Column:
-    return Column(
-        f"{name}\nF1 %",
-        lambda row: share(cells.weighted_f1 if (cells := of(row)) else None),
-        lambda same: shares(cells.majority_f1 for row in same if (cells := of(row))),
-    )
+def _measures(name: str, of: Of, rows: Sequence[Row], more: Sequence[str]) -> Iterator[Column]:
+    """Yield a column for each of the measures in ``more`` and of those that the set's results are to show, where there is a number."""
+    found = [cells for row in rows if (cells := of(row))]
+    for measure in dict.fromkeys((*more, *(shown for cells in found for shown in cells.shown))):
+        if any(cells.measures.get(measure) for cells in found):
+            head = _head(measure, dict.fromkeys(cells.positive_label for cells in found if cells.positive_label))
+            yield Column(f"{name}\n{head}" if name else head, _cell(measure, of), _baseline(measure, of))
+
+
+def _head(measure: str, positive: Iterable[str]) -> str:
+    return {
+        "balanced_accuracy": "Balanced %",
+        "macro_f1": "Macro F1 %",
+        "weighted_f1": "Weighted F1 %",
+        "binary_f1": f"F1 %\n{' or '.join(positive)}",
+        "matthews": "Matthews",
+    }[measure]
+
+
+def _cell(measure: str, of: Of) -> Callable[[Row], str]:
+    return lambda row: _shown(measure, cells.measures[measure] if (cells := of(row)) else None)
+
+
+def _baseline(measure: str, of: Of) -> Callable[[Sequence[Row]], str]:
+    def shown(same: Sequence[Row]) -> str:
+        values = [cells.baselines[measure] for row in same if (cells := of(row))]
+        return " or ".join(dict.fromkeys(_shown(measure, Measure(value)) for value in values if value is not None)) or EMPTY
+
+    return shown
+
+
+def _shown(measure: str, value: Measure | None) -> str:
+    """Return a correlation as it is, and a share in per cent."""
+    return number(value, digits=3) if measure == "matthews" else share(value)
 
 
 def _majority(of: Of) -> Callable[[Sequence[Row]], str]:
     return lambda same: shares(cells.majority for row in same if (cells := of(row)))
+
+
+def _notes(rows: Sequence[Row], more: Sequence[str]) -> Iterator[str]:
+    """Yield what the measures of the columns are."""
+    judged = [cells for row in rows for cells in (row.own_split, *row.challenges) if cells is not None]
+    yield from (WHAT[name] for name in ("balanced_accuracy", *more) if any(cells.measures.get(name) for cells in judged))
+    if any(cells.majority is not None for cells in judged):
+        yield WHAT_MAJORITY
 
 
 def _own(row: Row) -> ChallengeCells | None:
@@ -83,20 +129,20 @@ def _challenge(name: str) -> Of:
     return lambda row: next((cells for cells in row.challenges if cells.name == name), None)
 
 
-def _attacked(name: str, rows: Sequence[Row]) -> list[Column]:
+def _attacked(label: str, rows: Sequence[Row]) -> list[Column]:
     def of(row: Row) -> AttackCells | None:
-        return next((cells for cells in row.attacks if cells.name == name), None)
+        return next((cells for cells in row.attacks if cells.label == label), None)
 
     columns = [
-        Column(f"{name}\nAua %", lambda row: percent(cells.aua if (cells := of(row)) else None)),
-        Column(f"{name}\nSuc %", lambda row: percent(cells.suc if (cells := of(row)) else None)),
-        Column(f"{name}\n#Query", lambda row: number(cells.queries if (cells := of(row)) else None)),
+        Column(f"{label}\nAua %", lambda row: percent(cells.aua if (cells := of(row)) else None)),
+        Column(f"{label}\nSuc %", lambda row: percent(cells.suc if (cells := of(row)) else None)),
+        Column(f"{label}\n#Query", lambda row: number(cells.queries if (cells := of(row)) else None)),
     ]
     shown = [cells for row in rows if (cells := of(row))]
     if any(cells.words for cells in shown):
-        columns.append(Column(f"{name}\nWords %", lambda row: percent(cells.words if (cells := of(row)) else None)))
+        columns.append(Column(f"{label}\nWords %", lambda row: percent(cells.words if (cells := of(row)) else None)))
     if any(cells.similarity for cells in shown):
-        columns.append(Column(f"{name}\nSimilarity", lambda row: number(cells.similarity if (cells := of(row)) else None, digits=3)))
+        columns.append(Column(f"{label}\nSimilarity", lambda row: number(cells.similarity if (cells := of(row)) else None, digits=3)))
     return columns
 
 
@@ -108,24 +154,30 @@ def _sparsity(groups: Mapping[str, Measure]) -> str:
 
 
 def how_measured(rows: Sequence[Row]) -> str:
-    """Return what the caption says of the numbers in the cells."""
+    """Return what the caption says of the numbers in the cells: how many examples are behind them, of which split if not of test."""
     over = "mean ± deviation over seeds; " if any(row.seeds > 1 for row in rows) else ""
-    clean = _sizes(row.clean for row in rows if row.clean not in [cells.clean for cells in row.attacks])
-    attacked = _sizes(cells.aua for row in rows for cells in row.attacks)
+    clean = by_split((row.clean, row.split) for row in rows)
+    attacked = by_split((cells.aua, cells.split) for row in rows for cells in row.attacks)
     sets = {
-        name: _sizes(cells.accuracy for row in rows for cells in row.challenges if cells.name == name)
+        name: by_split((cells.accuracy, "") for row in rows for cells in row.challenges if cells.name == name)
         for name in dict.fromkeys(cells.name for row in rows for cells in row.challenges)
     }
     parts = (
-        clean and f"{clean} {'example' if clean == '1' else 'examples'} evaluated",
-        *(f"{n} of {name}" for name, n in sets.items() if n),
-        attacked and f"{attacked} attacked",
+        *(f"{n} {'example' if n == '1' else 'examples'}{split} evaluated" for split, n in clean.items()),
+        *(f"{n} of {name}" for name, found in sets.items() for n in found.values()),
+        *(f"{n}{split} attacked" for split, n in attacked.items()),
     )
-    sizes = ", ".join(part for part in parts if part)
+    sizes = ", ".join(parts)
     means = "; of means Student's" if any(cells.queries and cells.queries.interval for row in rows for cells in row.attacks) else ""
     return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}{means}"
 
 
-def _sizes(measures: Iterable[Measure | None]) -> str:
-    sizes = sorted({measure.n for measure in measures if measure is not None and measure.n is not None})
-    return " or ".join(str(size) for size in sizes)
+def by_split(measures: Iterable[tuple[Measure | None, str]]) -> dict[str, str]:
+    """Return how many examples are behind numbers, such as ``95 to 100``, by split: nothing for the test, else ``" of dev"``."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for one, split in measures:
+        if one is not None and one.n is not None:
+            found.setdefault("" if split in ("", "test") else f" of {split}", set()).add((one.n, one.largest or one.n))
+    return {
+        split: " or ".join(str(n) if n == most else f"{n} to {most}" for n, most in sorted(sizes)) for split, sizes in sorted(found.items())
+    }

@@ -1,10 +1,11 @@
-"""Results as a csv file, one line per number, as plotting and statistics packages like them."""
+"""Results as a csv file, one line per number, as plotting and statistics packages like them. Each line says whose number it is."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -15,92 +16,174 @@ from ticketlab.report.challenges import ChallengeCells, SubsetCells
 from ticketlab.report.rows import Row
 from ticketlab.report.statistics import Measure
 
-COLUMNS = ("label", "task", "model", "scale", "seeds", "attack", "measure", "mean", "deviation", "low", "high", "n", "set", "subset")
+ABOUT = ("run", "label", "task", "model", "scale", "seeds", "of", "checkpoint", "stage", "key")
+"""Whose number it is: the run's directory, the recipe with what overrides it, and which stage measured which model."""
+ON = ("set", "split", "subset", "attack", "sample", "sample_seed")
+"""What it was measured on."""
+NUMBERS = ("measure", "mean", "deviation", "low", "high", "n", "n_largest")
+COLUMNS = (*ABOUT, *ON, *NUMBERS)
+KEY_DIGITS = 16
 
 
 @frozen
 class _Line:
-    name: str
-    measure: Measure | None
-    attack: str = ""
-    of: str = ""
+    measure: str
+    value: Measure | None
+    set: str = ""
+    split: str = ""
     subset: str = ""
+    attack: str = ""
+    sample: int | None = None
+    sample_seed: int | None = None
+    stage: str = ""
+    keys: tuple[str, ...] = ()
 
 
 def write_csv(rows: Sequence[Row], path: str | Path) -> None:
-    """Write the rows to a file, atomically, in the place of nothing but such a file.
+    """Write the rows to a file, atomically, in the place of nothing but the numbers of the same runs.
 
-    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``set`` names the challenge set, and is empty for the
-    task's own split; ``subset`` is the part of the set that the number is about, ``COLUMN=VALUE``.
+    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``stage`` is the stage that measured, ``of`` and
+    ``checkpoint`` the model; ``stage`` is empty for what the making of a model took. ``key`` has the beginning of the stage's key, one for
+    each seed: numbers with equal keys are one measurement. ``set`` names the challenge set, and is empty for the task's own; ``subset`` is
+    the part of the set that the number is about, ``COLUMN=VALUE``.
 
     :raises UsageError: another file is there.
     """
+    path = files.expand(path)
     check_place(path)
+    check_runs(path, {row.run for row in rows})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
+    made: set[tuple[str, ...]] = set()
     for row in rows:
-        for line in _lines(row):
-            if line.measure is not None:
-                low, high = line.measure.interval or (None, None)
-                numbers = (line.measure.mean, line.measure.deviation, low, high, line.measure.n)
-                about = (row.label, row.task, row.model, row.scale, row.seeds, line.attack, line.name)
-                writer.writerow((*about, *numbers, line.of, line.subset))
-    files.write_text(Path(path), text.getvalue())
+        model = row.run, row.task, row.of, row.checkpoint
+        lines = [*_measured(row), *(_making(row) if model not in made else ()), *_attacked(row)]
+        made.add(model)
+        for line in lines:
+            if line.value is not None:
+                keys = " ".join(key[:KEY_DIGITS] for key in line.keys)
+                about = (row.run, row.label, row.task, row.model, row.scale, row.seeds, row.of, row.checkpoint)
+                on = (line.set, line.split, line.subset, line.attack, line.sample, line.sample_seed)
+                low, high = line.value.interval or (None, None)
+                numbers = (line.value.mean, line.value.deviation, low, high, line.value.n, line.value.largest)
+                writer.writerow((*about, line.stage, keys, *on, line.measure, *numbers))
+    files.write_text(files.expand(path), text.getvalue())
 
 
 def check_place(path: str | Path) -> None:
-    """Make sure that a file may be written: nothing is there, or numbers that were written before.
+    """Make sure that a file may be written: its folder is there or can be made, and nothing is in its place, or numbers like these.
 
-    :raises UsageError: there is something else.
+    :raises UsageError: it may not.
     """
-    path = Path(path)
+    path = files.expand(path)
+    folder = next(place for place in path.absolute().parents if place.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(f"{path}: no file can be written in {folder}")
     head = ",".join(COLUMNS).encode()
-    if path.is_file() and path.stat().st_size:
+    if has_numbers(path):
         with path.open("rb") as file:
-            if file.read(len(head)) != head:
-                raise UsageError(f"{path}: there is such a file already, and it holds no numbers of ticketlab; name another, or remove it")
+            if file.read(len(head)).rstrip() != head:
+                raise UsageError(
+                    f"{path}: there is such a file already, and it holds no numbers of this version of ticketlab; name another one, or "
+                    "remove it"
+                )
 
 
-def _lines(row: Row) -> Iterator[_Line]:
-    yield _Line("clean", row.clean)
+def has_numbers(path: str | Path) -> bool:
+    """Say whether a file is there that holds anything."""
+    path = files.expand(path)
+    return path.is_file() and path.stat().st_size > 0
+
+
+def check_runs(path: str | Path, runs: Collection[str]) -> None:
+    """Make sure that a file of numbers holds none of other runs than these, which are about to be written.
+
+    :raises UsageError: it does.
+    """
+    if not has_numbers(path):
+        return
+    path = files.expand(path)
+    try:
+        with path.open(encoding="utf-8", newline="", errors="replace") as file:
+            found = dict.fromkeys(line.get("run") or "" for line in csv.DictReader(file))
+    except csv.Error as problem:
+        raise UsageError(f"{path}: there is such a file already, and it is damaged ({problem}); name another file, or remove it") from None
+    others = [run for run in found if run not in runs]
+    if others:
+        raise UsageError(
+            f"{path}: there is such a file already, with the numbers of another run ({others[0] or 'unknown'}); name another file, or "
+            "remove it"
+        )
+
+
+def _measured(row: Row) -> Iterator[_Line]:
+    """Yield what evaluation found."""
     if row.own_split is not None:
-        yield from _judged(row.own_split, "")
+        yield from _judged(row, row.own_split, "clean", "")
     for cells in row.challenges:
-        yield _Line("accuracy", cells.accuracy, of=cells.name)
-        yield from _judged(cells, cells.name)
+        yield from _judged(row, cells, "accuracy", cells.name)
+    if row.own_split is not None:
+        yield _Line("latency", row.latency, stage=row.stage, keys=row.keys)
+
+
+def _making(row: Row) -> Iterator[_Line]:
+    """Yield what the model is like, and what making it took: once a model, however often it is measured."""
     for group, measure in row.sparsity.items():
-        yield _Line(f"sparsity {group}", measure)
-    for name in ("parameters", "search_seconds", "training_seconds", "seconds", "latency"):
-        yield _Line(name, getattr(row, name))
+        yield _Line(f"sparsity {group}", measure, keys=row.made)
+    for name in ("parameters", "search_seconds", "training_seconds", "seconds"):
+        yield _Line(name, getattr(row, name), keys=row.made)
+
+
+def _attacked(row: Row) -> Iterator[_Line]:
     for attack in row.attacks:
-        for name in ("clean", "aua", "suc", "queries", "words", "similarity"):
-            yield _Line(name, getattr(attack, name), attack=attack.name)
-        for name in ("errors", "timeouts"):
-            yield _Line(name, Measure(getattr(attack, name)), attack=attack.name)
+        named = ("clean", "aua", "suc", "queries", "words", "similarity", "replaceable_examples", "replaceable_words")
+        measured = {name: getattr(attack, name) for name in named}
+        measured |= {name: Measure(getattr(attack, name)) for name in ("errors", "timeouts")}
+        for name, measure in measured.items():
+            yield _Line(
+                name,
+                measure,
+                split=attack.split,
+                attack=attack.name,
+                sample=attack.size,
+                sample_seed=attack.sample_seed,
+                stage=attack.stage,
+                keys=attack.keys,
+            )
 
 
-def _judged(cells: ChallengeCells, of: str) -> Iterator[_Line]:
-    """Yield what the predictions on a set say beside their accuracy."""
-    yield _Line("weighted_f1", cells.weighted_f1, of=of)
-    yield _Line("majority", _fact(cells.majority, cells.n), of=of)
-    yield _Line("majority_f1", _fact(cells.majority_f1, cells.n), of=of)
-    yield _Line("outside", cells.outside, of=of)
+def _judged(row: Row, cells: ChallengeCells, accuracy: str, name: str) -> Iterator[_Line]:
+    """Yield what the predictions on a set say; ``accuracy`` is what its accuracy is called."""
+
+    def line(measure: str, value: Measure | None, subset: str = "") -> _Line:
+        return _Line(measure, value, set=name, split=cells.split, subset=subset, stage=row.stage, keys=row.keys)
+
+    yield line(accuracy, cells.accuracy)
+    positive = f" {cells.positive_label}" if cells.positive_label else ""
+    named = {measure: f"{measure}{positive}" if measure == "binary_f1" else measure for measure in cells.measures}
+    for measure, value in cells.measures.items():
+        yield line(named[measure], value)
+    yield line("majority", _fact(cells.majority, cells.n))
+    for measure, baseline in cells.baselines.items():
+        yield line(f"majority_{named[measure]}", _fact(baseline, cells.n))
+    yield line("outside", cells.outside)
     for label, share in cells.labels.items():
-        yield _Line(f"examples {label}", _fact(share, cells.n), of=of)
+        yield line(f"examples {label}", _fact(share, cells.n))
     for kind, measures in (("predicted", cells.predicted), ("recall", cells.recall)):
-        for label, measure in measures.items():
-            yield _Line(f"{kind} {label}", measure, of=of)
+        for label, value in measures.items():
+            yield line(f"{kind} {label}", value)
     for column, subsets in cells.subsets.items():
-        for value, subset in subsets.items():
-            yield from _subset(subset, of, f"{column}={value}")
+        for part, subset in subsets.items():
+            for measure, value in _subset(subset):
+                yield line(measure, value, f"{column}={part}")
 
 
-def _subset(cells: SubsetCells, of: str, subset: str) -> Iterator[_Line]:
-    yield _Line("accuracy", cells.accuracy, of=of, subset=subset)
-    yield _Line("majority", _fact(cells.majority, cells.n), of=of, subset=subset)
+def _subset(cells: SubsetCells) -> Iterator[tuple[str, Measure | None]]:
+    yield "accuracy", cells.accuracy
+    yield "majority", _fact(cells.majority, cells.n)
     for label, measure in cells.recall.items():
-        yield _Line(f"recall {label}", measure, of=of, subset=subset)
+        yield f"recall {label}", measure
 
 
 def _fact(value: float | None, n: int) -> Measure | None:

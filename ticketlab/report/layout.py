@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from ticketlab import wording
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -65,11 +67,11 @@ def draw(sheet: Sheet, blocks: Sequence[Block] | None = None, *, tight: bool = F
     return table
 
 
-def shown(text: str) -> str:
-    """Escape a text, and replace what would move a terminal's cursor or turn its lines around."""
+def shown(text: object) -> str:
+    """Return a text for a cell: as :func:`ticketlab.wording.shown` shows it, line breaks kept, and none of it markup."""
     from rich.markup import escape
 
-    return escape("".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in text))
+    return escape(wording.shown(text, lines=True))
 
 
 def fit(sheet: Sheet, console: Console) -> list[Table]:

@@ -1,14 +1,15 @@
-"""What making a model took, and what it is like: from the stages up to the one that left it."""
+"""What making a model took, and what it is like: from the stages that led to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
-from ticketlab.report.statistics import Measure, summarise
-from ticketlab.results import learnt_from
+from ticketlab.recipe import named_checkpoint
+from ticketlab.report.statistics import Measure, distinct, summarise
+from ticketlab.results import checkpoint, learnt_from
 
 Stage = Mapping[str, Any]
 Stages = Mapping[str, Stage]
@@ -20,6 +21,7 @@ OPTIMISING = ("train", "search")
 class Making:
     """``seconds`` are those of all the stages; ``search_seconds`` and ``training_seconds`` of their optimizer steps alone.
 
+    A number of seconds is None where it would hold a training of which only a checkpoint was used: ``partly`` names these.
     ``parameters`` counts what the last training could change: the mask scores, of a model that a search left. ``sparsity`` has the removed
     fraction of each group of units.
     """
@@ -29,29 +31,59 @@ class Making:
     search_seconds: Measure | None
     training_seconds: Measure | None
     seconds: Measure | None
+    partly: tuple[str, ...] = ()
 
 
-def making(seeds: Sequence[Stages], model: str) -> Making:
-    """Return what the stages of each seed say about making ``model``, the name of a stage; nothing of a model from outside."""
-    stages = [list(_up_to(model, stages)) for stages in seeds]
-    made = [_result(found[-1]) for found in stages if found]
+def making(seeds: Sequence[Stages], model: str, at: str = "") -> Making:
+    """Return what the stages of each seed say about making ``model``, the name of a stage, or its checkpoint ``at``.
+
+    Of a model from outside they say nothing.
+    """
+    seeds = [stages for stages in seeds if model in stages]
+    chosen = distinct([stages[model] for stages in seeds])
+    seeds = [stages for stages in seeds if any(stages[model] is one for one in chosen)]
+    led = [_led_to(model, stages) for stages in seeds]
+    partly = _partly(model, at, led[0]) if led else {}
+    groups = {_prepares(led[0][name]) for name in partly if led[0][name]["kind"] in OPTIMISING}
+    stages = [list(found.values()) for found in led]
+    made = [_result(one) for one in chosen]
     return Making(
         sparsity=_sparsity(made),
         parameters=summarise([result.get("trainable_parameters") for result in made]),
-        search_seconds=_spent([[stage for stage in found if _prepares(stage)] for found in stages]),
-        training_seconds=_spent([[stage for stage in found if not _prepares(stage)] for found in stages]),
-        seconds=_cost(stages, "seconds"),
+        search_seconds=None if True in groups else _spent([[stage for stage in found if _prepares(stage)] for found in stages]),
+        training_seconds=None if False in groups else _spent([[stage for stage in found if not _prepares(stage)] for found in stages]),
+        seconds=None if partly else _cost(stages, "seconds"),
+        partly=tuple(partly.values()),
     )
 
 
-def _up_to(model: str, stages: Stages) -> Iterator[Stage]:
-    if model in stages:
-        attacks = learnt_from(stages)
-        for name, stage in stages.items():
-            if stage["kind"] in MAKING or name in attacks:
-                yield stage
-            if name == model:
-                return
+def _led_to(model: str, stages: Stages) -> dict[str, Stage]:
+    """Return the stages that a model was made from, its own included, in their order.
+
+    Where results do not say what stages start from, they are all that came before and make models.
+    """
+    before = list(stages)[: list(stages).index(model) + 1]
+    if not any("inputs" in stages[name] for name in before):
+        learnt = learnt_from(stages)
+        return {name: stages[name] for name in before if stages[name]["kind"] in MAKING or name in learnt}
+    wanted = {model}
+    for name in reversed(before):
+        if name in wanted:
+            wanted |= {named_checkpoint(value)[0] for value in stages[name].get("inputs", {}).values()}
+    return {name: stages[name] for name in before if name in wanted}
+
+
+def _partly(model: str, at: str, led: Stages) -> dict[str, str]:
+    """Return the stages of which only a checkpoint was used, by name, as they are called with it; not those that were used whole too."""
+    used: dict[str, set[str]] = {model: {at}}
+    for stage in led.values():
+        for name, where in map(named_checkpoint, stage.get("inputs", {}).values()):
+            used.setdefault(name, set()).add(where)
+    return {
+        name: " and ".join(checkpoint(name, place) for place in sorted(places))
+        for name, places in used.items()
+        if name in led and "" not in places
+    }
 
 
 def _result(stage: Stage) -> Mapping[str, Any]:

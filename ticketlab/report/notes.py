@@ -1,4 +1,4 @@
-"""What is said under the tables of a run: the warnings of its data and stages, each once."""
+"""What is said under the tables of a run: the warnings of its data and stages, each once, and which of its results are one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from typing import Any
 
 
 def notes(results: Mapping[str, Any]) -> list[str]:
-    """Return the warnings in a ``results.json``, each with the data set, or the task, the seeds and the stage that it is about."""
+    """Return the warnings in a ``results.json``, each with the data set, or the task, the seeds and the stage that it is about.
+
+    What is about a model or texts that go into several stages is there once.
+    """
     found: dict[tuple[str, str, str], list[str]] = {}
+    of_input: list[str] = []
     for task, by_seed in results["tasks"].items():
         for seed, stages in by_seed.items():
             for name, stage in stages.items():
                 for warning in stage.get("warnings", ()):
                     found.setdefault((task, name, warning), []).append(seed)
+                of_input += stage.get("input_warnings", ())
     of_data = [f"{name}: {warning}" for name, about in results.get("data", {}).items() for warning in about["warnings"]]
     of_stages = [f"{task}, {stage}{_of_seeds(seeds, len(results['seeds']))}: {text}" for (task, stage, text), seeds in found.items()]
-    return of_data + of_stages
+    return of_data + list(dict.fromkeys(of_input)) + of_stages
 
 
 def _of_seeds(seeds: list[str], of: int) -> str:

@@ -1,45 +1,37 @@
-"""From the results of runs to one row per task and evaluated model, each number summarised over the seeds."""
+"""From the results of runs to one row per task, measured model and evaluation, each number summarised over the seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from ticketlab.report import challenges
+from ticketlab.report import attack_cells, challenges
+from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.challenges import ChallengeCells
 from ticketlab.report.making import Stages, making
-from ticketlab.report.statistics import Measure, summarise, summarise_means
-from ticketlab.results import learnt_from
+from ticketlab.report.statistics import Measure, distinct, summarise
+from ticketlab.results import checkpoint, learnt_from
 
-
-@frozen
-class AttackCells:
-    """What one attack did. ``clean`` is the accuracy on the attacked sample; ``errors`` and ``timeouts`` count examples of all seeds.
-
-    ``words`` is the fraction of words changed and ``similarity`` the cosine to the original, both where the attack succeeded.
-    """
-
-    name: str
-    clean: Measure | None
-    aua: Measure | None
-    suc: Measure | None
-    queries: Measure | None
-    words: Measure | None = None
-    similarity: Measure | None = None
-    errors: int = 0
-    timeouts: int = 0
+Model = tuple[str, str]
+"""The stage that left a model, or where one from outside is, and the checkpoint; the latter is empty for the finished model."""
 
 
 @frozen
 class Row:
     """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it.
 
+    ``of`` and ``checkpoint`` say which model it is, ``stage`` and ``split`` what evaluated it, on which examples: they are empty where
+    nothing but attacks measured it. ``run`` is the run's directory, and ``model`` what the recipe starts from. ``keys`` has the stage's key
+    for each of ``seeds`` measurements that differ, and ``made`` that of the stage that left the model.
+
     ``search_seconds`` and ``training_seconds`` are those of the optimizer steps alone, as the papers time them; what is learnt from other
-    text than the task's belongs to the search, and a search that leaves a model is a search. ``parameters`` counts what the last training
-    can change; ``sparsity`` has the removed fraction of each group of units; ``latency`` is the measured seconds per evaluated example.
-    ``own_split`` has what the predictions behind ``clean`` say beside their accuracy.
+    text than the task's belongs to the search, and a search that leaves a model is a search. They are None where only a checkpoint of a
+    training was used, as whole trainings are timed. ``parameters`` counts what the last training can change; ``sparsity`` has the removed
+    fraction of each group of units; ``latency`` is the measured seconds per evaluated example. ``own_split`` has what the predictions
+    behind ``clean`` say beside their accuracy.
     """
 
     label: str
@@ -57,22 +49,38 @@ class Row:
     latency: Measure | None
     own_split: ChallengeCells | None
     challenges: tuple[ChallengeCells, ...]
+    run: str = ""
+    of: str = ""
+    checkpoint: str = ""
+    stage: str = ""
+    split: str = ""
+    keys: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
+    """The trainings of which only a checkpoint was used."""
+    repeated: int = 0
+    """The seeds whose measurement is that of an earlier one, as nothing in it depends on the seed."""
 
 
-def rows(results: Mapping[str, Any]) -> list[Row]:
+def rows(results: Mapping[str, Any], name: str | None = None) -> list[Row]:
     """Return the rows of what a ``results.json`` holds.
 
-    A row is called like the recipe, and also like the stage where the recipe evaluates several models. Sparsity and seconds are those of
-    the stages up to the one that made the model.
+    A row is called like the recipe and what overrides it, or ``name`` in place of the recipe, and also like the model where there are
+    several or it is a checkpoint, like the stage where several evaluate one model, and like the split where there are several. Attacks of
+    a model that several stages evaluate are a row of their own.
     """
-    found = []
+    label = results.get("label", results["recipe"])
+    label = label if name is None else name + label.removeprefix(results["recipe"])
+    found: list[Row] = []
     for task, by_seed in results["tasks"].items():
         seeds: list[Stages] = list(by_seed.values())
-        models = list(dict.fromkeys(stage["of"] for stages in seeds for stage in _measuring(stages).values()))
+        measuring = [(name, stage) for stages in seeds for name, stage in _measuring(stages).items()]
+        models = list(dict.fromkeys(_model(stage) for _, stage in measuring))
         for model in models:
-            label = results["recipe"] if len(models) == 1 else f"{results['recipe']} {model}"
-            found.append(_row(label, task, model, seeds, results))
-    return found
+            alone = len(models) == 1 and not model[1]
+            found += _rows(label if alone else f"{label} {checkpoint(*model)}", task, model, seeds, results)
+    splits = {row.split for row in found if row.split}
+    return [evolve(row, label=f"{row.label} on {row.split}") if row.split and len(splits) > 1 else row for row in found]
 
 
 def by_task(rows: Sequence[Row]) -> list[list[Row]]:
@@ -105,74 +113,103 @@ def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
     return [(name, found) for stage in stages for name, found in stage.get("attacks", {}).items()]
 
 
-def _row(label: str, task: str, model: str, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Row:
-    attacked = [_attacks(stages, model) for stages in seeds]
-    names = dict.fromkeys(name for attacks in attacked for name in attacks)
-    attacks = tuple(_cells(name, [attacks[name] for attacks in attacked if name in attacks]) for name in names)
-    evaluated = [found for stages in seeds if (found := _clean(stages, model)) is not None]
-    own_split = challenges.cells(task, evaluated) if evaluated else None
-    made = making(seeds, model)
-    return Row(
-        label=label,
-        task=task,
-        model=results["model"],
-        scale=results["scale"],
-        seeds=len(seeds),
-        clean=(own_split and own_split.accuracy) or (attacks[0].clean if attacks else None),
-        attacks=attacks,
-        sparsity=made.sparsity,
-        parameters=made.parameters,
-        search_seconds=made.search_seconds,
-        training_seconds=made.training_seconds,
-        seconds=made.seconds,
-        latency=summarise([_latency(stages, model) for stages in seeds]),
-        own_split=own_split,
-        challenges=_challenges(seeds, model),
-    )
-
-
 def _measuring(stages: Stages) -> Stages:
     """Return the stages that measured a model: not those whose texts a training learns from."""
     learnt = learnt_from(stages)
     return {name: stage for name, stage in stages.items() if "of" in stage and name not in learnt}
 
 
-def _attacks(stages: Stages, model: str) -> dict[str, Mapping[str, Any]]:
-    measuring = [stage for stage in _measuring(stages).values() if stage["of"] == model]
-    return {name: found for stage in measuring for name, found in stage.get("attacks", {}).items()}
+def _model(stage: Mapping[str, Any]) -> Model:
+    return str(stage["of"]), str(stage.get("at", ""))
 
 
-def _clean(stages: Stages, model: str) -> Mapping[str, Any] | None:
-    return next((stage["clean"] for stage in stages.values() if stage.get("of") == model and "clean" in stage), None)
+def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the rows of one model: one, or one for each stage that evaluated it and one for the attacks."""
+    measured = [{name: stage for name, stage in _measuring(stages).items() if _model(stage) == model} for stages in seeds]
+    names = list(dict.fromkeys(name for stages in measured for name, stage in stages.items() if "clean" in stage))
+    plain = _unmeasured(label, task, model, seeds, results)
+    attacks = attack_cells.of_model(measured, _told_apart(seeds))
+    if len(names) <= 1:
+        row = evolve(plain, attacks=attacks, seeds=max((len(cells.keys) for cells in attacks), default=0) or len(seeds))
+        yield _evaluated(row, names[0], measured, results) if names else row
+        return
+    for name in names:
+        yield _evaluated(evolve(plain, label=f"{label} {name}"), name, measured, results)
+    if attacks:
+        yield evolve(plain, attacks=attacks)
 
 
-def _latency(stages: Stages, model: str) -> float | None:
-    timed = (stage for stage in stages.values() if stage.get("of") == model and "prediction_seconds" in stage.get("cost", {}))
-    return next((stage["cost"]["prediction_seconds"] / stage["clean"]["n"] for stage in timed if stage["clean"]["n"]), None)
-
-
-def _challenges(seeds: Sequence[Stages], model: str) -> tuple[ChallengeCells, ...]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for stages in seeds:
-        by_set = {name: one for stage in stages.values() if stage.get("of") == model for name, one in stage.get("ood", {}).items()}
-        for name, one in by_set.items():
-            found.setdefault(name, []).append(one)
-    return tuple(challenges.cells(name, by_seed) for name, by_seed in found.items())
-
-
-def _cells(name: str, found: Sequence[Mapping[str, Any]]) -> AttackCells:
-    def share(key: str) -> Measure | None:
-        sizes = [one.get(f"{key}_of", {}).get("total", one["n"]) for one in found if one[key] is not None]
-        return summarise([one[key] for one in found], sizes)
-
-    return AttackCells(
-        name=name,
-        clean=share("clean"),
-        aua=share("aua"),
-        suc=share("suc"),
-        queries=summarise_means(found, "queries"),
-        words=summarise_means(found, "words_changed"),
-        similarity=summarise_means(found, "similarity"),
-        errors=sum(one.get("errors", 0) for one in found),
-        timeouts=sum(one.get("timeouts", 0) for one in found),
+def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Row:
+    """Return a row that says how a model was made."""
+    made = making(seeds, *model)
+    return Row(
+        label=label,
+        task=task,
+        model=results["model"],
+        scale=results["scale"],
+        seeds=len(seeds),
+        clean=None,
+        attacks=(),
+        sparsity=made.sparsity,
+        parameters=made.parameters,
+        search_seconds=made.search_seconds,
+        training_seconds=made.training_seconds,
+        seconds=made.seconds,
+        latency=None,
+        own_split=None,
+        challenges=(),
+        run=results.get("run", ""),
+        of=model[0],
+        checkpoint=model[1],
+        made=tuple(checkpoint(str(stages[model[0]]["key"]), model[1]) for stages in seeds if "key" in stages.get(model[0], {})),
+        partly=made.partly,
     )
+
+
+def _evaluated(row: Row, name: str, measured: Sequence[Stages], results: Mapping[str, Any]) -> Row:
+    """Return the row with what the stage ``name`` found; a measurement that several seeds share counts once."""
+    stages = distinct([found[name] for found in measured if name in found])
+    own = challenges.cells(row.task, [stage["clean"] for stage in stages], _shown(results, row.task))
+    sets = dict.fromkeys(one for stage in stages for one in stage.get("ood", {}))
+    return evolve(
+        row,
+        seeds=len(stages),
+        repeated=sum(name in found for found in measured) - len(stages),
+        stage=name,
+        split=own.split,
+        keys=tuple(str(stage["key"]) for stage in stages if "key" in stage),
+        clean=own.accuracy,
+        own_split=own,
+        challenges=tuple(
+            challenges.cells(one, [stage["ood"][one] for stage in stages if one in stage.get("ood", {})], _shown(results, one))
+            for one in sets
+        ),
+        latency=summarise([_latency(stage) for stage in stages]),
+    )
+
+
+def _shown(results: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the measures that are shown of a data set beside its accuracy."""
+    return tuple(results.get("data", {}).get(name, {}).get("measures", ()))
+
+
+def _latency(stage: Mapping[str, Any]) -> float | None:
+    """Return the seconds per predicted example, those of the challenge sets included."""
+    seconds = stage.get("cost", {}).get("prediction_seconds")
+    predicted = sum(one["n"] for one in (stage["clean"], *stage.get("ood", {}).values()))
+    return seconds / predicted if seconds is not None and predicted else None
+
+
+def _told_apart(seeds: Sequence[Stages]) -> set[str]:
+    """Return the attacks that stages run with different settings, so that their name alone does not say which numbers are theirs."""
+    settings: dict[str, list[Any]] = {}
+    for stage in (stage for stages in seeds for stage in _measuring(stages).values()):
+        for name in stage.get("attacks", {}):
+            found = attack_cells.settings_of(stage, name)
+            if found not in settings.setdefault(name, []):
+                settings[name].append(found)
+    on_one_model = [
+        Counter((_model(stage), name) for stage in _measuring(stages).values() for name in stage.get("attacks", {})) for stages in seeds
+    ]
+    repeated = {name for counted in on_one_model for (_, name), count in counted.items() if count > 1}
+    return repeated | {name for name, found in settings.items() if len(found) > 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -13,12 +13,28 @@ from ticketlab.interval import wilson
 
 @frozen
 class Measure:
-    """A number over seeds. ``deviation`` is None for one seed, ``interval`` and ``n`` where the number is none of examples."""
+    """A number over seeds. ``deviation`` is None for one seed, ``interval`` and ``n`` where the number is none of examples.
+
+    ``n`` is the number of examples behind each seed's value: the smallest, where they differ, and ``largest`` is then the largest.
+    """
 
     mean: float
     deviation: float | None = None
     interval: tuple[float, float] | None = None
     n: int | None = None
+    largest: int | None = None
+
+
+def distinct(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return stages of several seeds without those whose key an earlier one has: they are one measurement, and no second one."""
+    seen: set[str] = set()
+    found = []
+    for stage in stages:
+        key = stage.get("key")
+        if key is None or key not in seen:
+            found.append(stage)
+        seen.add(str(key))
+    return found
 
 
 def deviation(values: Sequence[float]) -> float | None:
@@ -35,8 +51,8 @@ def summarise(values: Sequence[float | None], sizes: Sequence[int | None] = ()) 
     if not known:
         return None
     mean = statistics.fmean(known)
-    n = min((size for size in sizes if size is not None), default=None)
-    return Measure(mean, deviation(known), None if n is None else wilson(mean, n), n)
+    n, largest = _extremes(size for size in sizes if size is not None)
+    return Measure(mean, deviation(known), None if n is None else wilson(mean, n), n, largest)
 
 
 def summarise_means(found: Sequence[Mapping[str, Any]], key: str) -> Measure | None:
@@ -50,4 +66,11 @@ def summarise_means(found: Sequence[Mapping[str, Any]], key: str) -> Measure | N
     if measure is None or not all("n" in one for one in parts):
         return measure
     interval = parts[0]["interval"] if len(parts) == 1 else None
-    return evolve(measure, interval=tuple(interval) if interval else None, n=min(one["n"] for one in parts))
+    n, largest = _extremes(one["n"] for one in parts)
+    return evolve(measure, interval=tuple(interval) if interval else None, n=n, largest=largest)
+
+
+def _extremes(sizes: Iterable[int]) -> tuple[int | None, int | None]:
+    """Return the smallest size, and the largest where it is another one."""
+    found = sorted(sizes)
+    return (found[0], found[-1] if found[-1] > found[0] else None) if found else (None, None)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from ticketlab.report import attack_table
-from ticketlab.report.columns import MAJORITY, Column, costs, scores
+from ticketlab.report.columns import MAJORITY, Column, by_split, costs, scores
 from ticketlab.report.layout import EMPTY, Block, Sheet, draw
 from ticketlab.report.rows import Row, by_task
 from ticketlab.report.rows import rows as rows
+from ticketlab.report.statistics import Measure
+from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,11 +22,21 @@ if TYPE_CHECKING:
 def title(results: Mapping[str, Any], model: str | None = None) -> str:
     """Return what a table of these results is called; ``model`` stands for the one that the results name.
 
-    A reduced scale is named: its numbers are not the paper's.
+    A reduced scale is named: its numbers are not the paper's; so is a split other than the test, and the size of attacked samples.
     """
-    seeds = results["seeds"]
     scale = "" if results["scale"] == "full" else f", scale {results['scale']} (reduced)"
-    return f"{', '.join(results['tasks'])}, model {model or results['model']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}{scale}"
+    tasks, seeds = ", ".join(results["tasks"]), counted(len(results["seeds"]), "seed")
+    return f"{tasks}, model {model or results['model']}, {seeds}{scale}{_examples(results)}"
+
+
+def _examples(results: Mapping[str, Any]) -> str:
+    """Return which split is evaluated, if it is not the test, and how many examples of which split are attacked."""
+    found = rows(results)
+    splits = {row.split for row in found if row.split}
+    evaluated = f", evaluated on {splits.pop()}" if len(splits) == 1 and splits != {"test"} else ""
+    samples = by_split((Measure(0, n=cells.size), cells.split) for row in found for cells in row.attacks)
+    attacked = " and ".join(f"{size} {'example' if size == '1' else 'examples'}{split}" for split, size in samples.items())
+    return f"{evaluated}{attacked and f', attacked on {attacked}'}"
 
 
 def render(rows: Sequence[Row], title: str) -> Table:
@@ -35,25 +47,32 @@ def render(rows: Sequence[Row], title: str) -> Table:
 def sheets(rows: Sequence[Row], title: str) -> list[Sheet]:
     """Return the sheet of the models, that of the attacks, or both.
 
-    One attack is part of the models' sheet; several, or one beside which there is nothing else, have a sheet of their own.
+    One attack of models that were all evaluated is part of the models' sheet; several, or one beside which there is nothing else, have a
+    sheet of their own.
     """
-    names = {cells.name for row in rows for cells in row.attacks}
+    names = {cells.label for row in rows for cells in row.attacks}
     if not names:
         return [sheet(rows, title)]
-    models = sheet([evolve(row, attacks=(), clean=row.own_split.accuracy if row.own_split else None) for row in rows], title)
+    evaluated = {_model(row) for row in rows if row.own_split is not None}
+    models = sheet([evolve(row, attacks=()) for row in rows if row.own_split is not None or _model(row) not in evaluated], title)
     if not any(cell != EMPTY for block in models.blocks for line in block.lines for cell in line):
         return [attack_table.sheet(rows, title)]
-    return [sheet(rows, title)] if len(names) == 1 else [models, attack_table.sheet(rows, f"{title}: attacks")]
+    together = len(names) == 1 and all(row.own_split is not None for row in rows if row.attacks)
+    return [sheet(rows, title)] if together else [models, attack_table.sheet(rows, f"{title}: attacks")]
+
+
+def _model(row: Row) -> tuple[str, ...]:
+    return row.run, row.task, row.of, row.checkpoint
 
 
 def sheet(rows: Sequence[Row], title: str) -> Sheet:
-    """Return a sheet with one line per row; with challenge sets also the majority baseline, a line under the rows of each task.
+    """Return a sheet with one line per row, and where it is known the majority baseline, a line under the rows of each task.
 
     Fractions are shown in per cent, with their deviation and interval.
     """
     tasks = by_task(rows)
     lines: list[Row | list[Row]] = list(rows)
-    if any(row.challenges for row in rows):
+    if any(cells.majority is not None for row in rows for cells in (row.own_split, *row.challenges) if cells is not None):
         lines = []
         for same in tasks:
             lines += [*same, same]
