@@ -5,8 +5,18 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import signal
+
 import hypothesis
 import pytest
+
+for interruption, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGTERM, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(interruption) is signal.SIG_IGN:  # as in a job of a shell's background, or under nohup
+        signal.signal(interruption, handler)
 
 hypothesis.settings.register_profile("suite", deadline=None)  # a test may take long on a busy machine
 hypothesis.settings.load_profile("suite")

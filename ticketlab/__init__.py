@@ -22,6 +22,7 @@ _PUBLIC = {
     "Example": "ticketlab.tasks.base",
     "Given": "ticketlab.objectives.base",
     "Layer": "ticketlab.backbone.backbone",
+    "HubDataset": "ticketlab.tasks.hub_dataset",
     "Lazy": "ticketlab.hookspecs",
     "Live": "ticketlab.component",
     "LiveObjective": "ticketlab.training.objective",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from ticketlab.tasks.base import Example as Example
     from ticketlab.tasks.base import Task as Task
     from ticketlab.tasks.base import TaskData as TaskData
+    from ticketlab.tasks.hub_dataset import HubDataset as HubDataset
     from ticketlab.tasks.local import Local as Local
     from ticketlab.tickets.draw import draw as draw
     from ticketlab.tickets.holding import hold as hold

@@ -7,6 +7,12 @@ from pathlib import Path
 
 from ticketlab.hookspecs import Components, Lazy, hookimpl
 
+REFUSED = {
+    ("task", "stsb"): "task `stsb` is a regression (how similar two sentences are, from 0 to 5), and what is trained here are classifiers: "
+    "there is no regression objective and no Pearson or Spearman correlation; for a classifier of pairs see `mrpc`, `qqp` and `rte`",
+}
+"""Well-known names of what is not here, and why: by kind and name, in small letters and without `-` and `_`."""
+
 
 @hookimpl
 def ticketlab_pruners() -> Components:
@@ -86,6 +92,10 @@ def ticketlab_tasks() -> Components:
         ("ag_news", "news, four classes"),
         ("qnli", "does the sentence answer the question (GLUE)"),
         ("qqp", "are two questions the same (GLUE)"),
+        ("mrpc", "do two sentences say the same (GLUE)"),
+        ("cola", "is the sentence grammatical (GLUE)"),
+        ("rte", "does the second sentence follow from the first, two classes (GLUE)"),
+        ("wnli", "does the sentence with its pronoun replaced follow, two classes; adversarial (GLUE)"),
         ("mnli", "entailment between two sentences, three classes (GLUE)"),
     ]
     hub_challenges = [
@@ -111,7 +121,8 @@ def ticketlab_tasks() -> Components:
             "embedded challenge set of demo_nli: word overlap says nothing about the label",
             "ticketlab.tasks.demo_pairs:DemoPairsOOD",
         ),
-        Lazy("local", "a csv, tsv, jsonl or parquet file, or a folder of them", "ticketlab.tasks.local:Local"),
+        Lazy("hub", "a data set of the Hugging Face hub, as OWNER/NAME or OWNER/NAME:CONFIG", "ticketlab.tasks.hub_dataset:HubDataset"),
+        Lazy("local", "a csv, tsv, jsonl, json, parquet or arrow file, or a folder of them", "ticketlab.tasks.local:Local"),
         *(
             Lazy(name, summary, f"ticketlab.tasks.{module}:{name.title().replace('_', '')}")
             for module, tasks in places.items()

@@ -49,18 +49,28 @@ class Live:
     def meet(self, optimizer: Optimizer) -> None:
         """See the optimizer, once, before the first step of this try; a checkpoint is loaded by then."""
 
+    def schedule_start(self, step: int) -> int:
+        """Return the step, at most ``step``, from which the learning rates follow their schedule as if the training began there."""
+        return 0
+
     def before_step(self, step: int) -> None:
         """Prepare one optimizer step."""
 
     def before_pass(self, index: int) -> None:
         """Prepare forward-backward pass number ``index`` of the step; an adversary makes several."""
 
+    def after_backward(self) -> None:
+        """Finish the gradients of the loss; penalties, clipping and the optimizer come next."""
+
     def penalty(self) -> Tensor | None:
-        """Return a scalar to add to the loss once a step, whatever the number of passes."""
+        """Return a scalar to add to the loss once a step, whatever the number of passes: a function of what the optimizer moves."""
         return None
 
-    def after_backward(self) -> None:
-        """Finish the gradients of the step; clipping and the optimizer come next."""
+    def add_penalty(self) -> None:
+        """Add to the gradients, in place, that of a penalty whose gradient is known without a graph; instead of :meth:`penalty`.
+
+        Penalties come before clipping or after it, as the training says.
+        """
 
     def after_step(self, step: int) -> bool:
         """Follow the optimizer's step; return True to end the training here."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -44,8 +43,20 @@ class PluginError(TicketlabError):
     """A plugin failed to load, or two plugins claim one name."""
 
 
+class Damaged(TicketlabError):
+    """A file in a lab is not what was written."""
+
+
 class TrainingDiverged(TicketlabError):
     """The loss stopped being a number; the last finite checkpoint is kept."""
+
+
+class OutOfSpace(TicketlabError):
+    """A disk is full, or its quota used up; what was done is on disk."""
+
+
+class OutOfMemory(TicketlabError):
+    """There is too little memory, on this machine, on its GPU, or for this process; what was done is on disk."""
 
 
 class Interrupted(TicketlabError):
@@ -54,10 +65,43 @@ class Interrupted(TicketlabError):
     exit_code: ClassVar[int] = EXIT_INTERRUPTED
 
 
+class Terminated(Interrupted):
+    """SIGTERM came, as schedulers send it before they kill; what was done is on disk."""
+
+    exit_code: ClassVar[int] = 128 + 15
+
+
+class HungUp(Interrupted):
+    """SIGHUP came: the terminal was closed; what was done is on disk."""
+
+    exit_code: ClassVar[int] = 128 + 1
+
+
+MOST_NAMES = 40
+LIKE = 0.65
+"""How much of two names must agree for one to be a slip of the other (difflib's ratio)."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean `X`?"`` for the nearest known name, or the list of names when none is near."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; there is {', '.join(f'`{known_name}`' for known_name in names)}" if names else ""
+    near = nearest(name, names)
+    if near is not None:
+        return f"; did you mean `{near}`?"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"; there is {', '.join(f'`{known_name}`' for known_name in names[:MOST_NAMES])}{more}" if names else ""
+
+
+def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str | None:
+    """Return the known name that was probably meant: nearly the same but for case and dashes, or the only one that begins like it."""
+    import difflib  # not where nothing goes wrong
+
+    plain = {_plain(one): one for one in known}
+    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=like)
+    if not near and len(_plain(name)) > 2:
+        near = [one for one in plain if one.startswith(_plain(name))]
+    return plain[near[0]] if len(near) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return name.lstrip("-").replace("_", "-").casefold()

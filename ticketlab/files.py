@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import filecmp
 import json
-import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from ticketlab import shortage, temporary
 from ticketlab.errors import UsageError
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Call ``write`` with a temporary path beside ``path``, then put the result in its place."""
+    """Call ``write`` with a temporary path beside ``path``, then put the result in its place.
+
+    What a process that was killed left there of the same file is removed.
+
+    :raises OutOfSpace: the disk is full.
+    """
+    path = expand(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    temporary.sweep_beside(path)
+    written = temporary.beside(path)
     try:
-        write(temporary)
-        temporary.replace(path)
+        with shortage.writing(path):
+            write(written)
+            written.replace(path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        written.unlink(missing_ok=True)
         raise
 
 
@@ -29,10 +36,13 @@ def put_new(path: Path, write: Callable[[Path], object]) -> None:
 
     :raises UsageError: there is such a file.
     """
+    import filecmp
 
-    def write_if_free(temporary: Path) -> None:
-        write(temporary)
-        if path.exists() and not filecmp.cmp(temporary, path, shallow=False):
+    path = expand(path)
+
+    def write_if_free(written: Path) -> None:
+        write(written)
+        if path.exists() and not filecmp.cmp(written, path, shallow=False):
             raise UsageError(f"{path}: there is such a file already; name another one, or remove it")
 
     replace(path, write_if_free)
@@ -40,7 +50,7 @@ def put_new(path: Path, write: Callable[[Path], object]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
-    replace(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    replace(path, lambda written: written.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -49,12 +59,32 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read a JSON file.
+
+    :raises ValueError: it is not UTF-8 or not JSON, is nested too deeply, or holds NaN or infinity, which JSON has not.
+    """
+    return parse_json(path.read_text(encoding="utf-8"))
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text. Raises as :func:`read_json`."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def expand(path: str | Path) -> Path:
-    """Return a path with ``~`` replaced by a home folder, where there is such a user."""
+    """Return a path with ``~`` replaced by a home folder, where there is such a user.
+
+    :raises UsageError: it holds a NUL character, which no file system takes.
+    """
+    if "\0" in str(path):
+        raise UsageError(f"{path}: a path has no NUL character in it")
     try:
         return Path(path).expanduser()
     except RuntimeError:

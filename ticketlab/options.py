@@ -6,6 +6,7 @@ Flags, TOML keys, ``ticketlab show``, hashes and error messages all come from wh
 from __future__ import annotations
 
 import math
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -27,6 +28,13 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 }
 
 
+LARGEST_FLOAT = 3.4e38
+"""What a tensor of 32-bit floats can hold."""
+LARGEST_INT = 2**63 - 1
+LARGEST = {"epochs": 1e5, "seconds": 1e9}
+"""By unit: more of it is a slip, and would never end."""
+
+
 def setting(
     default: Any,
     *,
@@ -42,6 +50,7 @@ def setting(
 ) -> Any:
     """Declare one setting of a component.
 
+    Every number is finite, fits 32 bits as a float and 64 as a whole number, and stays below what :data:`LARGEST` has for its unit.
     ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch of queries): it stays out
     of hashes. Bounds are not checked for ``None``.
     """
@@ -86,12 +95,11 @@ def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
     kind = next(field.type for field in settings_of(type(instance)) if field.name == attribute.name)
     try:
         _converter.structure(value, cast("type[Any]", kind))
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise SettingError(f"{attribute.name}: {problem}") from None
     if value is None:
         return
-    if isinstance(value, float) and not math.isfinite(value):
-        raise SettingError(f"{attribute.name}: must be a finite number, not {value}")
+    check_number(attribute.name, value, attribute.metadata["unit"])
     choices = attribute.metadata["choices"]
     if choices is not None and value not in choices:
         raise SettingError(f"{attribute.name}: must be one of {', '.join(choices)}, not {value!r}")
@@ -101,10 +109,25 @@ def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
             raise SettingError(f"{attribute.name}: must be {words} {bound:g}, not {value!r}")
 
 
+def check_number(name: str, value: Any, unit: str = "") -> None:
+    """Refuse a number that nothing can be computed with; anything that is no number passes.
+
+    :raises SettingError: it is not finite, or too large; it begins with ``name``.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingError(f"{name}: must be a finite number, not {value}")
+    if isinstance(value, (int, float)):
+        largest = LARGEST.get(unit, LARGEST_INT if isinstance(value, int) else LARGEST_FLOAT)
+        if abs(value) > largest:
+            size = f"{value:g}" if abs(value) <= sys.float_info.max else "a number of over 300 digits"
+            raise SettingError(f"{name}: must be at most {largest:g}{f' {unit}' if unit in LARGEST else ''}, not {size}")
+
+
 def parse_ratio(value: Any) -> Any:
     """Turn ``"1/6"`` or ``"0.3"`` into a float; pass numbers and None through."""
     if not isinstance(value, str):
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        small = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return float(value) if small else value
     top, slash, bottom = value.partition("/")
     try:
         return float(top) / float(bottom) if slash else float(top)

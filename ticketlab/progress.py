@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from ticketlab.wording import shown
+
 
 class Bar(Protocol):
     """What long work moves forward."""
@@ -50,27 +52,27 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
             return Text(f"{count() - begin:,} {of}" if count else "")
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         _Count(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total, completed=done, note="")
+        task = progress.add_task(shown(title), total=total, completed=done, note="")
 
         class _Shown:
             def advance(self, steps: int = 1, note: str = "") -> None:
-                progress.update(task, advance=steps, note=note)
+                progress.update(task, advance=steps, note=shown(note))
 
         yield _Shown()
 
 
 def say(message: str) -> None:
-    """Print one line about the run to stderr."""
-    print(message, file=sys.stderr, flush=True)
+    """Print one line about the run to stderr, whatever is in the names that it mentions."""
+    print(shown(message), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:

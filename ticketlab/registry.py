@@ -12,6 +12,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from attrs import define, field, frozen
 from ticketlab import builtins, hookspecs
 from ticketlab.component import Component
 from ticketlab.errors import PluginError, SettingError, UsageError, did_you_mean
+from ticketlab.files import expand
 from ticketlab.hookspecs import Lazy
 
 ENTRY_POINTS = "ticketlab"
@@ -39,7 +41,8 @@ HOOK_OF_KIND = {
     "executor": "ticketlab_executors",
 }
 
-
+LONGEST, LONGEST_MESSAGE = 80, 500
+NAME = re.compile(rf"(?!\d+$)\w[\w.+-]{{0,{LONGEST - 1}}}")
 BROKEN = (Exception, SystemExit)
 """What a plugin may raise without taking the command line with it."""
 
@@ -90,7 +93,13 @@ class Problem:
 
 
 def _oneline(problem: BaseException) -> str:
-    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+    words = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {words if len(words) <= LONGEST_MESSAGE else f'{words[:LONGEST_MESSAGE]}...'}"
+
+
+def refusal(kind: str, name: str) -> str | None:
+    """Return why there is no component of a well-known name; None for any other name."""
+    return builtins.REFUSED.get((kind, name.lower().replace("-", "").replace("_", "")))
 
 
 @define
@@ -117,6 +126,8 @@ class Registry:
         self._refuse_taken(kind, name)
         found = self.entries.get((kind, name))
         if found is None:
+            if (reason := refusal(kind, name)) is not None:
+                raise SettingError(reason)
             broken = "".join(f" ({problem.message})" for problem in self.problems if not problem.name)
             raise SettingError(f"there is no {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}")
         return found
@@ -170,7 +181,7 @@ class Registry:
         try:
             self.manager.register(plugin, None if self.manager.has_plugin(source.label) else source.label)
             found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]
-            recipes = {name: Path(path) for name, path in dict(self._call(plugin, "ticketlab_recipes") or {}).items()}
+            recipes = {_named("recipe", name): Path(path) for name, path in dict(self._call(plugin, "ticketlab_recipes") or {}).items()}
         except BROKEN as problem:
             with contextlib.suppress(Exception):
                 self.manager.unregister(plugin)
@@ -218,9 +229,11 @@ class Registry:
     def _components(self, plugin: Any, kind: str, hook: str, source: Source) -> Iterator[Entry]:
         for item in self._call(plugin, hook) or ():
             if isinstance(item, Lazy):
-                yield Entry(kind, item.name, item.summary, source, item.target)
+                if not isinstance(item.target, str):
+                    raise TypeError(f"the target of the {kind} `{item.name}` must be a text, not {item.target!r}")
+                yield Entry(kind, _named(kind, item.name), _summary(item.summary), source, item.target)
             elif isinstance(item, type) and issubclass(item, Component) and item.kind == kind:
-                yield Entry(kind, item.name, item.summary, source, item)
+                yield Entry(kind, _named(kind, item.name), _summary(item.summary), source, item)
             else:
                 raise TypeError(f"{hook} returned {item!r}, which is neither a class of kind {kind} nor a Lazy reference")
 
@@ -239,6 +252,25 @@ class Registry:
         self.problems.append(problem)
 
 
+def _named(kind: str, name: object) -> str:
+    """Return the name of a component or recipe, which stands in flags, in paths of settings and in names of files.
+
+    :raises TypeError: it can be none.
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        shown = repr(name) if len(repr(name)) <= LONGEST else f"{repr(name)[:LONGEST]}..."
+        raise TypeError(
+            f"a {kind} is called {shown}; a name is a text of 1 to {LONGEST} letters, digits and any of `_-.+`, not only digits"
+        )
+    return name
+
+
+def _summary(summary: object) -> str:
+    if not isinstance(summary, str):
+        raise TypeError(f"a summary must be a text, not {summary!r}")
+    return summary
+
+
 def load(files: Sequence[str | Path] = (), *, entry_points: bool = True) -> Registry:
     """Make a registry of the built-ins, the installed plugins (unless ``entry_points`` is False) and plugin ``files``.
 
@@ -251,7 +283,7 @@ def load(files: Sequence[str | Path] = (), *, entry_points: bool = True) -> Regi
     if entry_points:
         for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
             _load_entry_point(registry, point)
-    for file in {Path(file).resolve(): Path(file) for file in files}.values():
+    for file in {(place := expand(file)).resolve(): place for file in files}.values():
         _load_file(registry, file)
     return registry
 

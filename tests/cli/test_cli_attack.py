@@ -28,7 +28,7 @@ def made(count: int, status: str = "failed") -> list[Record]:
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Stands in for the run: leaves ``rows`` for each attack, in a stage of its own key; remembers the recipes."""
-    state = SimpleNamespace(recipes=[], rows=made(3), config="1", size=0, place=tmp_path / "lab")
+    state = SimpleNamespace(recipes=[], rows=made(3), config="1", size=0, place=tmp_path / "lab", name="attack-1")
 
     def run(recipe: Any, lab: Path, starting: Any) -> Any:
         state.recipes.append(recipe)
@@ -47,10 +47,11 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
             sample = {"size": state.size or len(state.rows)}
             stages[name] = {"kind": "attack", "key": f"key{number}", "of": stage.model, "attacks": table, "sample": sample}
         tasks = {task.label: {"0": stages} for task in recipe.tasks}
-        results = {"recipe": recipe.name, "scale": "full", "model": "demo", "seeds": [0], "tasks": tasks}
+        results = {"run": state.name, "recipe": recipe.name, "scale": "full", "model": "demo", "seeds": [0], "tasks": tasks}
         return SimpleNamespace(directory=lab, results=results)
 
     monkeypatch.setattr(running, "run_in_lab", run)
+    monkeypatch.setattr("ticketlab.lab.run.name_of", lambda recipe: state.name)
     return state
 
 
@@ -107,7 +108,7 @@ def test_records_of_another_configuration_are_refused_before_anything_is_compute
     assert not result.stdout
 
 
-@pytest.mark.parametrize(("out", "message"), [("", "give a file"), ("file/x", "no file can be written in")])
+@pytest.mark.parametrize(("out", "message"), [("", "it is empty; give a file"), ("file/x", "no file can be written in")])
 def test_where_no_file_can_be_is_said_before_anything_runs(
     attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, message: str
 ) -> None:
@@ -133,11 +134,19 @@ def test_precision_is_that_of_the_attack(attack: Invoke, lab: SimpleNamespace) -
     assert [recipe.precision for recipe in lab.recipes] == ["fp32", "bf16", "bf16"]
 
 
-def test_a_csv_file_takes_the_place_of_numbers_alone(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_csv_file_takes_the_place_of_numbers_of_the_same_run_alone(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
     numbers = tmp_path / "numbers.csv"
     for _ in range(2):
         assert attack("--csv", numbers).exit_code == 0
-    assert "deepwordbug" in numbers.read_text(encoding="utf-8")
+    before, lab.name = numbers.read_text(encoding="utf-8"), "attack-2"
+    assert "deepwordbug" in before
+    result = attack("--csv", numbers)
+    assert result.exit_code == 2
+    assert f"{numbers}: there is such a file already, with the numbers of another run (attack-1); name another file" in result.stderr
+    assert (numbers.read_text(encoding="utf-8"), len(lab.recipes)) == (before, 2)
+    in_a_file = attack("--csv", numbers / "more.csv")
+    assert (in_a_file.exit_code, len(lab.recipes)) == (2, 2)
+    assert "no file can be written in" in in_a_file.stderr
     data = tmp_path / "data.csv"
     data.write_text("text,label\nfine,1\n", encoding="utf-8")
     ran = len(lab.recipes)

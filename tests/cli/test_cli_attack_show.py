@@ -178,7 +178,7 @@ def test_texts_are_not_markup(invoke: Invoke, write: Callable[..., Path]) -> Non
     assert "[-[bold]x[/bold]-]{+[bold]y[/bold]+} [/red]" in text
     assert "[red]not red[/red]" in text
     assert ":smile:" in text
-    assert "go\ufffdod" in text  # what cannot be seen is shown
+    assert r"go\u200bod\x1b[2J\x07" in text  # what cannot be seen is shown
 
 
 def test_a_difference_that_fails_is_no_end_of_it(invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,17 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["rum"], ["`ticketlab rum`", "did you mean `run`?"], id="command"),
         pytest.param(["ticket", "inf", "x"], ["did you mean `info`?"], id="subcommand"),
         pytest.param(["run", "--sparcity", "0.3"], ["`--sparcity`", "did you mean `--sparsity`?"], id="option"),
+        pytest.param(
+            ["run", "--epochs", "1"], ["--set finetune.epochs=3, --set search.epochs=20, --set retrain.epochs=3"], id="option for a setting"
+        ),
+        pytest.param(["run", "robust-ticket", "--lambda", "1"], ["--set search.pruner.penalty=0.5"], id="option for a symbol"),
+        pytest.param(["attack", "x", "--batchsize", "1"], ["there is no option `--batchsize` (`ticketlab attack"], id="option like none"),
+        pytest.param(["run", "--lab", ""], ["invalid value for '--lab': it is empty"], id="empty path"),
+        pytest.param(["run", "--task", "demo", "--model", "a\0b"], ["a path has no NUL character"], id="NUL in a path"),
+        pytest.param(["run", "x" * 1_000_000], ["there is no recipe `xxx", "xxx ... ", "ends in .toml"], id="a megabyte"),
+        pytest.param(["run", "--xyz", "1"], ["there is no option `--xyz` (`"], id="option like none at all"),
+        pytest.param(["run", "--seed", "1", "--seed=2"], ["--seed is given more than once", "run the command once with each"], id="twice"),
+        pytest.param(["ticket", "draw", "x", "--keep-a-head", "--no-keep-a-head"], ["--keep-a-head is given more than once"], id="both"),
         pytest.param(["run", "--n", "few"], ["'--n'", "few", "ticketlab run --help"], id="option value"),
         pytest.param(["attack"], ["MODEL"], id="argument missing"),
         pytest.param(["run"], ["--task", "ticketlab show task"], id="no task"),
@@ -115,8 +126,10 @@ def test_a_recipe_that_is_not_toml_is_named(invoke: Any, tmp_path: Path) -> None
     [
         pytest.param(TicketlabError("disk\nfull"), 1, "error: disk full\n", id="ours"),
         pytest.param(ValueError("odd\nvalue"), 1, "error: internal: ValueError: odd value (set TICKETLAB_DEBUG=1", id="a bug"),
-        pytest.param(OSError(28, "No space left on device", "lab/x"), 1, "error: lab/x: No space left on device\n", id="the disk"),
-        pytest.param(KeyboardInterrupt(), 130, "interrupted; the same command again goes on", id="ctrl-c"),
+        pytest.param(
+            OSError(28, "No space left on device", "lab/x"), 1, "error: lab/x cannot be written: no space is left (", id="the disk"
+        ),
+        pytest.param(KeyboardInterrupt(), 130, "interrupted; the same command resumes", id="ctrl-c"),
         pytest.param(
             Interrupted("stopped after step 3 of finetune"), 130, "stopped after step 3 of finetune; the same", id="ctrl-c, saved"
         ),

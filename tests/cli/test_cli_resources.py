@@ -55,6 +55,10 @@ def test_show_says_what_an_attack_needs_and_its_paper(invoke: Any, wordnet: Path
     assert f"--attack {name}" in text
     for resource in facts["resources"]:
         assert f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}\n" in text
+        assert "English" in resource["language"]
+        assert f"    its language: {resource['language']}\n" in text
+    assert "English" in facts["languages"]
+    assert f"languages: {facts['languages']}\n" in text
     if name == "pwws":
         assert facts["resources"][0]["where"] == str(wordnet)
 

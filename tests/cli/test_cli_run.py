@@ -18,12 +18,15 @@ from ticketlab.recipe import Recipe
 
 def _results(recipe: Recipe, errors: int) -> dict[str, Any]:
     attack = {"clean": 0.9, "aua": 0.3, "suc": 0.6, "queries": 20.0, "n": 10, "skipped": 1, "errors": errors}
-    stages = {
-        "finetune": {"kind": "train", "key": "ab12", "cost": {"seconds": 3.0}},
-        "evaluate": {"kind": "evaluate", "key": "cd34", "of": "finetune", "clean": {"accuracy": 0.9, "n": 10}},
-        "attack": {"kind": "attack", "key": "ef56", "of": "finetune", "attacks": {"deepwordbug": attack}},
-    }
-    tasks = {task.label: {str(seed): stages for seed in recipe.seeds} for task in recipe.tasks}
+
+    def stages(seed: int) -> dict[str, Any]:
+        return {
+            "finetune": {"kind": "train", "key": f"ab12{seed}", "cost": {"seconds": 3.0}},
+            "evaluate": {"kind": "evaluate", "key": f"cd34{seed}", "of": "finetune", "clean": {"accuracy": 0.9, "n": 10}},
+            "attack": {"kind": "attack", "key": f"ef56{seed}", "of": "finetune", "attacks": {"deepwordbug": attack}},
+        }
+
+    tasks = {task.label: {str(seed): stages(seed) for seed in recipe.seeds} for task in recipe.tasks}
     head = {"recipe": recipe.name, "scale": recipe.scale, "model": recipe.model, "seeds": list(recipe.seeds)}
     return {"schema": 1, **head, "tasks": tasks}
 
@@ -73,7 +76,7 @@ def test_the_lab_comes_from_the_option_or_the_environment(invoke: Any, runs: Sim
 
 def test_csv_is_written_beside_the_table(invoke: Any, runs: SimpleNamespace, tmp_path: Path) -> None:
     invoke("run", "fine-tune", "--task", "demo", "--csv", tmp_path / "numbers.csv")
-    assert "fine-tune,demo" in (tmp_path / "numbers.csv").read_text(encoding="utf-8")
+    assert ",fine-tune,demo," in (tmp_path / "numbers.csv").read_text(encoding="utf-8")
 
 
 def test_demo_compares_three_models_at_its_scale(invoke: Any, runs: SimpleNamespace) -> None:
@@ -83,6 +86,9 @@ def test_demo_compares_three_models_at_its_scale(invoke: Any, runs: SimpleNamesp
     assert {(recipe.scale, recipe.model, recipe.max_length) for recipe in runs.recipes} == {("demo", "demo", 32)}
     for label in ("fine-tuned model", "random ticket", "robust ticket"):
         assert label in result.stdout
+    refused = invoke("demo", "--set", "finetune.shrink=false")
+    assert refused.exit_code == 2
+    assert "--set finetune.shrink=false: has no effect on the stage `finetune`: there is no ticket" in " ".join(refused.stderr.split())
     assert len(json.loads(invoke("demo", "--json").stdout)) == 3
     assert "did you mean `search`?" in invoke("demo", "--set", "serch.epochs=1").stderr
 

@@ -95,7 +95,7 @@ def test_a_ticket_brings_its_classifier_to_a_bare_encoder(invoke: Any, tiny: Tin
             ["--ood-map", "neutrl=non-entailment"], "the task has no label `neutrl`; did you mean `neutral`?", id="no label of the task"
         ),
         pytest.param(["--ood-map", "neutral"], "TASK_LABEL=OOD_LABEL", id="no pair"),
-        pytest.param(["--ood", "nowhere/pans"], "nowhere/pans: there is no such file or folder", id="no such set"),
+        pytest.param(["--ood", "./nowhere/pans"], "nowhere/pans: there is no such file or folder", id="no such set"),
         pytest.param(["--bias", "overlop"], "did you mean `overlap`?", id="no such bias model"),
         pytest.param(["--bias", "nowhere/bias.jsonl"], "nowhere/bias.jsonl", id="no such file"),
         pytest.param(["--search-loss", "poee"], "did you mean `poe`?", id="no such loss"),

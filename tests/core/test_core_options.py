@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import attrs
 import pytest
@@ -152,7 +152,7 @@ tables = st.fixed_dictionaries(
     optional={
         "count": st.integers(1, 9),
         "rate": st.floats(0, 2, exclude_min=True),
-        "limit": st.one_of(st.just("none"), st.floats(1e-9, 1e300)),
+        "limit": st.one_of(st.just("none"), st.floats(1e-9, 3e38)),
         "flag": st.booleans(),
         "text": st.text(),
         "names": st.lists(st.text()),
@@ -214,6 +214,20 @@ def test_every_component_says_what_it_is_on_one_line(cls: type[Component]) -> No
 def test_what_is_listed_is_what_the_class_says(entry: registry.Entry) -> None:
     cls = entry.load()
     assert (cls.kind, cls.name, cls.summary) == (entry.kind, entry.name, entry.summary)
+
+
+UNUSABLE = [float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 10**400, 10**5000]
+
+
+@pytest.mark.parametrize("cls", _classes())
+def test_no_number_setting_takes_what_nothing_can_be_computed_with(cls: type[Component]) -> None:
+    for field in settings_of(cls):
+        kinds = {int, float} & {field.type, *get_args(field.type)}
+        for value in [*UNUSABLE, *([10**30] if float not in kinds else [])] if kinds else []:
+            with pytest.raises(SettingError, match=rf"^stage\.{field.name}: [^\n]{{1,200}}$"):
+                from_table(cls, {field.name: value}, path="stage")
+            with pytest.raises(SettingError, match=rf"^{field.name}: [^\n]{{1,200}}$"):
+                cls(**{field.name: value})
 
 
 def test_python_callers_are_checked_as_strictly_as_tables() -> None:

@@ -51,3 +51,13 @@ def test_nothing_is_counted_where_there_is_no_terminal(capsys):
     with progress.bar("attack", 5, count=count, of="texts asked") as bar:
         bar.advance()
     assert capsys.readouterr().err == ""
+
+
+def test_names_cannot_steer_the_terminal(on_terminal):
+    terminal = on_terminal()
+    with progress.bar("[bold]x\x1b[2J", 5) as bar:
+        bar.advance(note="y\x07")
+    assert r"[bold]x\x1b[2J" in terminal.getvalue()
+    assert r"y\x07" in terminal.getvalue()
+    progress.warn("label a\nb\x1b[2J")
+    assert terminal.getvalue().endswith("warning: label a\\nb\\x1b[2J\n")

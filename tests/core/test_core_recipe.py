@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ticketlab import recipe_tables
 from ticketlab.errors import SettingError, UsageError
 from ticketlab.recipe import Recipe, from_table_of_stages
-from ticketlab.recipe_tables import merge, override, resolve
+from ticketlab.recipe_tables import difference, merge, merge_stages, override, resolve
 
 
 def build(text: str, **options: Any) -> Recipe:
@@ -59,6 +59,28 @@ def test_laying_a_table_over_twice_is_laying_it_over_once(base: dict[str, Any], 
     assert merge({}, base) == base
 
 
+@given(plain_tables, plain_tables)
+def test_a_difference_laid_over_gives_what_it_is_the_difference_to(base: dict[str, Any], other: dict[str, Any]) -> None:
+    whole = merge(base, other)
+    assert merge(base, difference(base, whole)) == whole
+    assert difference(whole, whole) == {}
+
+
+def test_a_difference_names_the_component_whose_settings_it_has() -> None:
+    base = {"pruner": {"name": "x", "lr": 1, "k": 2}, "loss": {"name": "a", "w": 1}}
+    other = {"pruner": {"name": "x", "lr": 3, "k": 2}, "loss": {"name": "b"}}
+    assert difference(base, other) == {"pruner": {"name": "x", "lr": 3}, "loss": {"name": "b"}}
+
+
+def test_a_stage_that_is_added_comes_before_the_first_that_names_it() -> None:
+    base = {"summary": "c", "a": {"kind": "train"}, "b": {"kind": "train", "start": "a"}, "e": {"kind": "evaluate", "model": "b"}}
+    added = {"c": {"kind": "draw", "search": "d"}, "b": {"ticket": "c", "start": "f@50%"}, "d": {"kind": "search"}, "f": {"kind": "train"}}
+    assert list(merge_stages(base, added)) == ["summary", "a", "f", "d", "c", "b", "e"]
+    assert list(merge_stages(base, {"c": {"kind": "export", "model": "b"}, "paper": "a"})) == [*base, "c", "paper"]
+    circle = merge_stages(base, {"c": {"start": "d"}, "d": {"start": "c"}})
+    assert set(circle) == {*base, "c", "d"}  # refused when it is built
+
+
 def test_what_is_laid_over_is_a_copy() -> None:
     scales = {"s": {"names": ["a"]}}
     merge({}, scales)["s"]["names"].append("b")
@@ -68,6 +90,7 @@ def test_what_is_laid_over_is_a_copy() -> None:
 STAGES: dict[str, Any] = {
     "search": {"kind": "search", "pruner": {"name": "x", "lr": 1}, "adversary": "none"},
     "attack": {"kind": "attack", "attacks": ["deepwordbug", {"name": "textfooler", "k": 1}]},
+    "tasks": [{"name": "local"}, {"name": "demo", "train_rows": 5}],
 }
 
 
@@ -94,6 +117,12 @@ STAGES: dict[str, Any] = {
             [{"name": "deepwordbug"}, {"name": "textfooler", "k": 2}],
             id="of a component in a list",
         ),
+        pytest.param(
+            "tasks.train_rows=9",
+            ["tasks"],
+            [{"name": "local", "train_rows": 9}, {"name": "demo", "train_rows": 9}],
+            id="of all components in a list",
+        ),
         pytest.param("seeds=[1, 2]", ["seeds"], [1, 2], id="head"),
     ],
 )
@@ -115,6 +144,8 @@ def test_a_setting_is_put_in_its_place(assignment: str, path: list[str], value: 
         pytest.param("scales.small.search.lr=3", "no stage or setting `scales`", id="overlay"),
         pytest.param("search.epochs.x=3", "`x` is inside something that is not a table", id="inside a number"),
         pytest.param("attack.attacks.textfoler.k=2", "the list has no `textfoler`; did you mean `textfooler`?", id="not in the list"),
+        pytest.param("attack.attacks.k=2", "the list has no `k`", id="names without settings"),
+        pytest.param("tasks.demmo.rows=2", "the list has no `demmo`; did you mean `demo`?", id="of a component that is not there"),
         pytest.param("scale=small", "choose it with --scale", id="scale"),
     ],
 )
@@ -186,6 +217,8 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
         pytest.param("model = 3", "model: must be a text, not 3", id="model"),
         pytest.param("train_rows = 0", "train_rows: must be a whole number from 1, or none, not 0", id="rows"),
         pytest.param("train_rows = true", "train_rows: must be a whole number from 1, or none, not True", id="rows of another type"),
+        pytest.param("paper_seeds = 0", "paper_seeds: must be a whole number from 1, or none, not 0", id="trials"),
+        pytest.param('paper_seeds = "five"', "paper_seeds: must be a whole number from 1, or none, not 'five'", id="trials in words"),
         pytest.param("seeds = 3", "seeds: must be a list of whole numbers from 0, not 3", id="one seed"),
         pytest.param("seeds = []", "seeds: must be a list of whole numbers from 0, not []", id="no seed"),
         pytest.param("seeds = [-1]", "seeds: must be a list of whole numbers from 0, not [-1]", id="negative seed"),
@@ -201,6 +234,7 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
             id="two files of one name",
         ),
         pytest.param("per_task = 3", "per_task: must hold tables", id="per_task"),
+        pytest.param("per_task.demo.tasks = ['sst2']", "per_task.demo.tasks: settings of one task cannot", id="tasks of a task"),
         pytest.param("per_task.demo = 3", "per_task: must hold tables", id="per_task of a number"),
     ],
 )
@@ -345,6 +379,7 @@ model = "finetune"
         pytest.param(BASE.replace('start = "finetune"', 'start = "finetune"\nsparsity = 0.9'), True, id="what to watch"),
         pytest.param(BASE.replace("epochs = 2", "epochs = 3"), False, id="epochs"),
         pytest.param(BASE.replace("lr = 0.1", "lr = 0.2"), False, id="of a component"),
+        pytest.param("paper_seeds = 5\n" + BASE, True, id="trials of the paper"),
         pytest.param("seeds = [1]\n" + BASE, False, id="seeds"),
         pytest.param('model = "demo"\n' + BASE, False, id="model"),
         pytest.param("train_rows = 10\n" + BASE, False, id="rows"),
@@ -356,7 +391,9 @@ def test_the_digest_is_of_what_results_depend_on(text: str, same: bool) -> None:
     assert (build(text).digest() == build(BASE).digest()) is same
 
 
-@given(st.dictionaries(st.sampled_from(["summary", "paper", "model"]), st.text()), st.lists(st.integers(0), min_size=1, unique=True))
+@given(
+    st.dictionaries(st.sampled_from(["summary", "paper", "model"]), st.text()), st.lists(st.integers(0, 2**63 - 1), min_size=1, unique=True)
+)
 def test_a_recipe_survives_toml(head: dict[str, str], seeds: list[int]) -> None:
     recipe = from_table_of_stages("mine", {**head, "seeds": seeds, "tasks": ["demo"], **tomllib.loads(BASE)})
     again = from_table_of_stages("mine", tomllib.loads(recipe.to_toml()))

@@ -55,6 +55,13 @@ BROKEN = [
     pytest.param(plugin(pruners=lambda: [3]), "neither a class of kind pruner nor a Lazy", id="a number"),
     pytest.param(plugin(pruners=lambda: [Pruner]), "AttributeError", id="a class without a name"),
     pytest.param(plugin(attacks=lambda: [Middle]), "neither a class of kind attack", id="a class of another kind"),
+    *(
+        pytest.param(plugin(pruners=lambda name=name: [Lazy(name, "s", "a:B")]), "a pruner is called", id=f"called {str(name)[:9]!r}")
+        for name in (5, "5", "", " ", "a b", "a\x1b[2J", "x" * 1_000_000, None, "../a", "a/b", "-a", "a=b")
+    ),
+    pytest.param(plugin(recipes=lambda: {"a\nb": "a.toml"}), "a recipe is called 'a\\nb'", id="a recipe's name in two lines"),
+    pytest.param(plugin(pruners=lambda: [Lazy("a", 3, "a:B")]), "a summary must be a text, not 3", id="a summary that is a number"),
+    pytest.param(plugin(pruners=lambda: [Lazy("a", "s", 3)]), "the target of the pruner `a` must be", id="a target that is a number"),
     pytest.param(plugin(pruners=lambda: 3), "TypeError", id="no list"),
     pytest.param(plugin(recipes=lambda: ["a.toml"]), "ValueError", id="recipes without names"),
     pytest.param(plugin(recipes=lambda: {"a": 3}), "TypeError", id="a recipe without a path"),

@@ -90,4 +90,5 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
     """Somebody who reads pages in ``folder``."""
     models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
-    return Reader(folder, models, {"sst2": "./data/sst2", "mnli": "mnli", "hans": "hans"}, {"Salesforce/wikitext": "articles.txt"})
+    tasks = {"sst2": "./data/sst2"} | {name: name for name in ("mnli", "hans", "imdb", "ag_news")}  # the last two are only composed
+    return Reader(folder, models, tasks, {"Salesforce/wikitext": "articles.txt"})

@@ -5,7 +5,7 @@ from ticketlab import recipe, recipe_tables
 from ticketlab.tasks.demo import Demo
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_recipe(tiny):
     """Build a small recipe; ``without`` names stages to leave out, ``sets`` are ``path=value``."""
 

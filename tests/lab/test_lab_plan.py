@@ -18,9 +18,9 @@ def test_stages_are_marked_that_are_in_the_lab(make_recipe, tmp_path):
         f"demo seed 0: 0 of 1 stage in the lab at {tmp_path}",
     ]
     run(recipe, tmp_path)
-    assert list(describe(recipe, tmp_path))[0] == "demo seed 0 finetune: in the lab"
+    assert next(iter(describe(recipe, tmp_path))) == "demo seed 0 finetune: in the lab"
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    assert list(describe(evolve(recipe, seeds=(1,)), tmp_path))[0] == "demo seed 1 finetune: to be computed"
+    assert next(iter(describe(evolve(recipe, seeds=(1,)), tmp_path))) == "demo seed 1 finetune: to be computed"
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 

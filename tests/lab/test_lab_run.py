@@ -20,11 +20,13 @@ from ticketlab.errors import DataError, PluginError, UsageError
 from ticketlab.lab.key import components_in, stage_key
 from ticketlab.lab.run import run
 from ticketlab.pruners.base import Pruner, Search
+from ticketlab.report.notes import notes
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.evaluate import Evaluate
 from ticketlab.stages.search import SearchStage
 from ticketlab.stages.train import Train
 from ticketlab.tasks.local import Local
+from ticketlab.testing.tiny import tiny_model
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
 
@@ -42,12 +44,13 @@ def test_a_run_leaves_what_it_promises(make_recipe, tmp_path):
         "log.jsonl",
         "results.json",
         "tickets",
+        "predictions",
     }
     assert files.read_json(done.directory / "results.json") == done.results
     stages = done.results["tasks"]["demo"]["0"]
     assert list(stages) == ["finetune", "search", "draw", "retrain", "evaluate"]
     assert all(stage["seed"] == 0 and stage["cost"]["seconds"] >= 0 for stage in stages.values())
-    assert set(stages["evaluate"]["clean"]) >= {"accuracy", "f1", "n"}
+    assert set(stages["evaluate"]["clean"]) >= {"accuracy", "macro_f1", "n"}
     assert stages["evaluate"]["clean"]["n"] == 24
     assert stages["draw"]["ticket"]["groups"]["weights"]["asked"] == 0.3
     events = [json.loads(line)["event"] for line in (done.directory / "log.jsonl").read_text().splitlines()]
@@ -188,6 +191,10 @@ def test_stages_take_models_and_tickets_from_outside_the_recipe(make_recipe, tmp
     again = run(make_recipe(f"retrain.ticket={ticket}", without=parts), tmp_path / "lab2")
     stages = again.results["tasks"]["demo"]["0"]
     assert stages["evaluate"]["clean"] == done.results["tasks"]["demo"]["0"]["evaluate"]["clean"]
+    assert "warnings" not in stages["retrain"]
+    other = tiny_model("bert", tmp_path / "other", seed=1)
+    doubted = run(make_recipe(f"retrain.ticket={ticket}", f"retrain.start={other}", "retrain.epochs=1", without=parts), tmp_path / "lab2")
+    assert "goes with other weights than the model has" in doubted.results["tasks"]["demo"]["0"]["retrain"]["warnings"][0]
     judged = run(make_recipe(f"evaluate.model={model}", without=(*parts, "retrain")), tmp_path / "lab2")
     assert judged.results["tasks"]["demo"]["0"]["evaluate"]["of"] == str(model)
 
@@ -276,10 +283,17 @@ def test_runs_on_other_data_have_directories_of_their_own(make_recipe, tmp_path)
 def test_a_pruner_that_does_not_search_has_one_key_whatever_the_adversary(make_recipe, tmp_path, capsys):
     keys = []
     for adversary in ("pgd", "none"):
-        recipe = make_recipe("search.pruner=magnitude", f"search.adversary={adversary}", without=("retrain", "evaluate", "attack"))
-        keys.append(run(recipe, tmp_path).results["tasks"]["demo"]["0"]["search"]["key"])
-    assert keys[0] == keys[1]
-    assert "scores without training" in capsys.readouterr().err
+        sets = ("search.pruner=magnitude", f"search.adversary={adversary}", "search.epochs=20", "search.batch_size=32")
+        for found in (False, True):
+            done = run(make_recipe(*sets, without=("retrain", "evaluate", "attack")), tmp_path).results
+            keys.append(done["tasks"]["demo"]["0"]["search"]["key"])
+            said = " ".join(capsys.readouterr().err.split())
+            assert ("search: found in the lab" in said) is (found or adversary == "none")
+            idle = ["`adversary` has no effect: `magnitude` scores without training"] if adversary == "pgd" else []
+            assert ("warning: demo seed 0 search: `adversary` has no effect" in said) is bool(idle)
+            assert done["tasks"]["demo"]["0"]["search"].get("warnings", []) == idle
+            assert [note for note in notes(done) if "search" in note] == [f"demo, search: {text}" for text in idle]
+    assert len(set(keys)) == 1
 
 
 def test_attacks_are_part_of_the_key_of_their_stage(make_recipe):

@@ -45,6 +45,6 @@ def reviews(tmp_path: Path) -> Path:
 @pytest.fixture
 def quick(tiny: dict[str, Path], reviews: Path) -> list[str]:
     """The options of a run of a moment."""
-    stages = ("finetune", "search", "retrain")
+    stages = ("finetune", "retrain")
     epochs = [option for stage in stages for option in ("--set", f"{stage}.epochs=1")]
     return ["--model", str(tiny["bert"]), "--task", str(reviews), "--attack", "none", *epochs]

@@ -62,7 +62,7 @@ def test_it_is_left_out_on_request(installed: Path) -> None:
 
 def test_it_finds_a_ticket_under_an_adversary(installed: Path, quick: list[str], tmp_path: Path) -> None:
     settings = ["--pruner", "snip", "--adversary", "freelb", "--set", "search.pruner.batches=1", "--set", "search.batch_size=24"]
-    done = ticketlab(installed, "run", *quick, *settings, "--json", lab=tmp_path / "lab")
+    done = ticketlab(installed, "run", *quick, "--set", "search.epochs=1", *settings, "--json", lab=tmp_path / "lab")
     assert done.returncode == 0, done.stderr
     stages: dict[str, Any] = json.loads(done.stdout)["tasks"]["reviews"]["0"]
     assert stages["search"]["search"]["steps"] == 1

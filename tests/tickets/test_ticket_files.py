@@ -1,3 +1,4 @@
+import copy
 import hashlib
 import json
 import subprocess
@@ -13,6 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.head import head_of, put_head
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import expand
 from ticketlab.errors import UsageError
@@ -101,8 +103,47 @@ def test_the_file_is_documented_safetensors_with_json_in_its_header(ticket, tmp_
         packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     assert np.array_equal(packed["weights/a.0"], np.packbits(ticket.masks["weights/a.0"].numpy()))
     assert header["shapes"]["weights/a.0"] == [7, 5]
-    assert header["sha256"] == hashlib.sha256(b"".join(packed[name].tobytes() for name in sorted(packed))).hexdigest()
-    assert (header["format"], header["provenance"]) == (1, {"a": [None, {"y": True, "z": 1.5}], "b": 1})
+    assert (header["format"], header["provenance"]) == (3, {"a": [None, {"y": True, "z": 1.5}], "b": 1})
+    rest = {key: value for key, value in header.items() if key != "sha256"}
+    hashed = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
+    for name in sorted(packed):
+        hashed += f"\n{name} {packed[name].dtype} {packed[name].shape}\n".encode() + packed[name].tobytes()
+    assert header["sha256"] == hashlib.sha256(hashed).hexdigest()
+
+
+@pytest.mark.parametrize("head", [False, True], ids=["format 1", "format 2"])
+def test_tickets_of_earlier_formats_are_read(head, with_head, ticket, tmp_path):
+    ticket = with_head if head else ticket
+    ticket.save(tmp_path / "ticket")
+    with safe_open(tmp_path / "ticket", "np") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    digest = hashlib.sha256(b"".join(tensors[name].tobytes() for name in sorted(tensors) if not name.startswith("head/")))
+    if head:
+        digest.update(json.dumps(["bad", "good"]).encode())
+        for name in sorted(ticket.head):
+            digest.update(f"{name} float32 {tuple(ticket.head[name].shape)}".encode() + tensors[f"head/{name}"].tobytes())
+    rewrite(tmp_path / "ticket", header={"format": 2 if head else 1, "sha256": digest.hexdigest()})
+    assert Ticket.load(tmp_path / "ticket") == ticket
+    rewrite(tmp_path / "ticket", header={"sha256": "0" * 64})
+    with pytest.raises(UsageError, match="damaged"):
+        Ticket.load(tmp_path / "ticket")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"header": {"found_on": "other"}},
+        {"header": {"provenance": {"task": "other"}}},
+        {"header": {"shapes": {"heads/0": [12], "heads/2": [12], "heads/10": [12], "neurons/0": [0], "weights/a.0": [5, 7]}}},
+        {"neurons/0": None, "neurons/1": np.zeros(0, dtype=np.uint8)},
+    ],
+    ids=["weights", "provenance", "shapes", "names"],
+)
+def test_the_hash_covers_names_shapes_and_header(changes, ticket, tmp_path):
+    ticket.save(tmp_path / "ticket")
+    rewrite(tmp_path / "ticket", **copy.deepcopy(changes))
+    with pytest.raises(UsageError, match="damaged"):
+        Ticket.load(tmp_path / "ticket")
 
 
 @pytest.fixture
@@ -185,15 +226,19 @@ def flip_a_bit(path, ticket):
         (lambda path, _: save_file({"x": np.zeros(3)}, path), "without ticketlab's header"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "{"}), "not JSON"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "[]"}), "lacks fields"),
-        (lambda path, ticket: write_header(path, ticket, format=3), "newer ticketlab"),
+        (lambda path, ticket: write_header(path, ticket, format=4), "newer ticketlab"),
         (lambda path, ticket: write_header(path, ticket, structure=None), "lacks fields"),
-        (lambda path, ticket: write_header(path, ticket, shapes={"heads/0": [10**15]}), "not those that its header describes"),
+        (lambda path, ticket: write_header(path, ticket, shapes={"heads/0": [10**15]}), "damaged"),
+        (lambda path, ticket: write_header(path, ticket, format=True), "lacks fields"),
+        (lambda path, _: save_file({}, path, metadata={"ticketlab": "[" * 100_000}), "nested too deeply"),
+        (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": NaN}'}), "no number of JSON"),
+        (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": ' + "9" * 5000 + "}"}), "not JSON"),
         (
             lambda path, ticket: write_header(path, ticket, shapes={**{n: list(m.shape) for n, m in ticket.masks.items()}, "heads/0": "x"}),
-            "not those",
+            "damaged",
         ),
         (lambda path, ticket: (ticket.save(path), path.write_bytes(path.read_bytes()[:-3])), "not a ticket, or damaged"),
-        (flip_a_bit, "not those that its header describes"),
+        (flip_a_bit, "not that which its header describes"),
     ],
 )
 def test_a_file_that_is_no_ticket_is_one_clear_line(ticket, tmp_path, spoil, message):
@@ -270,3 +315,28 @@ def test_overlap_counts_each_group_apart():
 def test_counts_name_each_group_of_units():
     masks = {"heads/0": torch.tensor([True, False]), "neurons/0": torch.tensor([True, True, False])}
     assert Ticket(masks, "s", "f", "r").counts() == "1 of 2 heads, 2 of 3 neurons"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nonsense": torch.zeros(2)}, "is not one for this model"),
+        ({"classifier.weight": torch.zeros(7, 3)}, "is not one for this model"),
+        ({"classifier.weight": None}, "is not one for this model"),
+        ({"classifier.weight": torch.full((2, 32), float("nan"))}, "not of finite numbers"),
+        ({"classifier.weight": torch.zeros(2, 32, dtype=torch.int64)}, "not of finite numbers"),
+    ],
+    ids=["a name", "a shape", "one less", "NaN", "integers"],
+)
+def test_a_classifier_that_does_not_fit_is_refused(tiny, changes, message):
+    model = classifier(tiny["bert"])
+    head = {name: value for name, value in (head_of(model) | changes).items() if value is not None}
+    with pytest.raises(UsageError, match=message):
+        put_head(model, head)
+
+
+def test_a_mask_that_fits_no_unit_is_refused(tiny):
+    model = classifier(tiny["bert"])
+    for masks in ({"heads/99": torch.ones(4) > 0}, {"heads/0": torch.ones(3) > 0}, {"heads/x": torch.ones(4) > 0}):
+        with pytest.raises(UsageError, match="fits nothing in the model"):
+            Ticket(masks, Backbone(model).fingerprint(), "", "").apply(model)

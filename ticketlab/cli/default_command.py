@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ticketlab.cli.group import LazyGroup
 from ticketlab.errors import UsageError
+from ticketlab.files import expand
 
 NAME = "run"
 """What the group's own command is called inside; nobody types it."""
@@ -50,7 +50,7 @@ class OwnCommand(LazyGroup):
         if first in self.targets or first in self.get_help_option_names(ctx):
             return super().parse_args(ctx, args)
         near = difflib.get_close_matches(first, self.targets, n=1, cutoff=0.75)
-        if near and not Path(first).exists():
+        if near and not expand(first).exists():
             raise UsageError(f"{first}: there is no command or folder of this name; did you mean `{ctx.command_path} {near[0]}`?")
         return super().parse_args(ctx, [NAME, *args])
 

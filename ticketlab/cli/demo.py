@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve, frozen
+from attrs import frozen
 
 from ticketlab import progress, recipe_tables
 from ticketlab.cli import flags, running
@@ -60,8 +60,10 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
 
     robust runs the recipes fine-tune, random-ticket and robust-ticket; unbiased runs srnet-dense, srnet-dense-poe and srnet-from-poe.
     They run at the scale `demo`, on embedded text, with the encoder of the extra `ticketlab[demo]`. --set applies to those of the three
-    that have the stage.
+    on which it has an effect.
     """
+    from ticketlab import effects
+
     chosen = DEMOS[which]
     plain = {name: chosen.compose(name, seed) for name in chosen.models}
     keys = {name: {*composed.stages, *recipe_tables.HEAD} for name, composed in plain.items()}
@@ -69,13 +71,20 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
     for assignment in sets:
         if _key(assignment) not in known:
             raise SettingError(f"--set {assignment}: no recipe of the demo has `{_key(assignment)}`{did_you_mean(_key(assignment), known)}")
+    own = {name: [assignment for assignment in sets if _key(assignment) in keys[name]] for name in plain}
+    reached = {assignment for name, mine in own.items() for assignment in mine if effects.reaches(plain[name], assignment)}
+    recipes = {}
+    for name in chosen.models:
+        mine = [assignment for assignment in own[name] if assignment not in reached or effects.reaches(plain[name], assignment)]
+        recipes[name] = chosen.compose(name, seed, mine)  # refuses what has an effect on none of the three
+    running.check_csv(csv_file, list(recipes.values()))
     progress.say(chosen.introduction)
     runs, rows = [], []
     for number, (name, label) in enumerate(chosen.models.items(), start=1):
-        composed = chosen.compose(name, seed, [assignment for assignment in sets if _key(assignment) in keys[name]])
+        composed = recipes[name]
         progress.say(f"{number}/{len(chosen.models)} {label}: {composed.summary} ({', '.join(composed.stages)})")
         runs.append(running.run_in_lab(composed, lab))
-        rows += [evolve(running.rows_of(runs[-1])[-1], label=label)]
+        rows += running.rows_of(runs[-1], label)
     if as_json:
         running.print_json([run.results for run in runs])
     else:

@@ -40,9 +40,9 @@ def doctor(as_json: bool) -> None:
     width = max(map(len, [*lines, *resources, *plugins]))
     for part in (lines, resources, plugins):  # no table: it would cut paths where the terminal is narrow
         for name, text in part.items():
-            click.echo(f"{name:<{width}}  {text}")
+            running.print_line(f"{name:<{width}}  {text}")
         if part is not plugins:
-            click.echo()
+            running.print_line()
 
 
 def _examine() -> dict[str, Any]:

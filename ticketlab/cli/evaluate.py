@@ -28,6 +28,7 @@ def evaluate(
     text_columns: Sequence[str],
     label_column: str | None,
     labels: Sequence[str],
+    drop_labels: Sequence[str],
     ood: Sequence[str],
     ood_map: Sequence[str],
     split: str | None,
@@ -40,15 +41,20 @@ def evaluate(
 ) -> None:
     """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
+    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
+
     With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
     """
     from ticketlab.lab.finished import one_stage
+    from ticketlab.lab.latest import run_of
     from ticketlab.tasks.choose import choose
 
+    model = run_of(model, lab, "model")
     others = [choose(value) for value in ood]
-    chosen = flags.tasks_of(tasks, text_columns, label_column, labels)
+    chosen = flags.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     settings = flags.given(split=split, label_map=list(label_map) or None)
     recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=others, ood_map=ood_map)
+    running.check_csv(csv_file, [recipe])
     done = running.run_in_lab(recipe, lab)
     rows = running.rows_of(done, label=model)
     if as_json:

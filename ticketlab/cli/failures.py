@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
-import traceback
+import signal
+from collections.abc import Iterator
 
 import click
 
-from ticketlab.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, Interrupted, TicketlabError, did_you_mean
+from ticketlab import progress, shortage
+from ticketlab.cli import signals, unknown_option
+from ticketlab.errors import EXIT_FAILED, EXIT_USAGE, Interrupted, TicketlabError
+from ticketlab.training import interrupt
 
 DEBUG = "TICKETLAB_DEBUG"
-GO_ON = "the same command again goes on from there"
+LONGEST = 2000
+"""Characters of a line; a name of a megabyte helps nobody."""
+
+
+@contextlib.contextmanager
+def interruptions() -> Iterator[None]:
+    """Turn Ctrl-C and other signals inside the block into errors.
+
+    :raises Interrupted: one came.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as problem:
+        number = problem.number if isinstance(problem, signals.Stopped) else signal.SIGINT
+        raise interrupt.error(number, signals.line(number)) from None
 
 
 def report(problem: BaseException) -> int:
     """Say on stderr what went wrong and return the exit code."""
     if os.environ.get(DEBUG) == "1":
+        import traceback
+
         traceback.print_exception(problem)
     line, code = _line(problem)
-    print(line, file=sys.stderr, flush=True)
+    progress.say(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}")
     return code
 
 
 def _line(problem: BaseException) -> tuple[str, int]:
     if isinstance(problem, Interrupted):
         message = one_line(str(problem))
-        return message if "again" in message else f"{message or 'interrupted'}; {GO_ON}", problem.exit_code
-    if isinstance(problem, (KeyboardInterrupt, click.Abort)):
-        return f"interrupted; {GO_ON}", EXIT_INTERRUPTED
+        return message if signals.RESUME in message else f"{message}; {signals.RESUME}", problem.exit_code
+    problem = shortage.explained(problem) or problem
     if isinstance(problem, TicketlabError):
         return f"error: {one_line(str(problem))}", problem.exit_code
     if isinstance(problem, click.ClickException):
         return f"error: {_usage(problem)}", EXIT_USAGE
-    if isinstance(problem, OSError) and problem.strerror:  # a full disk, a folder that may not be written
+    if isinstance(problem, OSError) and problem.strerror:  # such as a folder that may not be written
         where = f"{problem.filename}: " if problem.filename else ""
         return f"error: {where}{problem.strerror}", EXIT_FAILED
     advice = f"set {DEBUG}=1 for the traceback; please report it"
@@ -49,9 +68,7 @@ def _usage(problem: click.ClickException) -> str:
     """Return click's message in our words: the nearest option, and where the help is."""
     context = getattr(problem, "ctx", None)
     if isinstance(problem, click.NoSuchOption):
-        known = [name for option in context.command.params for name in option.opts if name.startswith("--")] if context else []
-        near = did_you_mean(problem.option_name, known)
-        message = f"there is no option `{problem.option_name}`{near if near.startswith('; did you mean') else ''}"
+        message = f"there is no option `{problem.option_name}`{unknown_option.hint(problem.option_name, context) if context else ''}"
     else:
         message = one_line(problem.format_message()).rstrip(".")
         message = message[:1].lower() + message[1:]

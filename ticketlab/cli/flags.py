@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ticketlab.cli.names import ComponentName
+from ticketlab.cli.paths import Place
 from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ SET = click.option(
     "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Any setting, such as search.pruner.lr=0.05; may be repeated."
 )
 LAB = click.option(
-    "--lab", type=click.Path(path_type=Path, file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
+    "--lab", type=Place(file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
     help="Directory of all results; what is there is not computed again. [env: TICKETLAB_LAB]",
 )  # fmt: skip
 
@@ -49,7 +50,7 @@ def _free_for_numbers(_: click.Context, __: click.Parameter, path: Path | None) 
 CSV = click.option(
     "--csv",
     "csv_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=Place(dir_okay=False),
     callback=_free_for_numbers,
     help="Also write the numbers to this csv file.",
 )
@@ -57,12 +58,17 @@ OUTPUT = all_of(LAB, JSON, CSV)
 TASK = all_of(
     click.option(
         "--task", "tasks", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
-        help="A data set by name (`ticketlab show task`), or a csv, tsv, jsonl or parquet file or a folder of them; may be repeated. "
+        help="A data set by name (`ticketlab show task`), a csv, tsv, jsonl, parquet or arrow file or a folder of them, or a data set of "
+        "the hub as OWNER/NAME or OWNER/NAME:CONFIG; may be repeated. "
         "Columns and labels are inferred where only one reading is possible.",
     ),
     click.option("--text-column", "text_columns", multiple=True, metavar="COLUMN", help="Column of the text; twice for pairs."),
     click.option("--label-column", metavar="COLUMN", help="Column of the label."),
     click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name; one for each, in order."),
+    click.option(
+        "--drop-label", "drop_labels", multiple=True, metavar="NAME",
+        help="Leave out the rows with this label, such as -1; may be repeated.",
+    ),
 )  # fmt: skip
 OOD = all_of(
     click.option(
@@ -88,16 +94,18 @@ LABEL_MAP = click.option(
 SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train", "all"]), help="Which examples.  [default: test]")
 
 
-def tasks_of(values: Sequence[str], text_columns: Sequence[str], label_column: str | None, labels: Sequence[str]) -> list[Task]:
+def tasks_of(
+    values: Sequence[str], text_columns: Sequence[str], label_column: str | None, labels: Sequence[str], drop_labels: Sequence[str]
+) -> list[Task]:
     """Return the tasks that the options of :data:`TASK` mean.
 
     :raises UsageError: no such task, or columns without a task.
     """
     from ticketlab.tasks.choose import choose
 
-    if not values and (text_columns or label_column or labels):
-        raise UsageError("--text-column, --label-column and --labels say how to read a file: name it with --task")
-    return [choose(value, tuple(text_columns), label_column, tuple(labels)) for value in values]
+    if not values and (text_columns or label_column or labels or drop_labels):
+        raise UsageError("--text-column, --label-column, --labels and --drop-label say how to read a file: name it with --task")
+    return [choose(value, text_columns, label_column, labels, drop_labels) for value in values]
 
 
 def given(**values: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -11,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from ticketlab.cli import failures
-from ticketlab.errors import Interrupted, UsageError, did_you_mean
+from ticketlab.errors import UsageError, did_you_mean
 
 
 class LazyGroup(click.Group):
@@ -47,12 +46,15 @@ class LazyGroup(click.Group):
             raise UsageError(f"there is no command `{ctx.command_path} {args[0]}`{did_you_mean(args[0], self.targets)}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the command line; Ctrl-C becomes an error like others."""
+        with failures.interruptions():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C becomes an error like others."""
-        try:
+        with failures.interruptions():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted") from None
 
     def main(  # type: ignore[override]  # it always exits
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -60,13 +62,11 @@ class LazyGroup(click.Group):
         """Run a command line and exit: every failure is one line on stderr and an exit code."""
         extra.pop("standalone_mode", None)
         try:
-            args = [_readable(argument) for argument in (sys.argv[1:] if args is None else args)]
-            code = super().main(args, prog_name or "ticketlab", standalone_mode=False, **extra) or 0
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader of our output has left; Python would complain once more when it flushes at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 1
-        except (Exception, KeyboardInterrupt) as problem:
+            with failures.interruptions():
+                args = [_readable(argument) for argument in (sys.argv[1:] if args is None else args)]
+                code = super().main(args, prog_name or "ticketlab", standalone_mode=False, **extra) or 0
+                sys.stdout.flush()
+        except Exception as problem:
             code = failures.report(problem)
         sys.exit(code)
 

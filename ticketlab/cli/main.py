@@ -7,6 +7,7 @@ import os
 import click
 
 from ticketlab import __version__
+from ticketlab.cli import output, signals
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_options import plugin_options
 
@@ -44,7 +45,12 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line of this process."""
+    signals.install()
+    output.keep_open()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    cli()
+    try:
+        cli()
+    finally:
+        signals.end()

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from ticketlab.cli.paths import Place
+
 FILES = "ticketlab.plugin files"
 DISABLED = "ticketlab.no plugins"
 
@@ -27,7 +29,7 @@ def plugin_options(command: Any) -> Any:
             "--plugin",
             multiple=True,
             metavar="FILE.py",
-            type=click.Path(),
+            type=Place(),
             expose_value=False,
             callback=_add_files,
             help="Load a plugin from a file; may be repeated.",

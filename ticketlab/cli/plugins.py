@@ -31,8 +31,9 @@ def plugins(as_json: bool) -> None:
         )
         return
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+
+    from ticketlab.report.layout import shown
 
     table = Table(box=box.SIMPLE)
     for column in ("Kind", "Name"):
@@ -41,8 +42,8 @@ def plugins(as_json: bool) -> None:
         table.add_column(column, overflow="fold")
     for kind, of_kind in registry.by_kind(known).items():
         for entry in of_kind:
-            table.add_row(kind if entry is of_kind[0] else "", *map(escape, (entry.name, entry.summary, entry.source.label)))
+            table.add_row(kind if entry is of_kind[0] else "", *map(shown, (entry.name, entry.summary, entry.source.label)))
         table.add_section()
     for name, (_, source) in sorted(known.recipes.items()):
-        table.add_row("recipe", escape(name), "", escape(source.label))
+        table.add_row("recipe", shown(name), "", shown(source.label))
     running.print_table(table)

@@ -34,15 +34,16 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
             running.print_json(found)
             return
         from rich import box
-        from rich.markup import escape
         from rich.table import Table
+
+        from ticketlab.report.layout import shown
 
         table = Table(box=box.SIMPLE)
         table.add_column("Recipe", no_wrap=True)
         for column in ("What it does", "Scales", "From"):
             table.add_column(column, overflow="fold")
         for recipe in found:
-            table.add_row(*(escape(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), escape(recipe["source"]))
+            table.add_row(*(shown(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), shown(recipe["source"]))
         running.print_table(table)
 
 
@@ -66,5 +67,6 @@ def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
         table = {"summary": f"not readable: {problem}"}
     scales = table.get("scales")
     facts = {"summary": table.get("summary", ""), "paper": table.get("paper", "")}
+    facts["paper_seeds"] = trials if isinstance(trials := table.get("paper_seeds"), int) else None
     facts["scales"] = ["full", *scales] if isinstance(scales, Mapping) else ["full"]
     return {"name": name, **facts, "source": source, "file": str(path)}

@@ -38,13 +38,16 @@ def _stage_options() -> list[flags.Decorator]:
 @click.argument("recipe", required=False, type=RecipeName())
 @flags.TASK
 @flags.OOD
-@click.option("--model", metavar="NAME|FOLDER", help="A model on the hub, a local folder, or `demo`.")
+@click.option("--model", metavar="NAME|FOLDER", help="A model on the hub, a local folder, a run, or `demo`.")
 @flags.MAX_LENGTH
 @flags.PRECISION
 @click.option("--sparsity", metavar="RATIO", help="Part of the units that a ticket leaves out: 0.3, or 1/6.")
 @click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
 @click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
 @click.option("--scope", type=click.Choice(["global", "local"]), help="Rank all units together, or those of each matrix or layer apart.")
+@click.option(
+    "--like", metavar="RUN|TICKET", help="Leave out as many units of each matrix as this ticket does, or a run's ticket for the same seed."
+)
 @click.option("--pruner", type=ComponentName("pruner"), help="How the search scores units.")
 @click.option("--stop", type=ComponentName("stop rule"), help="The rule that may end the search before its last epoch.")
 @click.option("--text", metavar="FILE|FOLDER|NAME", help="Plain text for masked language modelling (`ticketlab show objective mlm`).")
@@ -74,6 +77,7 @@ def run(
     text_columns: Sequence[str],
     label_column: str | None,
     labels: Sequence[str],
+    drop_labels: Sequence[str],
     scale: str | None,
     seed: int | None,
     seeds: int | None,
@@ -89,13 +93,16 @@ def run(
     Stages whose results are in the lab are not computed again. After Ctrl-C or a crash the same command goes on where it was.
     """
     from ticketlab.composition import compose
+    from ticketlab.lab.finished import in_lab
 
     if seed is not None and seeds is not None:
         raise UsageError("--seed is one seed and --seeds N the seeds 0 to N-1: give one of the two")
     named = {stage: flags.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
+    if options["model"]:
+        options["model"] = in_lab(options["model"])
     composed = compose(
         recipe,
-        tasks=flags.tasks_of(tasks, text_columns, label_column, labels),
+        tasks=flags.tasks_of(tasks, text_columns, label_column, labels, drop_labels),
         scale=scale,
         seeds=[seed] if seed is not None else range(seeds) if seeds is not None else None,
         sets=sets,
@@ -105,6 +112,7 @@ def run(
     if dry_run:
         running.print_plan(composed, lab)
         return
+    running.check_csv(csv_file, [composed])
     done = running.run_in_lab(composed, lab)
     rows = running.rows_of(done)
     if as_json:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve
 
-from ticketlab import progress
+from ticketlab import progress, shortage, wording
 from ticketlab.errors import EXIT_PARTIAL
 from ticketlab.report import rows as reported
 from ticketlab.report.rows import Row
@@ -29,7 +28,11 @@ WIDTH_OF_FILES = 160
 
 
 def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
-    """Run a recipe. Torch is imported here, and not before."""
+    """Run a recipe. Torch is imported here, and not before.
+
+    :raises OutOfMemory: the process may not have the memory that this takes.
+    """
+    shortage.check_limit()
     from ticketlab.lab.run import run
 
     return run(recipe, lab, **more)
@@ -41,19 +44,47 @@ def print_plan(recipe: Recipe, lab: Path) -> None:
     from ticketlab.lab.plan import describe
 
     lines = list(describe(recipe, lab))
-    click.echo(recipe.to_toml().rstrip("\n"))
+    print_toml(recipe.to_toml())
     for line in lines:
         progress.say(line)
 
 
+def check_csv(csv_file: Path | None, recipes: Sequence[Recipe]) -> None:
+    """Refuse, before the work, a csv file that holds the numbers of other runs than those of the recipes.
+
+    :raises UsageError: it does.
+    """
+    from ticketlab.report.csv_file import check_runs, has_numbers
+
+    if csv_file is not None and has_numbers(csv_file):
+        from ticketlab.lab.run import name_of
+
+        check_runs(csv_file, {name_of(recipe) for recipe in recipes})
+
+
 def rows_of(run: Run, label: str | None = None) -> list[Row]:
-    """Return the rows of a run, all called ``label`` if one is given."""
-    return [evolve(row, label=label) if label else row for row in reported.rows(run.results)]
+    """Return the rows of a run, called ``label`` in place of the recipe if one is given."""
+    return reported.rows(run.results, label)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as JSON on stdout; letters of any script stay, what a terminal would obey is escaped as JSON escapes it."""
+    whole = json.dumps(value, indent=2, ensure_ascii=False)
+    click.echo("\n".join(line if line.isprintable() else _escaped(line) for line in whole.split("\n")))
+
+
+def print_toml(text: str) -> None:
+    """Print TOML on stdout, with what a terminal would obey escaped as TOML escapes it."""
+    click.echo("".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in text.rstrip("\n")))
+
+
+def _escaped(line: str) -> str:
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
+
+
+def print_line(text: str = "") -> None:
+    """Print a line on stdout, whatever is in the names that it mentions."""
+    click.echo(wording.shown(text))
 
 
 def print_table(table: Table) -> None:
@@ -64,9 +95,10 @@ def print_table(table: Table) -> None:
 def print_rows(rows: Sequence[Row], title: str, notes: Sequence[str] = ()) -> None:
     """Print the tables of rows on stdout, each in parts where the terminal is too narrow, and the notes under them.
 
-    After the models and attacks come the subsets and classes of challenge sets. What has too many subsets for a table is named on stderr.
+    After the models and attacks come the subsets of challenge sets, and the classes of all sets. What has too many of them for a table is
+    named on stderr. Notes say which rows are the same computation.
     """
-    from ticketlab.report import class_table, subset_table, table
+    from ticketlab.report import class_table, equal, subset_table, table
     from ticketlab.report.layout import fit, shown
 
     if not rows:
@@ -77,9 +109,9 @@ def print_rows(rows: Sequence[Row], title: str, notes: Sequence[str] = ()) -> No
     for sheet in (*table.sheets(rows, title), *few, *class_table.sheets(rows), *many):
         for part in fit(sheet, console):
             console.print(part)
-    for note in notes:
+    for note in (*equal.notes(rows), *notes):
         console.print(f"Note: {shown(note)}", highlight=False, soft_wrap=True)
-    for line in subset_table.left_out(rows):
+    for line in (*class_table.left_out(rows), *subset_table.left_out(rows)):
         progress.say(line)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ticketlab import progress, recipe, registry
+from ticketlab import progress, recipe, registry, wording
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
 from ticketlab.component import Component
@@ -71,12 +71,13 @@ def _list(kind: str, as_json: bool) -> None:
         progress.say(f"there is no {kind} yet: plugins bring them")
         return
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+
+    from ticketlab.report.layout import shown
 
     table = Table(kind.capitalize(), "What it is", "From", box=box.SIMPLE)
     for one in found:
-        table.add_row(*(escape(one[key]) for key in ("name", "summary", "source")))
+        table.add_row(*(shown(one[key]) for key in ("name", "summary", "source")))
     running.print_table(table)
 
 
@@ -100,28 +101,32 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
         running.print_json({**facts, "settings": settings})
         return
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
-    click.echo(f"{cls.kind} {cls.name}: {cls.summary}\n")
+    from ticketlab.report.layout import shown
+
+    running.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
+    running.print_line()
     if facts["description"]:
-        click.echo(f"{facts['description']}\n")
+        click.echo(wording.shown(facts["description"], lines=True) + "\n")
     if cls.kind in FLAGS:
-        click.echo(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
-    for fact in ("paper", "thresholds", "refused"):
+        running.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
+    for fact in ("paper", "languages", "thresholds", "refused"):
         if facts.get(fact):
-            click.echo(f"{fact}: {facts[fact]}")
-    click.echo(f"from: {source} ({facts['class']})")
+            running.print_line(f"{fact}: {facts[fact]}")
+    running.print_line(f"from: {source} ({facts['class']})")
     for resource in facts.get("resources", ()):  # no table: it would cut paths
-        click.echo(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
+        running.print_line(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
+        running.print_line(f"    its language: {resource['language']}")
     if not settings:
-        click.echo("\nIt has no settings.")
+        running.print_line()
+        running.print_line("It has no settings.")
         return
     table = Table("Setting", "Type", "Default", "Bounds", "What it does", box=box.SIMPLE)
     for setting in settings:
         words = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
         cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], words)
-        table.add_row(*map(escape, cells))
+        table.add_row(*map(shown, cells))
     running.print_table(table)
 
 

@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ticketlab import progress
-from ticketlab.attacks import augmentation
+from ticketlab.attacks import augmentation, shim
+from ticketlab.attacks.similarity import find_encoder
 from ticketlab.bias_models import probabilities
+from ticketlab.errors import ResourceError, UsageError
 from ticketlab.lab import outside
+from ticketlab.pruners.base import Pruner
 from ticketlab.recipe import Recipe, named_checkpoint
-from ticketlab.stages.base import BIAS
-from ticketlab.tasks import challenge
+from ticketlab.stages.base import BIAS, TICKET
+from ticketlab.stages.draw import Draw
+from ticketlab.tasks import challenge, repeats
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.labels import check_positive
+from ticketlab.tickets.ticket import Ticket
 
 
 def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> None:
@@ -22,7 +28,7 @@ def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) ->
     :raises DataError: a set has another number of texts than a task; examples are to be mixed in and there are none.
     """
     challenge.check_pairs(recipe.ood_map, ood)
-    if any(stage.uses_task and getattr(stage, "mix_ood", 0) for stage in recipe.stages.values()):
+    if _mixes(recipe):
         challenge.check_mixable(ood)
     for read in data:
         for other in ood:
@@ -39,16 +45,69 @@ def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) ->
             progress.say(f"{other.name} under {read.name}: {words}")
 
 
-def references(recipe: Recipe) -> None:
-    """Check that the files and models outside the recipe are there.
+def overlaps(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> tuple[TaskData, ...]:
+    """Return the challenge sets, which then say how many of their texts the tasks train or are tested on."""
+    return tuple(repeats.beside(other, data, mixed=_mixes(recipe)) for other in ood)
 
-    :raises TicketlabError: one is not.
+
+def measures(recipe: Recipe, data: Sequence[TaskData]) -> None:
+    """Check that every task has the measures that checkpoints are selected by.
+
+    :raises UsageError: a binary F1, and a task without a positive label.
+    :raises DataError: a positive label that a task does not have.
     """
-    for stage in recipe.stages.values():
+    for read in data:
+        check_positive(read.name, read.positive_label, read.label_names)
+        for name, stage in recipe.stages.items():
+            selects = stage.uses_task and getattr(stage, "select", "last") == "best" and getattr(stage, "select_on", "") == "binary_f1"
+            if selects and read.positive_label is None:
+                raise UsageError(
+                    f"{name}.select_on: binary_f1 is the F1 of a positive label, and `{read.name}` ({', '.join(read.label_names)}) "
+                    "declares none: name it (of a file: --set tasks.local.positive_label=NAME), or choose macro_f1 or weighted_f1"
+                )
+
+
+def _mixes(recipe: Recipe) -> bool:
+    return any(stage.uses_task and getattr(stage, "mix_ood", 0) for stage in recipe.stages.values())
+
+
+def references(recipe: Recipe) -> None:
+    """Check that the files and models outside the recipe are there, and that what is drawn like a ticket has its kinds of units.
+
+    :raises TicketlabError: one is not, or has not.
+    """
+    for name, stage in recipe.stages.items():
         stage.outside()
         for field, value in stage.references().items():
-            if named_checkpoint(value)[0] not in recipe.stages:
-                outside.resolve(field, value)
+            if named_checkpoint(value)[0] in recipe.stages:
+                continue
+            for place, _ in outside.resolve_all(field, value, recipe):
+                if field == "like" and isinstance(stage, Draw):
+                    _alike(f"{name}.like", place.file(TICKET), getattr(recipe.stages.get(stage.search), "pruner", None))
+
+
+def _alike(where: str, file: Path, pruner: Pruner | None) -> None:
+    groups, scored = Ticket.load(file).groups, pruner.groups() if pruner else ()
+    if scored and set(scored) != set(groups):
+        raise UsageError(f"{where}: {file} is a ticket of {' and '.join(groups)}, and the search scores {' and '.join(scored)}")
+
+
+def resources(recipe: Recipe) -> None:
+    """Check that what the attacks of a recipe need is there. Their engine is looked for once one is to be computed.
+
+    :raises ResourceError: something is missing; the message has all of it, the attacks that need it, and the flags that say where it is.
+    """
+    missing: dict[str, dict[str, None]] = {}
+    for stage in (stage for part in recipe.parts() for stage in part.stages.values()):
+        for attack in getattr(stage, "attacks", ()):
+            try:
+                attack.find()
+            except ResourceError as problem:
+                missing.setdefault(str(problem).removeprefix(f"--attack {attack.label}: "), {})[attack.label] = None
+        find_encoder(getattr(stage, "similarity", None))
+    if missing:
+        found = "; ".join(f"--attack {', '.join(labels)}: {problem}" for problem, labels in missing.items())
+        raise ResourceError(f"{found}{'; `--attack deepwordbug` needs none of this' if shim.installed() else ''}")
 
 
 def bias_files(recipe: Recipe, data: Sequence[TaskData]) -> None:
@@ -71,6 +130,6 @@ def augmentations(recipe: Recipe, data: Sequence[TaskData]) -> None:
     values = {stage.references()["augment"] for stage in recipe.stages.values() if "augment" in stage.references()}
     for value in sorted(values - recipe.stages.keys()):
         place, _ = outside.resolve("augment", value)
-        texts = augmentation.texts_of(Path(place.location), is_stage=place.is_stage)
+        texts = augmentation.texts_of(place.folder, is_stage=place.is_stage)
         for read in data:
             augmentation.augment(read, texts)

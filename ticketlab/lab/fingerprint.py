@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ticketlab.backbone import loading
+from ticketlab.files import expand
 
 WEIGHTS_AND_WORDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 
 
 def of_path(path: str) -> str:
     """Return the sha256 of a file, or of the model and tokenizer files in a folder, names included."""
-    place = Path(path)
+    place = expand(path)
     files = [place] if place.is_file() else sorted(file for file in place.iterdir() if file.suffix in WEIGHTS_AND_WORDS)
     digest = hashlib.sha256()
     for file in files:
@@ -35,14 +36,14 @@ def _content(file: Path, size: int, changed: int) -> bytes:
 def of_outside(places: Mapping[str, str]) -> dict[str, str]:
     """Return the fingerprints of :meth:`ticketlab.stages.base.Stage.outside`; a place that does not exist has none."""
     named = {
-        name: place if place.startswith("sha256:") else of_path(place) if Path(place).exists() else "" for name, place in places.items()
+        name: place if place.startswith("sha256:") else of_path(place) if expand(place).exists() else "" for name, place in places.items()
     }
     return {name: found for name, found in named.items() if found}
 
 
 def of_model(name: str) -> str:
     """Return the fingerprint of a resolved model: of its folder's content, or the hub's commit."""
-    return of_path(name) if Path(name).exists() else _of_hub(name)
+    return of_path(name) if expand(name).exists() else _of_hub(name)
 
 
 @functools.lru_cache(maxsize=64)

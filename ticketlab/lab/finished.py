@@ -13,7 +13,8 @@ from ticketlab.errors import UsageError
 from ticketlab.options import to_table
 from ticketlab.recipe import Recipe
 from ticketlab.recipe_tables import Table
-from ticketlab.results import learnt_from
+from ticketlab.results import checkpoint, learnt_from, read_results
+from ticketlab.stages.base import model_folder
 from ticketlab.tasks.base import Task
 
 
@@ -37,15 +38,22 @@ def one_stage(
     place = locate(model)
     table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
     table |= {"ood": [{"name": task.name, **to_table(task)} for task in ood], "ood_map": list(ood_map)}
-    max_length = max_length or _max_length_of(model)
+    max_length = max_length or _max_length_of(model, tasks[0].name)
     if max_length is not None:
         table["max_length"] = max_length
     table[kind] = {"kind": kind, "model": place, **settings}
+    named = [{"name": attack["name"]} if isinstance(attack, Mapping) else attack for attack in settings.get("attacks", ())]
+    plain = _made(kind, table | {kind: {"kind": kind, "model": place, **({"attacks": named} if named else {})}})
     for assignment in sets:
         table = recipe_tables.override(table, assignment)
+    return evolve(_made(kind, table), plain=plain)
+
+
+def _made(kind: str, table: Table) -> Recipe:
+    """Return the recipe of a table; what the stage computes in is what the results say."""
     made = recipe.from_table_of_stages(kind, table)
     own = getattr(made.stages[kind], "precision", None)
-    return evolve(made, precision=own) if own else made  # what the stage computes in is what the results say
+    return evolve(made, precision=own) if own else made
 
 
 def locate(model: str) -> str:
@@ -55,13 +63,19 @@ def locate(model: str) -> str:
     """
     place = in_lab(model)
     if not Path(place).exists() and "/" not in place:
-        what = "an encoder without a classifier; train one with `ticketlab run`" if model == "demo" else "no folder here"
+        what = (
+            "an encoder without a classifier; train one with `ticketlab run`"
+            if model == "demo"
+            else "no folder here, and no recipe with a finished run in the lab"
+        )
         raise UsageError(f"{model}: {what} (a model on the hub is written owner/name)")
     return place
 
 
 def in_lab(model: str) -> str:
     """Return the model of a run's directory or of a stage's folder; any other name as it is.
+
+    Of a run it is the first finished model that was measured, or if there is none the first checkpoint.
 
     :raises UsageError: the run reported no model, or it has been removed.
     """
@@ -73,33 +87,32 @@ def in_lab(model: str) -> str:
     return str(folder) if folder.exists() else model
 
 
-def _max_length_of(model: str) -> int | None:
-    """Return the longest input of the run whose directory MODEL is; None for any other model."""
+def _max_length_of(model: str, task: str) -> int | None:
+    """Return the longest input of a task in the run whose directory MODEL is; None for any other model."""
     written = files.expand(model) / "recipe.toml"
     if not written.is_file():
         return None
     _, table, _ = recipe_tables.read(written)
-    found = table.get("max_length")
+    found = recipe_tables.resolve(table, task=task).get("max_length")
     return found if isinstance(found, int) else None
 
 
 def _of_run(folder: Path) -> Path:
-    try:
-        models = [
-            (task, seed, stage["of"], stages[stage["of"]]["key"])
-            for task, seeds in files.read_json(folder / "results.json")["tasks"].items()
-            for seed, stages in seeds.items()
-            for name, stage in stages.items()
-            if stage.get("of") in stages and name not in learnt_from(stages)
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{folder / 'results.json'}: not the results of a run, or damaged") from None
+    results = read_results(folder / "results.json")
+    models = [
+        (task, seed, stage["of"], stage.get("at", ""), stages[stage["of"]]["key"])
+        for task, seeds in results["tasks"].items()
+        for seed, stages in seeds.items()
+        for name, stage in stages.items()
+        if stage.get("of") in stages and name not in learnt_from(stages)
+    ]
     if not models:
         raise UsageError(f"{folder}: the run evaluated no model of its own")
-    task, seed, name, key = models[0]
-    place: Path = folder.resolve().parent.parent / "stages" / key[:2] / key
+    task, seed, of, at, key = min(models, key=lambda model: model[3] != "")
+    place: Path = folder.resolve().parent.parent / "stages" / key[:2] / key / model_folder(at)
+    name = checkpoint(of, at)
     if not place.is_dir():
         raise UsageError(f"{folder}: the model of `{name}` is not in the lab any more ({place} is missing)")
-    if len({key for *_, key in models}) > 1:
+    if len({(at, key) for *_, at, key in models}) > 1:
         progress.say(f"{folder} holds several models; taking `{name}` of {task}, seed {seed}: {place}")
     return place

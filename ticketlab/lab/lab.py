@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 from filelock import FileLock, Timeout
 
-from ticketlab import files, progress
-from ticketlab.errors import TicketlabError
+from ticketlab import files, integrity, progress, temporary
+from ticketlab.errors import Damaged, TicketlabError
+from ticketlab.results import impossible
 from ticketlab.stages.base import RESULT
+
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def is_read_only(folder: Path, root: Path) -> bool:
+    """Say whether a folder in a lab that is there cannot be written, or cannot be made."""
+    place = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    return (place == root or root in place.parents) and not os.access(place, os.W_OK)
 
 
 @frozen
 class Lab:
     """Stages lie under ``stages/``, runs under ``runs/``."""
 
-    root: Path
+    root: Path = field(converter=files.expand)
 
     def stage(self, key: str) -> Path:
         """Return the folder of a stage, finished or not."""
@@ -28,37 +39,55 @@ class Lab:
     def result(self, key: str) -> dict[str, Any] | None:
         """Return the result of a finished stage, else None. The result is the last thing that a stage writes.
 
-        :raises TicketlabError: somebody damaged it.
+        :raises Damaged: it is not what the stage wrote.
         """
         path = self.stage(key) / RESULT
         if not path.exists():
             return None
-        try:
-            result = files.read_json(path)
-        except ValueError:
-            result = None
-        if not isinstance(result, dict) or "cost" not in result:
-            raise TicketlabError(f"{path}: damaged; delete its folder, and the stage is computed again")
+        result = dict(integrity.read_result(path))
+        problem = "no result of a stage" if "cost" not in result else impossible(result)
+        if problem is not None:
+            raise Damaged(f"{path}: damaged ({problem}); delete its folder, and the stage is computed again")
         return result
 
     @contextlib.contextmanager
     def lock(self, key: str, title: str) -> Iterator[Path]:
-        """Hold a stage's folder for this process; another process that has it is waited for."""
+        """Hold a stage's folder for this process; another process that has it is waited for.
+
+        :raises TicketlabError: the lab is read-only.
+        """
         folder = self.stage(key)
-        folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / ".lock")
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
         except Timeout:
             progress.say(f"{title}: another process is computing it; waiting")
             lock.acquire()
+        except OSError as problem:
+            if problem.errno not in READ_ONLY:
+                raise
+            raise TicketlabError(f"{self.root}: the lab is read-only, and it lacks `{title}`; name another lab (--lab)") from None
         try:
+            temporary.sweep(folder, locked=True)
             yield folder
         finally:
             lock.release()
 
+    def sweep(self) -> None:
+        """Remove what processes that were killed left of stages that were never finished, and of runs."""
+        for folder in (*self.root.glob("stages/??/*"), *self.root.glob("runs/*")):
+            if not (folder / RESULT).exists():
+                temporary.sweep(folder)
+
     def run_folder(self, name: str, digest: str) -> Path:
-        """Return (and make) the directory of a run."""
-        folder = self.root / "runs" / f"{name}-{digest[:10]}"
-        folder.mkdir(parents=True, exist_ok=True)
+        """Return (and make, unless it is read-only) the directory of a run."""
+        folder = self.root / "runs" / run_name(name, digest)
+        if not is_read_only(folder, self.root):
+            folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+
+def run_name(name: str, digest: str) -> str:
+    """Return what the directory of a run is called, by the name of its recipe and the digest of all that it depends on."""
+    return f"{name}-{digest[:10]}"

@@ -8,17 +8,18 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab import registry
+from ticketlab import registry, shortage
 
 
 @frozen
 class Log:
-    """Appends to ``log.jsonl`` and calls ``ticketlab_on_log``."""
+    """Appends to ``log.jsonl``, where there is one, and calls ``ticketlab_on_log``."""
 
-    path: Path
+    path: Path | None
 
     def __call__(self, record: dict[str, Any]) -> None:
         """Write one record."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        if self.path is not None:
+            with shortage.writing(self.path), self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
         registry.current().notify("ticketlab_on_log", record=record)

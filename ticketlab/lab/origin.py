@@ -8,11 +8,13 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab import files, progress, recipe_tables
+from ticketlab import progress, recipe_tables
 from ticketlab.errors import UsageError
 from ticketlab.export.origin import Measured, Origin
 from ticketlab.lab.lab import Lab
-from ticketlab.stages.base import PRETRAINED, TICKET
+from ticketlab.recipe import named_checkpoint
+from ticketlab.results import read_results
+from ticketlab.stages.base import PRETRAINED, TICKET, model_folder
 from ticketlab.tickets.ticket import Ticket
 
 SETTINGS = (
@@ -48,7 +50,8 @@ def origin_of(place: str | Path) -> Origin:
     if not Path(place).exists():
         return Origin(base_model=str(place))
     folder = Path(place).absolute()
-    stage = folder.parent if folder.name == "model" else folder
+    name, _, at = folder.name.partition("@")
+    stage = folder.parent if name == "model" else folder
     root = stage.parent.parent.parent
     if stage.parent.parent.name != "stages" or not (root / "runs").is_dir():
         return Origin()
@@ -59,13 +62,13 @@ def origin_of(place: str | Path) -> Origin:
     ancestors = _ancestors(made)
     return Origin(
         base_model=str(made.results["model"]),
-        recipe=str(made.results["recipe"]),
+        recipe=str(made.results.get("label", made.results["recipe"])),
         scale=str(made.results["scale"]),
         task=made.task,
         seed=int(made.seed),
         stages=[(name, kind, settings) for name, (kind, settings) in ancestors.items()],
         ticket=_ticket(Lab(root), made, ancestors),
-        measured=list(_measured(entries, stage)),
+        measured=list(_measured(entries, stage, at if name == "model" else "")),
     )
 
 
@@ -73,31 +76,31 @@ def _entries(root: Path) -> Iterator[_Entry]:
     """Yield every stage of every finished run, the runs by name; what is damaged is left out."""
     for path in sorted((root / "runs").glob("*/results.json")):
         try:
-            results = files.read_json(path)
-            found = [
-                _Entry(results, path.parent, task, seed, name, stage)
-                for task, seeds in results["tasks"].items()
-                for seed, stages in seeds.items()
-                for name, stage in stages.items()
-                if {"key", "kind"} <= stage.keys()
-            ]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            progress.say(f"{path}: not the results of a run, or damaged; the model card goes without")
+            results = read_results(path)
+        except (OSError, UsageError) as problem:
+            progress.warn(f"the model card lacks a run: {problem}")
             continue
-        yield from found
+        yield from (
+            _Entry(results, path.parent, task, seed, name, stage)
+            for task, seeds in results["tasks"].items()
+            for seed, stages in seeds.items()
+            for name, stage in stages.items()
+            if {"key", "kind"} <= stage.keys()
+        )
 
 
 def _ancestors(made: _Entry) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return (kind, settings for a card) of the stages that led to a model, itself included, in the order of the recipe."""
     try:
-        _, table, _ = recipe_tables.read(made.folder / "recipe.toml")
+        table = recipe_tables.resolve(recipe_tables.read(made.folder / "recipe.toml")[1], task=made.task)
     except UsageError:
         return {}
     stages = {name: stage for name, stage in table.items() if isinstance(stage, Mapping) and "kind" in stage}
     wanted = {made.name}
     for name, stage in reversed(stages.items()):
         if name in wanted:
-            wanted |= {str(value) for value in stage.values() if isinstance(value, str) and value in stages}
+            values = {named_checkpoint(value)[0] for value in stage.values() if isinstance(value, str)}
+            wanted |= values & stages.keys()
     return {name: (str(stage["kind"]), _settings(stage)) for name, stage in stages.items() if name in wanted}
 
 
@@ -120,17 +123,18 @@ def _ticket(lab: Lab, made: _Entry, ancestors: Mapping[str, tuple[str, Any]]) ->
     return None
 
 
-def _measured(entries: list[_Entry], folder: Path) -> Iterator[Measured]:
-    """Yield what was measured of the model of a stage's folder, each measurement once."""
+def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measured]:
+    """Yield what was measured of the model of a stage's folder, or of its checkpoint ``at``, each measurement once."""
     seen: set[str] = set()
+    places = (folder / model_folder(at), *([] if at else [folder]))
     for entry in entries:
         of = str(entry.stage.get("of", ""))
-        inside = entry.beside.get(of, {}).get("key") == folder.name
-        if not (inside or (of and Path(of).absolute() in (folder, folder / "model"))) or entry.stage["key"] in seen:
+        inside = entry.beside.get(of, {}).get("key") == folder.name and entry.stage.get("at", "") == at
+        if not (inside or (of and Path(of).absolute() in places)) or entry.stage["key"] in seen:
             continue
         seen.add(entry.stage["key"])
         if clean := entry.stage.get("clean"):
-            yield Measured(entry.task, "no attack", clean["accuracy"], how=f"{clean['n']:,} examples")
+            yield Measured(entry.task, "no attack", clean["accuracy"], how=f"{clean['n']:,} examples of {clean.get('split', 'test')}")
         sample = entry.stage.get("sample", {})
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
         for name, found in entry.stage.get("attacks", {}).items():

@@ -37,6 +37,7 @@ def place(
     recipe: Recipe,
     name: str,
     *,
+    task: str,
     data: TaskData,
     ood: Sequence[TaskData],
     model: str,
@@ -44,7 +45,9 @@ def place(
     seed: int,
     earlier: Mapping[str, tuple[str, Path]],
 ) -> Placed:
-    """Return the place of the recipe's stage ``name``; ``earlier`` has the key and the folder of each stage before it.
+    """Return the place of the recipe's stage ``name``, for the task of this name and its ``data``.
+
+    ``recipe`` is that of the task (:meth:`ticketlab.recipe.Recipe.of`); ``earlier`` has the key and the folder of each stage before it.
 
     :raises UsageError: a file or model that a reference names is not there.
     """
@@ -58,10 +61,10 @@ def place(
         named, at = named_checkpoint(value)
         if named in earlier:
             key, folder = earlier[named]
-            inputs[field] = Input(str(folder), is_stage=True, at=at)
+            inputs[field] = Input(str(folder), is_stage=True, at=at, inside=True)
             keys[field] = f"{key}@{at}" if at else key
         else:
-            inputs[field], keys[field] = outside.resolve(field, value)
+            inputs[field], keys[field] = outside.resolve(field, value, task, seed)
     sets = (*(f"{read.name} {read.fingerprint}" for read in ood), *recipe.ood_map) if ood else ()
     key = stage_key(
         stage,
@@ -69,7 +72,7 @@ def place(
         outside=fingerprint.of_outside(stage.outside()),
         data="+".join((data.fingerprint, *sets)),
         model=fingerprint.of_model(model) if model else "",
-        max_length=recipe.max_length,
+        max_length=stage.longest(recipe.max_length),
         precision=precision,
         seed=seed,
         threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,

@@ -39,25 +39,29 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
             absent.append(str(problem))
             return None
 
-    data = [here(functools.partial(load_task, recipe, task)) for task in recipe.tasks]
-    ood = [here(functools.partial(challenge.load, task)) for task in recipe.ood]
-    if None not in data and None not in ood:
-        checks.labels(recipe, [read for read in data if read], [read for read in ood if read])
-    model = here(functools.partial(_model, recipe)) if needs_model(recipe) else ""
-    here(functools.partial(checks.references, recipe))
-    for stage in recipe.stages.values():
-        for attack in getattr(stage, "attacks", ()):
-            here(attack.prepare)
-    known = [read for read in data if read is not None]
-    checks.bias_files(recipe, known)
-    checks.augmentations(recipe, known)
+    data = {task.label: here(functools.partial(load_task, recipe.of(task), task)) for task in recipe.tasks}
+    sets = {task.label: here(functools.partial(challenge.load, task)) for part in recipe.parts() for task in part.ood}
+    model = here(functools.partial(_model, recipe)) if any(map(needs_model, recipe.parts())) else ""
+    here(functools.partial(checks.resources, recipe))
+    for part in recipe.parts():
+        own = [read for task in part.tasks if (read := data[task.label])]
+        ood = [read for task in part.ood if (read := sets[task.label])]
+        if len(ood) == len(part.ood):
+            checks.labels(part, own, ood)
+        checks.measures(part, own)
+        here(functools.partial(checks.references, part))
+        checks.bias_files(part, own)
+        checks.augmentations(part, own)
     yield from (f"note: {line}" for line in dict.fromkeys(absent))
-    if model is None or None in ood or not known:
+    if model is None or None in sets.values() or not any(data.values()):
         yield "so the stages are not looked up in the lab"
         return
-    for read in known:
-        for seed in recipe.seeds:
-            yield from _stages(recipe, Lab(Path(lab)), read, [one for one in ood if one], model or "", seed)
+    for task in recipe.tasks:
+        if read := data[task.label]:
+            part = recipe.of(task)
+            ood = [one for other in part.ood if (one := sets[other.label])]
+            for seed in recipe.seeds:
+                yield from _stages(part, Lab(Path(lab)), task.label, read, ood, model, seed)
 
 
 def _model(recipe: Recipe) -> str:
@@ -75,17 +79,15 @@ def _model(recipe: Recipe) -> str:
     return model
 
 
-def _stages(recipe: Recipe, lab: Lab, data: TaskData, ood: list[TaskData], model: str, seed: int) -> Iterator[str]:
+def _stages(recipe: Recipe, lab: Lab, task: str, data: TaskData, ood: list[TaskData], model: str, seed: int) -> Iterator[str]:
     earlier: dict[str, tuple[str, Path]] = {}
-    found = []
+    found: dict[str, bool] = {}
     for name in recipe.stages:
         placed = place(
-            recipe, name, data=data, ood=ood, model=model, precision=pick_precision(recipe.precision), seed=seed, earlier=earlier
+            recipe, name, task=task, data=data, ood=ood, model=model, precision=pick_precision(recipe.precision), seed=seed, earlier=earlier
         )
         folder = lab.stage(placed.key)
         earlier[name] = placed.key, folder
-        found.append((name, is_complete(folder, placed.keep) and lab.result(placed.key) is not None))
-    for name, done in found:
-        yield f"{data.name} seed {seed} {name}: {IN_LAB if done else MISSING}"
-    done = sum(done for _, done in found)
-    yield f"{data.name} seed {seed}: {done} of {counted(len(found), 'stage')} {IN_LAB} at {lab.root}"
+        found[name] = is_complete(folder, placed.keep) and lab.result(placed.key) is not None
+        yield f"{task} seed {seed} {name}: {IN_LAB if found[name] else MISSING}"
+    yield f"{task} seed {seed}: {sum(found.values())} of {counted(len(found), 'stage')} {IN_LAB} at {lab.root}"

@@ -75,6 +75,16 @@ def group_of(name: str) -> str:
     return name.partition("/")[0]
 
 
+def removed_share(masks: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the removed fraction of each group of units."""
+    found: dict[str, float] = {}
+    for group in dict.fromkeys(group_of(name) for name in masks):
+        parts = [mask for name, mask in masks.items() if group_of(name) == group]
+        total = sum(mask.numel() for mask in parts)
+        found[group] = (total - sum(int(torch.count_nonzero(mask)) for mask in parts)) / total if total else 0.0
+    return found
+
+
 def removed_count(ratio: float, total: int) -> int:
     """Return how many of ``total`` units a sparsity removes: the nearest count, halves upwards."""
     return math.floor(ratio * total + 0.5)

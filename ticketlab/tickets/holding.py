@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def hold(model: PreTrainedModel, ticket: Ticket | str | Path) -> Hold:
     """Zero the weights of ``model`` that a ticket removes, in place, and keep them at exactly zero under any torch optimizer.
 
+    The ticket's mask of a classifier is held on the classifier that it was found with, and on no new one.
+
     ``ticket`` is a :class:`Ticket` or the path of one. Gradients are masked as they are computed, so that clipping counts the
     ticket's weights alone; after each step of an optimizer that has weights of this model, the removed ones are zeroed again, whatever
     momentum or weight decay did. The model stays plain: it can be saved, moved to another device and wrapped; a deep copy is not held.

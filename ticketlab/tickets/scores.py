@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ticketlab import files
+from ticketlab import files, integrity
 from ticketlab.errors import UsageError
 
 
@@ -22,8 +22,10 @@ def save_scores(scores: Mapping[str, Tensor], path: Path) -> None:
 def load_scores(path: Path) -> dict[str, Tensor]:
     """Read scores.
 
-    :raises UsageError: the file is missing or damaged.
+    :raises UsageError: the file is missing, or holds something else.
+    :raises Damaged: it is not what the search left.
     """
+    integrity.check(path)
     try:
         return dict(load_file(path))
     except (OSError, SafetensorError) as problem:

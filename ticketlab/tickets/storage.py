@@ -1,9 +1,12 @@
 """The file format of tickets: safetensors with bit-packed masks, everything else as JSON in the header.
 
 The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format``, ``structure``, ``found_on``, ``rewind_to``,
-``provenance``, ``shapes`` and ``sha256``, the hash over the masks in the order of their sorted names. Each mask is a tensor of uint8,
-numpy's ``packbits`` of the flattened mask. A ticket with a classifier has its tensors as ``head/NAME``, and ``head`` (their names) and
-``labels`` in the header, which the hash covers too; its format is 2, that of others 1. The same ticket always gives the same bytes.
+``provenance``, ``shapes`` and ``sha256``. Each mask is a tensor of uint8, numpy's ``packbits`` of the flattened mask. A ticket with a
+classifier has its tensors as ``head/NAME``, and ``head`` (their names) and ``labels`` in the header.
+
+In format 3 the hash is over the rest of the header and over every tensor with its name, type and shape, in the order of their sorted
+names. Formats 1 (without a classifier) and 2 (with one), whose hash covers neither names nor shapes of masks, are read still. The same
+ticket always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from ticketlab import files
 from ticketlab.errors import UsageError
 
 KEY = "ticketlab"
-FORMAT = 2
+FORMAT = 3
 HEAD = "head/"
 FIELDS = {"structure": str, "found_on": str, "rewind_to": str, "provenance": dict, "shapes": dict, "sha256": str}
 
@@ -34,13 +37,27 @@ def encode(masks: Mapping[str, Tensor], header: Mapping[str, Any], head: Mapping
     """Return the bytes of a ticket file."""
     packed = {name: np.packbits(mask.numpy().reshape(-1)) for name, mask in masks.items()}
     floats = {name: np.ascontiguousarray(value.detach().cpu().numpy()) for name, value in sorted(head.items())}
-    whole = {**header, "format": FORMAT if head else 1, "sha256": _digest(packed, floats, header.get("labels", ()))}
-    text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
-    return save({**packed, **{HEAD + name: value for name, value in floats.items()}}, metadata={KEY: text})
+    tensors = {**packed, **{HEAD + name: value for name, value in floats.items()}}
+    whole = {**header, "format": FORMAT}
+    whole["sha256"] = _digest(whole, tensors)
+    return save(tensors, metadata={KEY: _text(whole)})
 
 
-def _digest(packed: Mapping[str, np.ndarray], head: Mapping[str, np.ndarray], labels: Sequence[str]) -> str:
-    """Return the hash over the masks and, of a ticket with a classifier, its labels and its tensors with their names, types and shapes."""
+def _text(header: Mapping[str, Any]) -> str:
+    return json.dumps(header, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(header: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> str:
+    """Return the hash over the header, its ``sha256`` aside, and over the tensors with their names, types and shapes."""
+    digest = hashlib.sha256(_text({key: value for key, value in header.items() if key != "sha256"}).encode())
+    for name in sorted(tensors):
+        digest.update(f"\n{name} {tensors[name].dtype} {tensors[name].shape}\n".encode())
+        digest.update(tensors[name].tobytes())
+    return digest.hexdigest()
+
+
+def _digest_of_earlier(packed: Mapping[str, np.ndarray], head: Mapping[str, np.ndarray], labels: Sequence[str]) -> str:
+    """Return the hash of formats 1 and 2: over the masks and, of a ticket with a classifier, its labels and its tensors."""
     digest = hashlib.sha256()
     for name in sorted(packed):
         digest.update(packed[name].tobytes())
@@ -69,7 +86,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Tenso
     :raises UsageError: the file is missing, is not a ticket, is of a newer format, or is damaged.
     """
     if not path.is_file():
-        raise UsageError(f"{path}: there is no such file" if not path.exists() else f"{path}: a ticket is a file, not a folder")
+        what = "a ticket is a file, not a folder" if path.is_dir() else "there is no such file"
+        raise UsageError(f"{path}: {what}")
     try:
         with safe_open(path, "np") as file:
             metadata = file.metadata() or {}
@@ -79,6 +97,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Tenso
     if KEY not in metadata:
         raise UsageError(f"{path}: not a ticket: a safetensors file without ticketlab's header (a model's weights?)")
     header = _header(path, metadata[KEY])
+    _check_hash(path, packed, header)
     head = {name: packed.pop(HEAD + name) for name in header.get("head", ()) if HEAD + name in packed}
     masks = _unpack(path, packed, header, head)
     return masks, header, {name: torch.from_numpy(value) for name, value in head.items()}
@@ -86,27 +105,38 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Tenso
 
 def _header(path: Path, text: str) -> dict[str, Any]:
     try:
-        header = json.loads(text)
-    except ValueError:
-        raise UsageError(f"{path}: damaged: its header is not JSON") from None
+        header = files.parse_json(text)
+    except ValueError as problem:
+        raise UsageError(f"{path}: damaged: its header is not JSON ({problem})") from None
     version = header.get("format") if isinstance(header, dict) else None
-    if isinstance(version, int) and version > FORMAT:
+    if type(version) is int and version > FORMAT:
         raise UsageError(f"{path}: written by a newer ticketlab (format {version}, this one reads {FORMAT}); update ticketlab")
-    lists = isinstance(header, dict) and all(_are_texts(header.get(key, [])) for key in ("head", "labels"))
-    if version not in (1, FORMAT) or not lists or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
+    lists = isinstance(header, dict) and all(_are_names(header.get(key, [])) for key in ("head", "labels"))
+    if type(version) is not int or version < 1 or not lists or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
         raise UsageError(f"{path}: damaged: its header lacks fields of a ticket")
     return dict(header)
 
 
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+def _are_names(values: Any) -> bool:
+    """Say whether this is a list of texts, each of which is there once."""
+    return isinstance(values, list) and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def _check_hash(path: Path, tensors: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
+    if header["format"] == FORMAT:
+        found = _digest(header, tensors)
+    else:
+        masks = {name: tensor for name, tensor in tensors.items() if not name.startswith(HEAD)}
+        head = {name: tensors[HEAD + name] for name in header.get("head", ()) if HEAD + name in tensors}
+        found = _digest_of_earlier(masks, head, header.get("labels", ()))
+    if found != header["sha256"]:
+        raise UsageError(f"{path}: damaged: its content is not that which its header describes")
 
 
 def _unpack(path: Path, packed: Mapping[str, np.ndarray], header: Mapping[str, Any], head: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     shapes = header["shapes"]
     whole = packed.keys() == shapes.keys() and all(_fits(packed[name], shape) for name, shape in shapes.items())
-    whole = whole and head.keys() == set(header.get("head", ()))
-    if not whole or _digest(packed, head, header.get("labels", ())) != header["sha256"]:
+    if not whole or head.keys() != set(header.get("head", ())):
         raise UsageError(f"{path}: damaged: the masks are not those that its header describes")
     return {
         name: torch.from_numpy(np.unpackbits(packed[name], count=math.prod(shape)).astype(bool)).reshape(shape)

@@ -13,6 +13,7 @@ import torch
 from attrs import field, frozen
 from torch import Tensor
 
+from ticketlab import files
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import expand, zero
 from ticketlab.backbone.shrinking import is_shrunk, shrink
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
+NUMBER = re.compile("[0-9]{1,18}")
+
+
 def _natural(name: str) -> list[tuple[int, str]]:
     """Sort ``heads/2`` before ``heads/10``."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+    return [(int(part), "") if NUMBER.fullmatch(part) else (-1, part) for part in re.split(r"([0-9]{1,18})", name) if part]
 
 
 def _masks(masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -37,7 +41,10 @@ def _masks(masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _plain(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(provenance))
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(provenance, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise UsageError(f"the provenance of a ticket holds plain JSON values: {problem}") from None
     return plain
 
 
@@ -80,7 +87,7 @@ class Ticket:
 
         :raises UsageError: the file cannot be written.
         """
-        storage.write(Path(path), storage.encode(self.masks, self._header(), self.head))
+        storage.write(files.expand(path), storage.encode(self.masks, self._header(), self.head))
 
     @classmethod
     def load(cls, path: str | Path) -> Ticket:
@@ -88,7 +95,7 @@ class Ticket:
 
         :raises UsageError: the file is missing, is not a ticket, or is damaged.
         """
-        masks, header, head = storage.read(Path(path))
+        masks, header, head = storage.read(files.expand(path))
         hashes = (header["structure"], header["found_on"], header["rewind_to"])
         return cls(masks, *hashes, header["provenance"], head, tuple(header.get("labels", ())))
 
@@ -128,7 +135,7 @@ class Ticket:
         return [(name, self.kept_by(name), mask.numel()) for name, mask in self.masks.items()]
 
     def check(self, backbone: Backbone) -> None:
-        """Make sure that the ticket is of the structure of ``backbone``.
+        """Make sure that the ticket is of the structure of ``backbone``, and its masks of the model's units.
 
         :raises UsageError: it is not.
         """
@@ -137,12 +144,32 @@ class Ticket:
                 raise UsageError("the model has been shrunk already; the ticket goes on one of the full size that it was drawn from")
             shape = f"{backbone.model.config.model_type}, {len(backbone.layers)} layers of {backbone.num_heads} heads"
             raise UsageError(f"the ticket was drawn from a model of another structure than this one ({shape})")
+        units = backbone.units()
+        for name, mask in self.masks.items():
+            if units.get(name, tuple(mask.shape)) != tuple(mask.shape) or (group_of(name) != "weights" and name not in units):
+                raise UsageError(f"the ticket's mask `{name}` of shape {tuple(mask.shape)} fits nothing in the model")
 
-    def masks_on(self, backbone: Backbone) -> dict[str, Tensor]:
-        """Return the masks that have a place in ``backbone``: those of pooler and classifier only where it has such a one."""
-        units = backbone.units(pooler=True, classifier=True)
-        own = backbone.units()
-        return {name: mask for name, mask in self.masks.items() if name in own or units.get(name) == tuple(mask.shape)}
+    def masks_on(self, backbone: Backbone, *, any_classifier: bool = False) -> dict[str, Tensor]:
+        """Return the masks that have a place in ``backbone``: that of the encoder's pooler only where there is one.
+
+        The masks of matrices outside the encoder belong to the classifier that the ticket was found with, and go on no other: weights that
+        were drawn anew are not those that were ranked. ``any_classifier`` puts them on any one of their shapes.
+        """
+        units, own = backbone.units(pooler=True, classifier=True), backbone.units()
+        inside = {name: mask for name, mask in self.masks.items() if name in own or name == backbone.inner_pooler}
+        outside = {name: mask for name, mask in self.masks.items() if name not in inside}
+        placed = {name: mask for name, mask in inside.items() if name in own or units.get(name) == tuple(mask.shape)}
+        fits = all(units.get(name) == tuple(mask.shape) for name, mask in outside.items())
+        return placed | outside if fits and (any_classifier or self._is_own_classifier(backbone, outside)) else placed
+
+    def _is_own_classifier(self, backbone: Backbone, outside: Mapping[str, Tensor]) -> bool:
+        """Say whether the matrices outside the encoder have, where these masks keep them, the values that the ticket was found with."""
+
+        def is_own(name: str, mask: Tensor) -> bool:
+            found = self.head.get(name.removeprefix("weights/"))
+            return found is not None and torch.equal(backbone.weight(name).detach().cpu()[mask], found[mask])
+
+        return all(is_own(name, mask) for name, mask in outside.items())
 
     def backbone_of(self, model: PreTrainedModel) -> Backbone:
         """Return the backbone of a model that the ticket may go on.
@@ -154,10 +181,17 @@ class Ticket:
         """
         backbone = Backbone(model)
         self.check(backbone)
-        known = (self.rewind_to, self.found_on)
-        if self.rewind_to and backbone.weights_hash() not in known and not self.is_applied(backbone):
-            warnings.warn("the ticket goes with other weights than the model has; it is applied all the same", stacklevel=3)
+        doubt = self.doubt(backbone)
+        if doubt:
+            warnings.warn(doubt, stacklevel=3)
         return backbone
+
+    def doubt(self, backbone: Backbone) -> str:
+        """Return what is to be said where the weights of a backbone are not those that the ticket goes with, else nothing."""
+        known = (self.rewind_to, self.found_on)
+        if not self.rewind_to or backbone.weights_hash() in known or self.is_applied(backbone):
+            return ""
+        return "the ticket goes with other weights than the model has; it is applied all the same"
 
     def is_applied(self, backbone: Backbone) -> bool:
         """Say whether all removed weights of a backbone of this structure are zero."""
@@ -165,7 +199,7 @@ class Ticket:
         return all(not torch.any(backbone.parameter(name).detach().cpu()[~kept]) for name, kept in expanded.items())
 
     def apply(self, model: PreTrainedModel) -> None:
-        """Set the removed weights of a model to zero, in place. Warns and raises as :meth:`backbone_of`."""
+        """Set the removed weights of a model to zero, in place: those of :meth:`masks_on`. Warns and raises as :meth:`backbone_of`."""
         backbone = self.backbone_of(model)
         zero(backbone, self.masks_on(backbone))
 

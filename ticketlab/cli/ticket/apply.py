@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ticketlab import progress
+from ticketlab.cli import flags
 from ticketlab.cli.command import Command
+from ticketlab.cli.paths import Place
 from ticketlab.cli.ticket.place import ticket_file
 from ticketlab.errors import UsageError
 
@@ -20,27 +22,32 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket apply ticket.safetensors bert-base-uncased --out pruned")
-@click.argument("ticket", type=click.Path(path_type=Path))
+@click.argument("ticket", type=Place())
 @click.argument("model")
 @click.option(
     "--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name, once for each, if MODEL has no classifier yet."
 )
 @click.option("--shrink", is_flag=True, help="Cut the removed heads and neurons out instead: a smaller model.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write.")
-def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path) -> None:
+@click.option("--out", type=Place(file_okay=False), required=True, help="The folder to write.")
+@flags.LAB
+def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path, lab: Path) -> None:
     """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET leaves out set to zero.
+
+    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
 
     Plain transformers reads the result; with --shrink, after `import ticketlab.auto`. Where MODEL has no classifier, the one that the
     ticket was found with is put on it if TICKET has one, or an untrained one for --labels.
     """
     from ticketlab.backbone import loading, saving
+    from ticketlab.backbone.backbone import Backbone
     from ticketlab.lab.finished import in_lab
+    from ticketlab.lab.latest import run_of
     from ticketlab.tickets.ticket import Ticket
 
-    loaded = Ticket.load(ticket_file(ticket))
+    loaded = Ticket.load(ticket_file(ticket, lab))
     if shrink and "weights" in loaded.groups:
         raise UsageError(f"{ticket}: a ticket of single weights makes no smaller model: every matrix keeps its shape; leave --shrink out")
-    place = in_lab(model)
+    place = in_lab(run_of(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
     own_head = not labels and bool(loaded.head) and loading.lacks_classifier(place)
@@ -49,14 +56,14 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
         if own_head:
             _put_head(loaded, classifier, model)
     else:
-        try:
-            classifier, tokenizer, _ = loading.load_finished(place)
-        except UsageError as problem:
-            raise UsageError(f"{problem} (if it has no classifier yet, name its labels with --labels)") from None
+        classifier, tokenizer, _ = loading.load_finished(place, any_outputs=True)
     if shrink:
         classifier = loaded.shrink(classifier)
     else:
         loaded.apply(classifier)
+        left_out = [name.removeprefix("weights/") for name in loaded.masks if name not in loaded.masks_on(Backbone(classifier))]
+        if left_out:
+            progress.say(f"the masks of {', '.join(left_out)} are left out: the ticket was found with another classifier")
     saving.save(classifier, tokenizer, out)
     progress.say(f"{out}: keeps {loaded.counts()}")
 

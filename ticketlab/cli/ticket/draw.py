@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ticketlab import files, progress
+from ticketlab import files, integrity, progress
+from ticketlab.cli import flags
 from ticketlab.cli.command import Command
+from ticketlab.cli.paths import Place
 from ticketlab.cli.ticket.place import scores_file, ticket_file
 from ticketlab.errors import SettingError, UsageError
 from ticketlab.options import parse_ratio
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket draw lab/stages/1a/1a2b.../ --sparsity 0.5 --out half.safetensors")
-@click.argument("scores", type=click.Path(path_type=Path))
+@click.argument("scores", type=Place())
 @click.option("--sparsity", metavar="RATIO", help="Part of the units to leave out: 0.3, or 1/6.")
 @click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
 @click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     help="Rank all units of a kind together, or those of each matrix or layer apart.  [default: as the search ranked them, else global]",
 )
 @click.option("--keep-a-head/--no-keep-a-head", default=True, show_default=True, help="Let the best head of each layer stay.")
-@click.option("--like", type=click.Path(path_type=Path), help="Leave out as many units of each matrix as this ticket does.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
+@click.option("--like", type=Place(), help="Leave out as many units of each matrix as this ticket does.")
+@click.option("--out", type=Place(dir_okay=False), required=True, help="The file to write.")
+@flags.LAB
 def draw(
     scores: Path,
     sparsity: str | None,
@@ -39,8 +42,11 @@ def draw(
     keep_a_head: bool,
     like: Path | None,
     out: Path,
+    lab: Path,
 ) -> None:
     """Draw a ticket from SCORES: a run with one search, the folder of a search stage, or its scores.safetensors beside its result.json.
+
+    The name of a recipe means its latest run in --lab that searched, and `latest` the latest of all.
 
     Which weights it goes with is not known here: it is applied to any without a warning.
     """
@@ -51,7 +57,7 @@ def draw(
         raise UsageError(f"--{'neurons' if given == 'heads' else 'heads'} is missing beside --{given}: 0 keeps all of them")
     if asked == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
         raise UsageError("how much is to be left out? Give --sparsity (or --heads and --neurons), or --like with a ticket, and not both")
-    file = scores_file(scores)
+    file = scores_file(scores, lab)
     ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
     found = _search(file)
     scope = scope or found.get("scope") or "global"
@@ -70,7 +76,7 @@ def draw(
         masks = drawing.draw(tensors, cast("dict[str, float]", wanted), cast("Scope", scope), keep_a_head)
     else:
         wanted = {}
-        masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like)).masks)
+        masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like, lab)).masks)
     known = ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint")
     facts: dict[str, Any] = {name: found[name] for name in known if name in found}
     head, labels = load_head(file.parent / HEAD)
@@ -105,6 +111,8 @@ def _search(file: Path) -> dict[str, Any]:
             raise UsageError(f"{needed}: there is no such file; a finished search stage has {SCORES} and {RESULT} in its folder")
     try:
         found = files.read_json(result)["search"]
-        return {"structure": found["structure"], "found_on": found["found_on"], **found}
+        found = {"structure": found["structure"], "found_on": found["found_on"], **found}
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"{result}: not the result of a search stage") from None
+    integrity.read_result(result)
+    return found

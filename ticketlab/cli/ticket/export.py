@@ -10,37 +10,41 @@ import click
 from ticketlab import progress
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
+from ticketlab.cli.paths import Place
 from ticketlab.cli.ticket.place import ticket_file
 from ticketlab.errors import UsageError
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
     from ticketlab.export.model import Exported, Format
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket export lab/runs/robust-ticket-1a2b3c --format onnx --out my-model")
 @click.argument("model")
 @click.option("--format", type=click.Choice(["dense", "shrunk", "onnx"]), required=True, help="What to write.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder to write.")
-@click.option("--ticket", type=click.Path(path_type=Path), help="Apply this ticket first: a file, or the folder of a draw stage.")
+@click.option("--out", type=Place(file_okay=False), required=True, help="The folder to write.")
+@click.option("--ticket", type=Place(), help="Apply this ticket first: a file, or the folder of a draw stage.")
+@flags.LAB
 @flags.JSON
-def export(model: str, format: str, out: Path, ticket: Path | None, as_json: bool) -> None:
+def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, as_json: bool) -> None:
     """Write MODEL (a classifier: a folder, a hub name, or a stage or run of a lab) for others to use, with a model card.
+
+    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
 
     dense: full size, zeros where weights were removed; plain transformers reads it. shrunk: removed heads and neurons are cut out;
     transformers reads it after `import ticketlab.auto`. onnx: runs under onnxruntime, without ticketlab and without torch.
     """
+    from ticketlab.backbone.loading import load_finished
     from ticketlab.export.model import export_model
     from ticketlab.lab.finished import in_lab
+    from ticketlab.lab.latest import run_of
     from ticketlab.lab.origin import origin_of
     from ticketlab.tickets.ticket import Ticket
 
-    loaded = Ticket.load(ticket_file(ticket)) if ticket is not None else None
-    place = in_lab(model)
+    loaded = Ticket.load(ticket_file(ticket, lab)) if ticket is not None else None
+    place = in_lab(run_of(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
-    classifier, tokenizer = _classifier(place, model)
+    classifier, tokenizer, _ = load_finished(place, any_outputs=True)
     done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=origin_of(place))
     if as_json:
         running.print_json({"folder": str(out), **done.to_table()})
@@ -49,27 +53,11 @@ def export(model: str, format: str, out: Path, ticket: Path | None, as_json: boo
     progress.say(f"{out}: written")
 
 
-def _classifier(place: str, model: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load a finished classifier.
-
-    :raises UsageError: it cannot be loaded, or is an encoder without a head.
-    """
-    from ticketlab.backbone import loading
-
-    if loading.lacks_classifier(place):
-        raise UsageError(
-            f"{model}: an encoder without a classifier; train one with `ticketlab run`, or put labels on it with "
-            "`ticketlab ticket apply --labels`"
-        )
-    classifier, tokenizer, _ = loading.load_finished(place)
-    return classifier, tokenizer
-
-
 def _print(done: Exported) -> None:
-    click.echo(f"format: {done.format}")
+    running.print_line(f"format: {done.format}")
     for group, sparsity in done.sparsity.items():
-        click.echo(f"sparsity of {group}: {100 * sparsity:.2f} %")
-    click.echo(f"parameters: {done.parameters:,} ({done.nonzero:,} other than zero)")
-    click.echo(f"bytes: {done.bytes:,}")
+        running.print_line(f"sparsity of {group}: {100 * sparsity:.2f} %")
+    running.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} other than zero)")
+    running.print_line(f"bytes: {done.bytes:,}")
     if done.largest_difference is not None:
-        click.echo(f"largest difference of a logit to torch's: {done.largest_difference:.1g}")
+        running.print_line(f"largest difference of a logit to torch's: {done.largest_difference:.1g}")

@@ -9,17 +9,22 @@ import click
 
 from ticketlab.cli import flags, running
 from ticketlab.cli.command import Command
+from ticketlab.cli.paths import Place
 from ticketlab.cli.ticket.place import ticket_file
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=Place())
+@flags.LAB
 @flags.JSON
-def info(file: Path, as_json: bool) -> None:
-    """Show what the ticket in FILE keeps of each group and matrix, and where it comes from. FILE may be the folder of a draw stage."""
+def info(file: Path, lab: Path, as_json: bool) -> None:
+    """Show what the ticket in FILE keeps of each group and matrix, and where it comes from. FILE may be the folder of a draw stage.
+
+    It may also be a run with one ticket; the name of a recipe means its latest run in --lab that drew one, and `latest` the latest of all.
+    """
     from ticketlab.tickets.ticket import Ticket
 
-    path = ticket_file(file)
+    path = ticket_file(file, lab)
     ticket = Ticket.load(path)
     groups = {
         group: {"kept": ticket.kept(group), "total": ticket.total(group), "sparsity": ticket.sparsity(group)} for group in ticket.groups
@@ -32,8 +37,9 @@ def info(file: Path, as_json: bool) -> None:
         running.print_json({**whole, "groups": groups, "masks": masks, **hashes, **classifier, "provenance": dict(ticket.provenance)})
         return
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+
+    from ticketlab.report.layout import shown
 
     table = Table("", box=box.SIMPLE)
     for column in ("Kept", "Of", "Sparsity %"):
@@ -42,9 +48,9 @@ def info(file: Path, as_json: bool) -> None:
         table.add_row(group, str(counts["kept"]), str(counts["total"]), f"{100 * counts['sparsity']:.4f}")
     table.add_section()
     for name, kept, total in ticket.survival():
-        table.add_row(escape(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
+        table.add_row(shown(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
     running.print_table(table)
     if ticket.head:
-        click.echo(f"classifier: for {', '.join(ticket.labels)}")
+        running.print_line(f"classifier: for {', '.join(ticket.labels)}")
     for name, text in {name: value for name, value in {**hashes, **ticket.provenance}.items() if value not in (None, "")}.items():
-        click.echo(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")
+        running.print_line(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")

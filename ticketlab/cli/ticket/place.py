@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ticketlab import files
 from ticketlab.errors import UsageError
+from ticketlab.results import read_results
 
 
-def ticket_file(path: Path) -> Path:
+def ticket_file(path: Path, lab: Path) -> Path:
     """Return the file of a ticket: the path itself, the file of a draw stage's folder, or the only one of a run's directory.
+
+    A run may be named as in :func:`ticketlab.lab.latest.run_of`.
 
     :raises UsageError: the run has several.
     """
+    from ticketlab.lab.latest import run_of
+
+    path = Path(run_of(str(path), lab, "draw"))
     if not path.is_dir():
         return path
     found = sorted((path / "tickets").glob("*.safetensors"))
@@ -21,23 +26,24 @@ def ticket_file(path: Path) -> Path:
     return found[0] if found else path / "ticket.safetensors"
 
 
-def scores_file(path: Path) -> Path:
+def scores_file(path: Path, lab: Path) -> Path:
     """Return the file of scores: the path itself, that of a search stage's folder, or that of the only search of a run's directory.
+
+    A run may be named as in :func:`ticketlab.lab.latest.run_of`.
 
     :raises UsageError: the run has no search, or several; the message has their folders.
     """
     from ticketlab.lab.lab import Lab
+    from ticketlab.lab.latest import run_of
     from ticketlab.stages.base import SCORES
 
+    path = Path(run_of(str(path), lab, "search"))
     if not path.is_dir():
         return path
     if not (path / "results.json").is_file():
         return path / SCORES
-    try:
-        tasks = files.read_json(path / "results.json")["tasks"].values()
-        keys = {stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "search"}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{path / 'results.json'}: not the results of a run, or damaged") from None
+    tasks = read_results(path / "results.json")["tasks"].values()
+    keys = {stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "search"}
     folders = [Lab(path.resolve().parent.parent).stage(key) for key in sorted(keys)]
     if len(folders) != 1:
         raise UsageError(

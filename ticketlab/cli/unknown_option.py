@@ -1,0 +1,87 @@
+"""An option that a command does not have: the nearest that it has, or the settings of that name, which are given with ``--set``."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from ticketlab.component import Component
+from ticketlab.errors import TicketlabError, nearest
+
+ARGUMENTS = "ticketlab.arguments"
+"""Where a command keeps in its context's ``meta`` what it was called with."""
+MOST = 6
+LIKE = 0.75
+USUAL = {"learning_rate": "lr", "num_epochs": "epochs", "num_train_epochs": "epochs"}
+"""What settings are called elsewhere."""
+JUDGING = {"evaluate": "evaluate", "attack": "attack"}
+"""Commands that run a single stage, by the name that the stage has in ``--set``."""
+
+
+def hint(option: str, context: click.Context) -> str:
+    """Return what to write instead of an option that a command does not have; nothing where it is not known."""
+    options = [name for param in context.command.params for name in param.opts if name.startswith("--")]
+    near = nearest(option, options, LIKE)
+    settings = list(_settings(context)) if "--set" in options else []
+    name = option.lstrip("-").replace("-", "_").casefold()
+    found = _named(USUAL.get(name, name), settings)
+    if not found and near is None:
+        found = _named(nearest(name, {field.name for _, field, _ in settings}, LIKE) or "", settings)
+    if found:
+        more = f", and {len(found) - MOST} more" if len(found) > MOST else ""
+        return f"; it is a setting, and these are the values now: {', '.join(f'--set {one}' for one in found[:MOST])}{more}"
+    return f"; did you mean `{near}`?" if near else ""
+
+
+def _named(name: str, settings: Sequence[tuple[str, Any, Any]]) -> list[str]:
+    """Return ``path=value`` of the settings of this name, or else of those for which their paper has this symbol."""
+    symbol = re.compile(rf"\({re.escape(name)}(_\w+)?\)", re.IGNORECASE)
+    same = [(path, value) for path, field, value in settings if field.name == name]
+    same = same or [(path, value) for path, field, value in settings if symbol.search(field.metadata.get("help", ""))]
+    return [f"{path}={_written(value)}" for path, value in same]
+
+
+def _settings(context: click.Context) -> Iterator[tuple[str, Any, Any]]:
+    """Yield path, field and value of every setting of the stages that a command runs."""
+    with contextlib.suppress(TicketlabError):  # the recipe is wrong too, which is said once the option is right
+        for stage, settings in _stages(context):
+            yield from _walk(settings, f"{stage}.")
+
+
+def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
+    command = context.info_name or ""
+    command = (context.parent.info_name or "") if command == "run" and context.parent and context.parent.info_name == "attack" else command
+    if command in JUDGING:
+        from ticketlab.recipe import stage_class
+
+        yield JUDGING[command], stage_class(command)()
+        return
+    from ticketlab import registry
+    from ticketlab.composition import compose
+
+    arguments: Sequence[str] = context.meta.get(ARGUMENTS, ())
+    recipe = next((one for one in arguments if one in registry.current().recipes or one.endswith(".toml")), None)
+    yield from compose(recipe, tasks=["demo"]).stages.items()
+
+
+def _walk(component: Component, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield path, field and value of the settings of a component, and of the components among them."""
+    from ticketlab.options import settings_of
+
+    for field in settings_of(type(component)):
+        value = getattr(component, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Component):
+                yield from _walk(part, f"{path}{field.name}.{part.name}." if isinstance(value, tuple) else f"{path}{field.name}.")
+        if "component" not in field.metadata:
+            yield f"{path}{field.name}", field, value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
