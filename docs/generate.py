@@ -29,6 +29,7 @@ PLURALS = {"adversary": "Adversaries", "loss": "Losses"}
 OF_A_RECIPE = {
     "summary": "one line, for `ticketlab recipes`",
     "paper": "where it is from",
+    "paper_seeds": "over how many seeds the published comparison is; `run` runs one unless `--seeds` says otherwise",
     "scale": "the scale that it was resolved at; `full` where nothing was reduced",
     "model": "a model of the hub, a folder, or `demo`",
     "max_length": "longest input in tokens, 128 by default; longer texts are cut, and counted",
@@ -93,6 +94,8 @@ def section(cls: type[Component]) -> str:
         parts.append(about)
     if cls.paper:
         parts.append(f"Paper: {linked(cls.paper)}.")
+    if languages := getattr(cls, "languages", ""):
+        parts.append(f"Languages: {languages}.")
     rows = [setting_row(setting) for setting in describe(cls)]
     parts.append(table(("Setting", "Type", "Default", "Bounds", "What it does"), rows) if rows else "It has no settings.")
     return "\n\n".join(parts)
@@ -120,7 +123,8 @@ def recipes_page(builtin: registry.Registry) -> str:
         `ticketlab recipes show NAME` prints the TOML file of a recipe, and `ticketlab run NAME --dry-run` every setting of it. What a
         table leaves out is the default of the [stage](stages.md). Overlays come last: those of a task are for the data set of that name,
         those of a scale are asked for with `--scale`; `small` fits two cores. A recipe with `extends = "NAME"` is that recipe with its own
-        tables laid over it; NAME is a recipe of this list, or a TOML file beside it.
+        tables laid over it; NAME is a recipe of this list, or a TOML file beside it. Where each number is from is in
+        [](hyperparameters.md).
         """
     parts = [recipe_section(name, path) for name, (path, _) in sorted(builtin.recipes.items())]
     return f"# Recipes\n\n{paragraph(intro)}\n\n" + "\n\n".join(parts)
@@ -132,6 +136,8 @@ def recipe_section(name: str, path: Path) -> str:
     parts = [f"## {name}", f"{raw['summary'][0].upper()}{raw['summary'][1:]}."]
     if raw.get("paper"):
         parts.append(f"Paper: {linked(raw['paper'])}.")
+    if raw.get("paper_seeds", "none") != "none":
+        parts.append(f"The published comparison is over {raw['paper_seeds']} seeds.")
     if "extends" in raw:
         parts.append(f"The recipe [{raw['extends']}](#{raw['extends']}) with these settings instead of its own:")
     kinds = {key: value["kind"] for key, value in recipe_tables.read(path)[1].items() if isinstance(value, dict) and "kind" in value}
@@ -165,7 +171,15 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
                 yield path, str(value["name"])
             yield from flat({inner: one for inner, one in value.items() if inner != "name"}, f"{path}.")
         else:
-            yield path, ", ".join(map(str, value)) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
+            yield path, ", ".join(map(shown, value)) if isinstance(value, list) else shown(value)
+
+
+def shown(value: Any) -> str:
+    """Return a value as text; a component in a list with its settings."""
+    if isinstance(value, Mapping):
+        settings = ", ".join(f"{key} {shown(one)}" for key, one in value.items() if key != "name")
+        return f"{value['name']} ({settings})" if settings else str(value["name"])
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def hooks_page() -> str:
@@ -233,7 +247,13 @@ def signature(name: str, thing: Any) -> str:
 def bare(function: Any) -> str:
     """Return a signature, its annotations without quotation marks, without ``self`` and ``-> None``."""
     found = inspect.signature(function)
-    parameters = [one.replace(annotation=_bare(one.annotation)) for name, one in found.parameters.items() if name not in ("self", "cls")]
+    parameters = [
+        one.replace(
+            annotation=_bare(one.annotation), default=_Bare(one.default.__name__) if inspect.isfunction(one.default) else one.default
+        )
+        for name, one in found.parameters.items()
+        if name not in ("self", "cls")
+    ]
     gives = inspect.Signature.empty if inspect.isclass(function) else _bare(found.return_annotation)
     return str(found.replace(parameters=parameters, return_annotation=gives))
 
