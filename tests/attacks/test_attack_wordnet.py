@@ -105,7 +105,7 @@ def test_a_damaged_index_is_one_line(small):
         wordnet.load.__wrapped__(small)
 
 
-@pytest.mark.parametrize("asked", ["", "/", ".", "nowhere", "\0", "~nobody-of-this-name/x"])
+@pytest.mark.parametrize("asked", ["", "/", ".", "nowhere", "~nobody-of-this-name/x"])
 def test_a_place_that_is_none_is_not_found(asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Resources(wordnet=asked).where("wordnet") in (None, wordnet.DEBIAN)
