@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from ticketlab.errors import Damaged
 
 RESULT = "result.json"
 SEALED = "sealed"
+KEY = re.compile("[0-9a-f]{64}")
+"""The name of a stage's folder."""
 DEEPEST = 2
 """Folders between a stage's own and a file that it left."""
 
@@ -46,18 +49,32 @@ def check(path: Path) -> None:
 
     :raises Damaged: one is not.
     """
-    path = files.expand(path).absolute()
-    stage = next((place for place in (path, *path.parents[: DEEPEST + 1]) if (place / RESULT).is_file()), None)
-    if stage is None or path.name == RESULT:
+    if path.name == RESULT:
         return
-    _, left = _read(stage / RESULT)
+    written = files.expand(path)
+    found = next((one for place in (written.absolute(), written.resolve()) if (one := _stage_of(place))), None)
+    if found is None:
+        return
+    stage, wanted = found
+    try:
+        _, left = _read(stage / RESULT)
+    except Damaged:
+        if KEY.fullmatch(stage.name):
+            raise
+        return  # somebody else's file of this name
     if left is None:
-        _say_unsealed()
+        if KEY.fullmatch(stage.name):
+            _say_unsealed()
         return
-    wanted = path.relative_to(stage).as_posix()
     for name, (size, digest) in left.items():
         if wanted in (".", name) or name.startswith(f"{wanted}/"):
             _compare(stage, name, size, digest)
+
+
+def _stage_of(path: Path) -> tuple[Path, str] | None:
+    """Return the folder of the stage that a path is in, or that it is, and the path inside it; None where there is no such stage."""
+    stage = next((place for place in (path, *path.parents[: DEEPEST + 1]) if (place / RESULT).is_file()), None)
+    return None if stage is None else (stage, path.relative_to(stage).as_posix())
 
 
 def _compare(stage: Path, name: str, size: int, digest: str) -> None:

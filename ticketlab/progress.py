@@ -72,7 +72,8 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
 
 def say(message: str) -> None:
     """Print one line about the run to stderr, whatever is in the names that it mentions."""
-    print(shown(message), file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # nobody reads it any more: `2>&1 | head`, a terminal that was closed
+        print(shown(message), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:

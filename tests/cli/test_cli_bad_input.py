@@ -439,6 +439,14 @@ def test_a_reader_that_leaves_is_no_error_message(arguments: list[str]) -> None:
     assert done.returncode == 0
 
 
+def test_a_reader_of_messages_that_leaves_ends_nothing() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-c", MAIN, "run"], stdout=subprocess.PIPE, stderr=write, check=False)
+    os.close(write)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 def test_a_full_disk_is_one_line() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")

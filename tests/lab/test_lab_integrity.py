@@ -90,3 +90,19 @@ def test_hashes_stay_out_of_results_and_are_made_once_a_process(whole: Any, monk
     integrity.check(lab / stages["retrain"] / "model" / "model.safetensors")
     integrity.check(lab / stages["retrain"])
     assert integrity._hash_once.cache_info().misses == made > 1
+
+
+def test_a_file_of_this_name_that_is_not_ours_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    for content in ("[1, 2]", "{}", "no JSON"):
+        (tmp_path / "result.json").write_text(content, encoding="utf-8")
+        integrity.check(tmp_path / "model")
+
+
+def test_a_link_to_a_model_in_a_lab_is_followed(whole: Any, tmp_path: Path) -> None:
+    lab, stages = whole
+    copy = shutil.copytree(lab / stages["retrain"], tmp_path / stages["retrain"].name)
+    (copy / "model" / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "link").symlink_to(copy / "model")
+    with pytest.raises(Damaged, match=r"config.json is damaged"):
+        integrity.check(tmp_path / "link")

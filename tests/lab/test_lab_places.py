@@ -12,6 +12,7 @@ import torch
 from filelock import FileLock
 
 from ticketlab.errors import TicketlabError
+from ticketlab.lab.lab import Lab
 from ticketlab.lab.run import run
 
 ONLY_TRAINED = ("search", "draw", "retrain", "evaluate", "attack")
@@ -50,3 +51,15 @@ def test_another_number_of_threads_has_the_same_directory_and_says_so(
     assert "its results are of 1 thread; those of 2 are computed apart and take their place" in capsys.readouterr().err
     keys = [done.results["tasks"]["demo"]["0"]["finetune"]["key"] for done in (one, two)]
     assert keys[0] != keys[1]
+
+
+def test_what_killed_processes_left_in_a_lab_is_swept_and_checkpoints_stay(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    for key, names in {"a" * 64: [".lock"], "b" * 64: [".lock", "checkpoint.safetensors", ".checkpoint.safetensors.0123abcd"]}.items():
+        lab.stage(key).mkdir(parents=True)
+        for name in names:
+            (lab.stage(key) / name).touch()
+            os.utime(lab.stage(key) / name, (0, 0))
+    lab.sweep()
+    assert not lab.stage("a" * 64).exists()
+    assert sorted(path.name for path in lab.stage("b" * 64).iterdir()) == [".lock", "checkpoint.safetensors"]

@@ -40,7 +40,8 @@ COMMANDS = {
 def cli() -> None:
     """Find robust lottery tickets in language models, and attack them.
 
-    Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but for some examples.
+    Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but for some examples;
+    130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP.
     """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ticketlab.errors import Damaged, TicketlabError
 from ticketlab.results import impossible
 from ticketlab.stages.base import RESULT
 
+LOCK = ".lock"
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -57,7 +59,7 @@ class Lab:
         :raises TicketlabError: the lab is read-only.
         """
         folder = self.stage(key)
-        lock = FileLock(folder / ".lock")
+        lock = FileLock(folder / LOCK)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
@@ -75,10 +77,22 @@ class Lab:
             lock.release()
 
     def sweep(self) -> None:
-        """Remove what processes that were killed left of stages that were never finished, and of runs."""
-        for folder in (*self.root.glob("stages/??/*"), *self.root.glob("runs/*")):
+        """Remove what processes that were killed left of stages that were never finished, and of runs. Checkpoints stay."""
+        for folder in self.root.glob("stages/??/*"):
             if not (folder / RESULT).exists():
                 temporary.sweep(folder)
+                self._remove_if_empty(folder)
+        for folder in self.root.glob("runs/*"):
+            temporary.sweep(folder)
+
+    def _remove_if_empty(self, folder: Path) -> None:
+        """Remove the folder of a stage of which nothing was written, a day after it was begun."""
+        lock = folder / LOCK
+        with contextlib.suppress(OSError):
+            if [file.name for file in folder.iterdir()] == [LOCK] and time.time() - lock.stat().st_mtime > temporary.DAY:
+                with FileLock(lock, timeout=0):
+                    lock.unlink()
+                    folder.rmdir()
 
     def run_folder(self, name: str, digest: str) -> Path:
         """Return (and make, unless it is read-only) the directory of a run."""
