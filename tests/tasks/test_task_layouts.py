@@ -14,7 +14,7 @@ import datasets
 import pyarrow
 import pytest
 
-from ticketlab.errors import DataError
+from ticketlab.errors import DataError, UsageError
 from ticketlab.tasks import content, files, tables
 from ticketlab.tasks.local import Local
 
@@ -216,7 +216,7 @@ def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> N
     (tmp_path / "folder.csv").mkdir()
     task = Local(path=str(tmp_path / name))
     for read in (task.load, task.check_place):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(UsageError, match=message):
             read()
 
 
