@@ -15,14 +15,24 @@ from ticketlab.backbone.loading import load_classifier, save
 
 RECIPE = """
 max_length = 8
+[bias]
+kind = "bias"
+model = { name = "claim-only" }
+folds = 2
 [finetune]
 kind = "train"
+bias = "bias"
+loss = "poe"
 epochs = 1
 batch_size = 16
 [search]
 kind = "search"
 start = "finetune"
 pruner = "magnitude"
+[ticket]
+kind = "draw"
+search = "search"
+sparsity = 0.5
 [evaluate]
 kind = "evaluate"
 model = "finetune"
@@ -139,3 +149,12 @@ def test_a_run_is_a_model_to_start_from_as_it_is_one_to_evaluate(invoke: Any, wo
     assert again.exit_code == 0, again.stderr
     key = json.loads((directory / "results.json").read_text())["tasks"]["odd"]["0"]["finetune"]["key"]
     assert json.loads(again.stdout)["model"].endswith(f"{key}/model")
+
+
+def test_every_stage_that_reads_the_model_keeps_what_is_wrong_with_its_tokenizer_or_weights(
+    invoke: Any, world: Path, tmp_path: Path
+) -> None:
+    arguments = ("--task", world / "odd.csv", "--model", world / "cased", "--lab", tmp_path, "--json")
+    stages = json.loads(invoke("run", world / "recipe.toml", *arguments).stdout)["tasks"]["odd"]["0"]
+    kept = [name for name, stage in stages.items() if any(LOWER[9:] in message for message in stage.get("input_warnings", ()))]
+    assert kept == [name for name in stages if name != "ticket"]  # which reads weights alone

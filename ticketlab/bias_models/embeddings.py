@@ -14,6 +14,8 @@ from ticketlab.bias_models.words import Matrix, Words
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+    from ticketlab.backbone.weights import Warn
+
 AT_ONCE = 4096
 """Words the tokenizer is given at a time."""
 
@@ -22,12 +24,13 @@ class FromModel(Words):
     """Vectors from the input embeddings of a pre-trained model, before positions and normalisation.
 
     A word is cut into pieces as it would be inside a text. Pieces that the model does not know don't count; a word of nothing else has
-    no vector.
+    no vector. ``warn`` is told what is wrong with the tokenizer or the weights.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, warn: Warn = loading.python_warning) -> None:
         super().__init__()
         self._model = model
+        self._warn = warn
 
     @property
     def width(self) -> int:
@@ -47,6 +50,6 @@ class FromModel(Words):
 
     @functools.cached_property
     def _opened(self) -> tuple[PreTrainedTokenizerBase, Matrix]:
-        encoder = loading.load_encoder(self._model)
+        encoder = loading.load_encoder(self._model, self._warn)
         embeddings: Matrix = encoder.get_input_embeddings().weight.detach().numpy().copy()
-        return loading.load_tokenizer(self._model), embeddings
+        return loading.load_tokenizer(self._model, self._warn), embeddings

@@ -108,7 +108,7 @@ class BiasStage(Stage):
             return FromFile(vectors) if vectors else NoVectors()
         from ticketlab.bias_models.embeddings import FromModel
 
-        return FromModel(context.model)
+        return FromModel(context.model, context.warn_of_input)
 
     def _check_columns(self, data: TaskData) -> None:
         """Refuse a bias model that looks at the second text of a task of single texts.

@@ -144,7 +144,7 @@ class Draw(Stage):
         found = integrity.read_result(search.file(RESULT)).get("search") if search.is_stage else None
         if found is None:
             raise UsageError(f"search: {search.location} is not the folder of a finished search stage")
-        pretrained = loading.load_encoder(context.model)
+        pretrained = loading.load_encoder(context.model, context.warn_of_input)
         backbone = Backbone(pretrained)
         scope: Scope = self.scope or found.get("scope") or "global"
         asked = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
