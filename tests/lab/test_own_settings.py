@@ -110,3 +110,18 @@ def test_the_text_of_masked_language_modelling_has_a_length_of_its_own(make_reci
     own = make_recipe('search.objective={name="mlm", max_length=16}').stages["search"]
     assert (own.longest(48), make_recipe('search.objective="mlm"').stages["search"].longest(48)) == (16, 48)
     assert {compose("orticket", tasks=[task]).stages["search"].longest(256) for task in ("imdb", "sst2")} == {128}
+
+
+@pytest.mark.parametrize("other", ["a-b", "A-b"])
+def test_two_tickets_that_would_be_one_file_are_refused_before_anything_is_computed(tiny, tmp_path, other):
+    """Task ``a`` with a stage ``b-draw`` and task ``a-b`` with ``draw``: the ticket of one would have replaced that of the other."""
+    for name in ("a", other):
+        rows = "".join(f"film {name} {number},{number % 2}\n" for number in range(40))
+        (tmp_path / f"{name}.csv").write_text(f"text,label\n{rows}")
+    tasks = [{"name": "local", "path": str(tmp_path / f"{name}.csv")} for name in ("a", other)]
+    search = {"kind": "search", "pruner": "random"}
+    draws = {"draw": {"kind": "draw", "sparsity": 0.3}, "b-draw": {"kind": "draw", "sparsity": 0.5}}
+    made = recipe.from_table_of_stages("two", {"model": str(tiny["bert"]), "tasks": tasks, "search": search, **draws})
+    with pytest.raises(UsageError, match="rename a stage or a task"):
+        run(made, tmp_path / "lab")
+    assert not (tmp_path / "lab").exists()

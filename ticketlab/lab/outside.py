@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ticketlab import files
-from ticketlab.attacks.records import file_name
 from ticketlab.backbone import loading
 from ticketlab.errors import UsageError
-from ticketlab.lab import fingerprint
+from ticketlab.lab import copies, fingerprint
 from ticketlab.recipe import Recipe
 from ticketlab.stages.base import RESULT, Input
 
@@ -59,12 +58,11 @@ def _ticket(path: Path, task: str, seed: int) -> Path:
         known = "; ".join(f"{name}: seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" for name, seeds in tasks.items())
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{path / 'results.json'}: not the results of a run, or damaged") from None
-    place = path / "tickets"
     if len(drawn) > 1:
         raise UsageError(
             f"{path}: the run drew several tickets for each seed ({', '.join(drawn)}); name one: "
-            f"{place / f'{file_name(task)}-{drawn[0]}-seed{{seed}}.safetensors'}"
+            f"{copies.place(path, 'draw', task, drawn[0], '{seed}')}"
         )
     if not drawn:
         raise UsageError(f"{path}: the run drew no ticket for `{task}`, seed {seed} (it has {known})")
-    return place / f"{file_name(task)}-{drawn[0]}-seed{seed}.safetensors"
+    return copies.place(path, "draw", task, drawn[0], seed)

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from ticketlab import registry
 from ticketlab.backbone import loading
-from ticketlab.lab import checks, fingerprint, outside
+from ticketlab.lab import checks, copies, fingerprint, outside
 from ticketlab.lab.key import components_in
 from ticketlab.lab.placing import load_task, needs_model
 from ticketlab.recipe import Recipe, named_checkpoint
@@ -68,6 +68,7 @@ def checked(prepared: Prepared) -> Prepared:
 
     :raises TicketlabError: labels do not fit, or something that a stage needs is not there or is not as it should be.
     """
+    copies.check(prepared.recipe)
     for part in prepared.recipe.parts():
         own = [prepared.data[task.label] for task in part.tasks]
         checks.labels(part, own, prepared.ood(part))

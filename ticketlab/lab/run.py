@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,11 +11,10 @@ from attrs import frozen
 
 import ticketlab
 from ticketlab import effects, files, integrity, overrides, progress, registry
-from ticketlab.attacks.records import file_name
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
 from ticketlab.errors import TicketlabError, UsageError
-from ticketlab.lab import checks, environment, provenance
+from ticketlab.lab import checks, copies, environment, provenance
 from ticketlab.lab.guarding import guarded
 from ticketlab.lab.lab import Lab, is_read_only, run_name
 from ticketlab.lab.log import Log
@@ -25,15 +22,12 @@ from ticketlab.lab.placing import Placed, is_complete, place
 from ticketlab.lab.prepared import Prepared, checked, prepare
 from ticketlab.recipe import Recipe
 from ticketlab.results import impossible
-from ticketlab.stages.base import RESULT, TICKET, UNTIL_DONE, Context, Stage
-from ticketlab.stages.predictions import PREDICTIONS
+from ticketlab.stages.base import RESULT, UNTIL_DONE, Context, Stage
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 from ticketlab.wording import counted
 
 SCHEMA = 2
-COPIED = {"draw": (TICKET, "tickets"), "evaluate": (PREDICTIONS, "predictions")}
-"""What the run's directory has a copy of: the file that a stage of a kind leaves, and the folder of the copies."""
 
 
 @frozen
@@ -171,12 +165,8 @@ class _Runner:
         finished: dict[str, _Finished] = {}
         for name, stage in self.part.stages.items():
             finished[name] = self._stage(name, stage, data, seed, finished)
-            if stage.name in COPIED and not self.read_only:
-                left, folder = COPIED[stage.name]
-                source = finished[name].folder / left
-                target = self.directory / folder / f"{file_name(self.task)}-{name}-seed{seed}{source.suffix}"
-                integrity.check(source)
-                files.replace(target, functools.partial(shutil.copyfile, source))
+            if not self.read_only:
+                copies.copy(self.directory, stage.name, self.task, name, seed, finished[name].folder)
         return {name: dict(done.result) for name, done in finished.items()}
 
     def _stage(self, name: str, stage: Stage, data: TaskData, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
