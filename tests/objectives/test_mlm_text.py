@@ -45,6 +45,23 @@ def test_empty_paragraphs_are_counted(text_file, paragraphs):
     assert len(found.train) + len(found.dev) == len(paragraphs)
 
 
+@pytest.mark.parametrize(
+    ("settings", "counts", "dropped", "notice"),
+    [
+        ({}, (20, 10), {"test split": 5}, "column `split` (`train` 20, `dev` 10, `test` 5) divides the rows; --set STAGE.objective.split_"),
+        ({"split_column": None}, (31, 4), {}, "does not divide the rows, as split_column is none"),
+    ],
+    ids=["found", "none"],
+)
+def test_rows_that_a_column_marks_as_test_are_not_learnt_from(tmp_path, settings, counts, dropped, notice):
+    rows = [f"words of number {number},{'train' if number < 20 else 'dev' if number < 30 else 'test'}" for number in range(35)]
+    (tmp_path / "all.csv").write_text("\n".join(["text,split", *rows]))
+    found = read(str(tmp_path / "all.csv"), **settings)
+    assert (len(found.train), len(found.dev)) == counts
+    assert found.dropped == dropped
+    assert notice in found.notices[0]
+
+
 ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
 
 
@@ -57,12 +74,25 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         ("w.csv", "n\n1\n2\n3", {}, r"there is no text column"),
         ("w.txt", "\n \n\n", {}, r"w\.txt: there are too few paragraphs in `text` \(0 to learn from"),
         ("w.txt", "only one", {}, r"too few paragraphs"),
+        ("w.csv", "text,split\n" + "a b,test\n" * 9, {}, r"no row is of the split train; --set STAGE\.objective\.split_column=none learns"),
         ("w.pdf", "x", {}, r"it is a document; put texts"),
         ("test.txt", "x\ny", {}, r"there is no text to learn from; name a file train"),
         ("w.txt", "short\n" * 40, {}, r"too few paragraphs in `text` \(40 to learn from and 0 to measure on, 0 empty; 1 different one\)"),
         ("w.txt", "".join(f"short {n}\n" for n in range(40)), {}, r"none of 36 paragraphs has 8 tokens; lower objective\.shortest"),
     ],
-    ids=["two readings", "wrong column", "far column", "numbers", "empty", "one", "pdf", "test only", "all the same", "all short"],
+    ids=[
+        "two readings",
+        "wrong column",
+        "far column",
+        "numbers",
+        "empty",
+        "one",
+        "all of test",
+        "pdf",
+        "test only",
+        "all the same",
+        "all short",
+    ],
 )
 def test_text_that_cannot_be_learnt_from_is_one_clear_error(tiny, tmp_path, name, content, settings, message):
     path = tmp_path / name

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from attrs import field, frozen
 from torch import Tensor
 
+from ticketlab import progress
 from ticketlab.backbone.loading import python_warning
 from ticketlab.backbone.weights import Warn
 from ticketlab.component import Component, Live
@@ -25,7 +26,7 @@ class Given:
     """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used.
 
     ``beside`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by. ``warn`` is
-    called with what is doubtful about the model or its tokenizer.
+    called with what is doubtful about the model or its tokenizer, ``say`` with what is worth knowing of texts that the objective reads.
     """
 
     start: str
@@ -36,6 +37,7 @@ class Given:
     seed: int
     beside: Mapping[str, Tensor] = field(factory=dict)
     warn: Warn = python_warning
+    say: Callable[[str], None] = progress.say
 
 
 class Begun(ABC):

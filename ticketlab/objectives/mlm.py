@@ -44,6 +44,11 @@ class MaskedLM(ObjectiveSettings):
     text: str = setting("", identity=False, help=texts.KINDS)
     config: str | None = setting(None, identity=False, help="the configuration of the hub data set, such as wikitext-2-raw-v1")
     text_column: str | None = setting(None, help="the column of the text; inferred if none")
+    split_column: str | None = setting(
+        "",
+        help="the column that says which split a row of a file belongs to, of which test is left out; if empty, the one whose values are "
+        "names of splits; none for all rows",
+    )
     mask_ratio: float = setting(
         0.15, above=0, at_most=1, unit="fraction", converter=parse_ratio, help="part of the tokens to guess; at least one in a row"
     )
@@ -66,7 +71,7 @@ class MaskedLM(ObjectiveSettings):
         return {f"{split}.{index}": str(file) for split, files in found.items() for index, file in enumerate(files)}
 
     def _read(self) -> texts.Texts:
-        return texts.read(self.text, self.config, self.text_column)
+        return texts.read(self.text, self.config, self.text_column, self.split_column)
 
 
 class _Masking(Begun):
@@ -79,6 +84,8 @@ class _Masking(Begun):
         read = settings._read()
         self._fingerprint = read.fingerprint
         self._dropped = dict(read.dropped)
+        for notice in read.notices:
+            given.say(notice)
         self.rows, short = self._rows(read.train, settings.rows)
         development, short_too = self._rows(read.dev, settings.dev_rows)
         self._dropped["short"] = short + short_too

@@ -152,8 +152,17 @@ class Training(Stage):
         data = augmented.data if augmented else context.data
         if self.uses_task and self.mix_ood > 0:
             data = challenge.mix(data, context.ood, context.ood_map, self.mix_ood)
-        beside, warn = self._beside(context, data), context.warn_of_input
-        given = Given(start, data, self.loss, context.max_length, context.precision, context.seed, beside=beside, warn=warn)
+        given = Given(
+            start,
+            data,
+            self.loss,
+            context.max_length,
+            context.precision,
+            context.seed,
+            beside=self._beside(context, data),
+            warn=context.warn_of_input,
+            say=lambda message: context.say_of_input(f"text of {context.name}: {message}"),
+        )
         begun = self.objective.begin(given)
         seeing.look(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", begun.rows)
         if self.uses_task:

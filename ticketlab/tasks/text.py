@@ -14,6 +14,7 @@ from ticketlab.files import expand
 from ticketlab.tasks import columns, files, hub_names, kinds, tables
 from ticketlab.tasks.assemble import fingerprint
 from ticketlab.tasks.base import Example
+from ticketlab.tasks.division import SETTING, divide
 from ticketlab.tasks.equal import canonical, compare, is_empty
 from ticketlab.tasks.hub_fetch import fetch
 from ticketlab.tasks.rows import text_of
@@ -23,6 +24,7 @@ from ticketlab.wording import counted
 
 SPLITS = ("train", "validation")
 COLUMN = "STAGE.objective.text_column"
+SPLIT_COLUMN = f"--set STAGE.objective.{SETTING}"
 KINDS = (
     "a .txt file with a paragraph a line, a csv, tsv, jsonl or parquet file, a folder with train and validation files, or a hub data set"
 )
@@ -30,11 +32,12 @@ KINDS = (
 
 @frozen
 class Texts:
-    """Paragraphs to learn from and to measure on. ``dropped`` counts the rows left out, by reason."""
+    """Paragraphs to learn from and to measure on. ``dropped`` counts the rows left out, by reason; ``notices`` tell of a split column."""
 
     train: Sequence[Example]
     dev: Sequence[Example]
     dropped: Mapping[str, int]
+    notices: Sequence[str] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -42,14 +45,16 @@ class Texts:
         return fingerprint(("text",), (), {"train": self.train, "dev": self.dev})
 
 
-def read(place: str, config: str | None = None, column: str | None = None) -> Texts:
+def read(place: str, config: str | None = None, column: str | None = None, split_column: str | None = "") -> Texts:
     """Read the paragraphs of a file, folder or hub data set. Without a validation split, a tenth (by hash of the id) is for development.
+
+    A column whose values are names of splits divides the rows of a file, as it does those of a task; the test split is left out.
 
     ``column`` is inferred where only one reading is possible.
 
     :raises DataError: nothing there, nothing readable, an ambiguous column, or no paragraph to learn from or to measure on.
     """
-    return _settle(_local(place), column) if is_local(place) else _on_hub(place, config, column)
+    return _settle(_local(place), column, split_column) if is_local(place) else _on_hub(place, config, column, split_column)
 
 
 def is_local(place: str) -> bool:
@@ -76,7 +81,7 @@ def _local(place: str) -> dict[str, Table]:
 
 
 @functools.lru_cache(maxsize=2)
-def _on_hub(place: str, config: str | None, column: str | None) -> Texts:
+def _on_hub(place: str, config: str | None, column: str | None, split_column: str | None) -> Texts:
     name = hub_names.parse(place, owner=False)
     assert name
     if config and name.config and config != name.config:
@@ -91,12 +96,17 @@ def _on_hub(place: str, config: str | None, column: str | None) -> Texts:
     }
     if "train" not in splits:
         raise DataError(f"objective.text: {name} has no training split ({', '.join(data)}); pass a local copy")
-    return _settle(splits, column)
+    return _settle(splits, column, split_column)
 
 
-def _settle(splits: Mapping[str, Table], asked: str | None) -> Texts:
+def _settle(read: Mapping[str, Table], asked: str | None, split_column: str | None) -> Texts:
+    source, taken = read["train"].source, () if asked is None else (asked,)
+    division = divide(read, split_column, named=len(read) > 1, taken=taken, way=SPLIT_COLUMN)
+    splits = {split: table for split, table in division.tables.items() if split in SPLITS}
+    if "train" not in splits:
+        raise DataError(f"{source}: there is no text to learn from, as no row is of the split train; {SPLIT_COLUMN}=none learns from all")
     column = columns.choose_text(splits["train"], asked, flag=COLUMN)
-    dropped: Counter[str] = Counter()
+    dropped = Counter({f"{split} split": len(table.rows) for split, table in division.tables.items() if split not in SPLITS})
     paragraphs = {split: _paragraphs(table, split, column, dropped) for split, table in splits.items()}
     train = paragraphs["train"]
     equal = compare({one.id: tuple(map(canonical, one.texts)) for one in train})
@@ -104,8 +114,8 @@ def _settle(splits: Mapping[str, Table], asked: str | None) -> Texts:
     if not train or not dev:
         different = len(set(map(equal.key, equal.texts)))
         counts = f"{len(train)} to learn from and {len(dev)} to measure on, {dropped['empty']} empty; {counted(different, 'different one')}"
-        raise DataError(f"{splits['train'].source}: there are too few paragraphs in `{column}` ({counts})")
-    return Texts(train, dev, dropped)
+        raise DataError(f"{source}: there are too few paragraphs in `{column}` ({counts})")
+    return Texts(train, dev, dropped, (*division.notices, *division.warnings))
 
 
 def _paragraphs(table: Table, split: str, column: str, dropped: Counter[str]) -> list[Example]:
