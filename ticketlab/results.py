@@ -26,7 +26,7 @@ COUNTS = {
 """Numbers that are not negative."""
 KIND_OF_ENTRIES = {
     **dict.fromkeys(("recall", "sparsity", "bias_degree_of"), "accuracy"),
-    **dict.fromkeys(("labels", "predicted", "dropped", "mixed", "by_attack"), "n"),
+    **dict.fromkeys(("labels", "predicted", "dropped", "mixed", "by_attack", "trained_on"), "n"),
 }
 """What the entries of a mapping are, whatever they are called: labels and groups of units have any name."""
 NAMED = {"subsets": 2, "ood": 1, "attacks": 1, "groups": 1}

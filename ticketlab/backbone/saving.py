@@ -14,13 +14,16 @@ from torch.nn.utils import parametrize
 from ticketlab import files, shortage, temporary
 from ticketlab.backbone.quiet import quiet
 from ticketlab.errors import UsageError
+from ticketlab.tasks.trained_on import FILE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from ticketlab.tasks.trained_on import TrainedOn
 
-def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> Path:
-    """Write a model as safetensors, with its config and tokenizer, all or nothing.
+
+def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path, trained_on: TrainedOn | None = None) -> Path:
+    """Write a model as safetensors, with its config, its tokenizer and what is known of the texts it was trained on, all or nothing.
 
     An earlier model in the folder is replaced; any other file there is a reason to refuse. Returns the folder.
 
@@ -28,12 +31,12 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
     :raises ValueError: the model still carries parametrizations, under whose names a plain reload would not find its weights.
     """
     with whole_folder(folder) as partial:
-        write_model(model, tokenizer, partial)
+        write_model(model, tokenizer, partial, trained_on)
     return files.expand(folder).absolute()
 
 
-def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Write a model and its tokenizer into a folder that is there. Raises ``ValueError`` as :func:`save`."""
+def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path, trained_on: TrainedOn | None = None) -> None:
+    """Write what :func:`save` writes into a folder that is there. Raises ``ValueError`` as :func:`save`."""
     covered = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
     if covered:
         raise ValueError(f"`{covered[0]}` and {len(covered) - 1} more carry parametrizations; detach them before saving")
@@ -41,6 +44,8 @@ def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, fold
     with quiet():
         model.save_pretrained(folder, state_dict=state)
         tokenizer.save_pretrained(folder)
+    if trained_on is not None:
+        trained_on.save(folder)
 
 
 @contextlib.contextmanager
@@ -60,7 +65,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
         with shortage.writing(folder):
             partial.mkdir(parents=True)
             yield partial
-        _check_free(folder, {file.name for file in partial.iterdir()})
+        _check_free(folder, {FILE, *(file.name for file in partial.iterdir())})
         if folder.exists():
             os.replace(folder, former)  # noqa: PTH105
         os.replace(partial, folder)  # noqa: PTH105

@@ -99,7 +99,7 @@ def export_model(
             _write_config(ready, partial)
             tokenizer.save_pretrained(partial)
         else:
-            write_model(ready, tokenizer, partial)
+            write_model(ready, tokenizer, partial, known.trained_on)
         exported = Exported(
             format=format,
             parameters=sum(parameter.numel() for parameter in ready.parameters()),

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.ticket import Ticket
 
 
@@ -31,7 +32,7 @@ class Origin:
     """Where a model comes from. What is empty is not known.
 
     ``base_model`` is the pre-trained model by its name; ``stages`` has (stage, kind, settings) of each step that led to the model, in
-    order. ``ticket`` is the last one drawn on the way.
+    order. ``ticket`` is the last one drawn on the way. ``trained_on`` goes into the folder of what is exported.
     """
 
     base_model: str = ""
@@ -42,3 +43,4 @@ class Origin:
     stages: Sequence[tuple[str, str, Mapping[str, Any]]] = ()
     ticket: Ticket | None = None
     measured: Sequence[Measured] = ()
+    trained_on: TrainedOn | None = None

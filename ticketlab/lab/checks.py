@@ -10,11 +10,13 @@ from ticketlab.attacks import augmentation, shim
 from ticketlab.attacks.similarity import find_encoder
 from ticketlab.bias_models import probabilities
 from ticketlab.errors import ResourceError, UsageError
-from ticketlab.lab import outside
+from ticketlab.lab import outside, provenance
 from ticketlab.pruners.base import Pruner
 from ticketlab.recipe import Recipe, named_checkpoint
+from ticketlab.results import TRAININGS
 from ticketlab.stages.base import BIAS, TICKET
 from ticketlab.stages.draw import Draw
+from ticketlab.stages.training import AUGMENT
 from ticketlab.tasks import challenge, repeats
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.labels import check_positive
@@ -28,7 +30,7 @@ def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) ->
     :raises DataError: a set has another number of texts than a task; examples are to be mixed in and there are none.
     """
     challenge.check_pairs(recipe.ood_map, ood)
-    if _mixes(recipe):
+    if mixes(recipe):
         challenge.check_mixable(ood)
     for read in data:
         for other in ood:
@@ -45,9 +47,33 @@ def labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) ->
             progress.say(f"{other.name} under {read.name}: {words}")
 
 
-def overlaps(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> tuple[TaskData, ...]:
-    """Return the challenge sets, which then say how many of their texts the tasks train or are tested on."""
-    return tuple(repeats.beside(other, data, mixed=_mixes(recipe)) for other in ood)
+def overlaps(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> tuple[tuple[TaskData, ...], tuple[TaskData, ...]]:
+    """Return tasks and challenge sets with the warnings of the splits that the recipe looks at.
+
+    Challenge sets then say how many of their texts the tasks train or are tested on. Of models from outside whose training texts are known
+    (:mod:`ticketlab.tasks.trained_on`) the evaluation itself counts them: the training split of the data at hand is not theirs.
+    """
+    measured, trains = _measured(recipe), any(stage.uses_task and stage.name in TRAININGS for stage in recipe.stages.values())
+    may_know = trains or _unknown_models(recipe)
+    after_training = {*measured, "dev"} if trains else measured if may_know else set()
+    tasks = tuple(repeats.looked_at(read, measured, after_training) for read in data)
+    own = {"test"} if mixes(recipe) or (may_know and not trains) else set()
+    sets = (repeats.looked_at(other, {"test"}, own) for other in ood)
+    return tasks, tuple(repeats.beside(other, data, mixed=mixes(recipe)) if may_know else other for other in sets)
+
+
+def _measured(recipe: Recipe) -> set[str]:
+    """Return the splits that a recipe evaluates or attacks on; the test, if it does neither."""
+    learnt = {stage.references().get(AUGMENT) for stage in recipe.stages.values()}
+    stages = [stage for name, stage in recipe.stages.items() if stage.name in provenance.MEASURING and name not in learnt]
+    return {str(getattr(stage, "split", "test")) for stage in stages} or {"test"}
+
+
+def _unknown_models(recipe: Recipe) -> bool:
+    """Say whether a recipe measures a model from outside of which nobody knows what it was trained on."""
+    models = [stage.references().get("model", "") for stage in recipe.stages.values() if stage.name in provenance.MEASURING]
+    outer = [model for model in models if model and named_checkpoint(model)[0] not in recipe.stages]
+    return any(outside.resolve("model", model)[0].trained_on() is None for model in outer)
 
 
 def measures(recipe: Recipe, data: Sequence[TaskData]) -> None:
@@ -67,7 +93,8 @@ def measures(recipe: Recipe, data: Sequence[TaskData]) -> None:
                 )
 
 
-def _mixes(recipe: Recipe) -> bool:
+def mixes(recipe: Recipe) -> bool:
+    """Say whether a recipe learns from training examples of its challenge sets."""
     return any(stage.uses_task and getattr(stage, "mix_ood", 0) for stage in recipe.stages.values())
 
 

@@ -38,6 +38,7 @@ def one_stage(
     place = locate(model)
     table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
     table |= {"ood": [{"name": task.name, **to_table(task)} for task in ood], "ood_map": list(ood_map)}
+    table["scale"] = _scale_of(model)
     max_length = max_length or _max_length_of(model, tasks[0].name)
     if max_length is not None:
         table["max_length"] = max_length
@@ -95,6 +96,12 @@ def _max_length_of(model: str, task: str) -> int | None:
     _, table, _ = recipe_tables.read(written)
     found = recipe_tables.resolve(table, task=task).get("max_length")
     return found if isinstance(found, int) else None
+
+
+def _scale_of(model: str) -> str:
+    """Return the scale of the run whose directory MODEL is; of any other model it is empty, as nobody says."""
+    results = files.expand(model) / "results.json"
+    return str(read_results(results).get("scale", "")) if results.is_file() else ""
 
 
 def _of_run(folder: Path) -> Path:

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab import progress, recipe_tables
 from ticketlab.errors import UsageError
 from ticketlab.export.origin import Measured, Origin
 from ticketlab.lab.lab import Lab
+from ticketlab.lab.outside import drawn_in
 from ticketlab.recipe import named_checkpoint
 from ticketlab.results import read_results
-from ticketlab.stages.base import PRETRAINED, TICKET, model_folder
+from ticketlab.stages.base import PRETRAINED, TICKET, Input, model_folder
+from ticketlab.tasks.trained_on import find
 from ticketlab.tickets.ticket import Ticket
 
 SETTINGS = (
@@ -42,7 +44,14 @@ class _Entry:
         return found
 
 
-def origin_of(place: str | Path) -> Origin:
+def origin_of(place: str | Path, ticket: Path | None = None) -> Origin:
+    """Return what :func:`_told_by_runs` does, and what is known of the texts that model and ``ticket`` were trained on."""
+    known = find(place)
+    drawn = Input(str(ticket), is_stage=False, made_in=drawn_in(ticket)).trained_on() if ticket else None
+    return evolve(_told_by_runs(place), trained_on=known | drawn if known else drawn)
+
+
+def _told_by_runs(place: str | Path) -> Origin:
     """Return what the runs of a lab know of a model, the folder of a stage's model or of the stage; of another folder nothing is known.
 
     Measurements are those of all runs in the lab. A model of the hub is where the exported one comes from.

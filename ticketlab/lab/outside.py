@@ -11,7 +11,9 @@ from ticketlab.backbone import loading
 from ticketlab.errors import UsageError
 from ticketlab.lab import copies, fingerprint
 from ticketlab.recipe import Recipe
-from ticketlab.stages.base import RESULT, Input
+from ticketlab.results import read_results
+from ticketlab.stages.base import RESULT, TICKET, Input
+from ticketlab.tasks import trained_on
 
 MODELS = ("model", "start", "teacher")
 """References that mean a model."""
@@ -35,7 +37,27 @@ def resolve(field: str, value: str, task: str = "", seed: int = 0) -> tuple[Inpu
         return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
     if not path.exists():
         raise UsageError(f"{path if field in TICKETS else value}: there is no such file")
+    made_in = drawn_in(path) if field == "ticket" else ""
+    if made_in and (Path(made_in) / trained_on.FILE).is_file():
+        parts = (path, Path(made_in) / trained_on.FILE)
+        return Input(str(path), is_stage=False, made_in=made_in), " ".join(fingerprint.of_path(str(part)) for part in parts)
     return Input(str(path), is_stage=(path / RESULT).is_file()), fingerprint.of_path(str(path))
+
+
+def drawn_in(ticket: Path) -> str:
+    """Return the folder of the stage that drew a ticket, given that stage's file or a run's copy of it; empty where that is unknown."""
+    if ticket.name == TICKET:
+        return str(ticket.parent)
+    run = ticket.absolute().parent.parent
+    if ticket.parent.name != "tickets" or not (run / "results.json").is_file():
+        return ""
+    for task, seeds in read_results(run / "results.json")["tasks"].items():
+        for seed, stages in seeds.items():
+            for name, stage in stages.items():
+                if stage["kind"] == "draw" and ticket.name == copies.place(run, "draw", task, name, seed).name:
+                    key = str(stage["key"])
+                    return str(run.resolve().parent.parent / "stages" / key[:2] / key)
+    return ""
 
 
 def resolve_all(field: str, value: str, recipe: Recipe) -> Iterator[tuple[Input, str]]:

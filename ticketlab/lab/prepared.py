@@ -73,9 +73,13 @@ def checked(prepared: Prepared) -> Prepared:
         own = [prepared.data[task.label] for task in part.tasks]
         checks.labels(part, own, prepared.ood(part))
         checks.measures(part, own)
-        overlaps = zip(part.ood, checks.overlaps(part, own, prepared.ood(part)), strict=True)
-        prepared = evolve(prepared, sets={**prepared.sets, **{task.label: read for task, read in overlaps}})
         checks.references(part)
+        tasks, sets = checks.overlaps(part, own, prepared.ood(part))
+        prepared = evolve(
+            prepared,
+            data={**prepared.data, **{task.label: read for task, read in zip(part.tasks, tasks, strict=True)}},
+            sets={**prepared.sets, **{task.label: read for task, read in zip(part.ood, sets, strict=True)}},
+        )
         checks.bias_files(part, own)
         checks.augmentations(part, own)
     return prepared

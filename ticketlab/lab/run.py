@@ -14,7 +14,7 @@ from ticketlab import effects, files, integrity, overrides, progress, registry
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
 from ticketlab.errors import TicketlabError, UsageError
-from ticketlab.lab import checks, copies, environment, provenance
+from ticketlab.lab import checks, copies, environment, overlap, provenance
 from ticketlab.lab.guarding import guarded
 from ticketlab.lab.lab import Lab, is_read_only, run_name
 from ticketlab.lab.log import Log
@@ -214,7 +214,11 @@ class _Runner:
         here = [self.task, str(seed), name]
         first = self.places.setdefault(key, here)
         same = {} if first == here else {"same_as": first}
-        notes = {"warnings": [*result.get("warnings", ()), *remarks]} if remarks else {}  # of this recipe, and not of the stage in the lab
+        seen = overlap.remarks(self.part, name, placed, result)
+        for remark in seen:
+            progress.warn(f"{title}: {remark}")
+        said = [*result.get("warnings", ()), *remarks, *seen]
+        notes = {"warnings": said} if said else {}  # of this recipe too, and not of the stage in the lab alone
         return _Finished(key, self.lab.stage(key), {**about, **same, **result, **notes})
 
     def _found(self, placed: Placed, title: str, about: Mapping[str, Any]) -> dict[str, Any] | None:

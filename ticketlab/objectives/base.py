@@ -15,6 +15,7 @@ from ticketlab.backbone.weights import Warn
 from ticketlab.component import Component, Live
 from ticketlab.losses.base import Loss
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.training.batch import Rows
 from ticketlab.training.objective import LiveObjective, Precision
 
@@ -64,6 +65,13 @@ class Begun(ABC):
         """Return what results say of the rows and of what the model sees of them, JSON values only."""
         sight = self.rows.sight
         return {"rows": len(self.rows), **(sight.facts() if sight.rows else {})}
+
+    def texts(self) -> TrainedOn | None:
+        """Return the hashes of what is learnt from, and of what selection goes by (``dev``); None where nobody counts them.
+
+        Evaluations say how many of their examples are among them, in later commands too.
+        """
+        return None
 
     def provenance(self) -> dict[str, str]:
         """Return what results and tickets say of the data that was learnt from."""

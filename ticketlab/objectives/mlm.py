@@ -16,6 +16,7 @@ from ticketlab.options import parse_ratio, setting
 from ticketlab.tasks import text as texts
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.splits import pick
+from ticketlab.tasks.trained_on import TrainedOn, of_texts
 from ticketlab.training.batch import Batch, Rows
 from ticketlab.training.evaluation import evaluating
 from ticketlab.training.masked_lm import MaskedLMObjective
@@ -88,6 +89,7 @@ class _Masking(Begun):
             given.say(notice)
         self.rows, short = self._rows(read.train, settings.rows)
         development, short_too = self._rows(read.dev, settings.dev_rows)
+        self._texts = of_texts(text=(paragraph.texts for paragraph in _chosen(read.train, settings.rows)))
         self._dropped["short"] = short + short_too
         self._development = development
 
@@ -113,6 +115,9 @@ class _Masking(Begun):
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "dev_rows": len(self._development), "dropped": self._dropped}
 
+    def texts(self) -> TrainedOn:
+        return self._texts
+
     def provenance(self) -> dict[str, str]:
         return {"text_fingerprint": self._fingerprint}
 
@@ -126,7 +131,7 @@ class _Masking(Begun):
         ]
 
     def _rows(self, paragraphs: Sequence[Example], limit: int | None) -> tuple[Rows, int]:
-        chosen = list(paragraphs) if limit is None else pick(paragraphs, limit)[0]
+        chosen = _chosen(paragraphs, limit)
         rows, short = cut([paragraph.texts[0] for paragraph in chosen], self.tokenizer, self._given.max_length, self._settings.shortest)
         if not len(rows):
             raise DataError(
@@ -134,3 +139,7 @@ class _Masking(Begun):
                 "lower objective.shortest, or put more on a line"
             )
         return rows, short
+
+
+def _chosen(paragraphs: Sequence[Example], limit: int | None) -> list[Example]:
+    return list(paragraphs) if limit is None else pick(paragraphs, limit)[0]

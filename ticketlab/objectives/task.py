@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from ticketlab.backbone import loading
 from ticketlab.component import Live
 from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
+from ticketlab.tasks.trained_on import DEV, TRAIN, TrainedOn, of_texts
 from ticketlab.training.batch import Rows, tokenize
 from ticketlab.training.evaluation import predict, scores
 from ticketlab.training.objective import TaskObjective
@@ -46,6 +47,10 @@ class _Classifying(Begun):
         data = self._given.data
         found = scores(predicted, self._development.labels, len(data.label_names), data.positive_index)
         return {f"dev_{name}": score for name, score in found.items()}
+
+    def texts(self) -> TrainedOn:
+        splits = self._given.data.splits
+        return of_texts(**{kind: (example.texts for example in splits[kind]) for kind in (TRAIN, DEV)})
 
     def provenance(self) -> dict[str, str]:
         return {"task": self._given.data.name, "task_fingerprint": self._given.data.fingerprint}

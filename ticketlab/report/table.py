@@ -24,7 +24,7 @@ def title(results: Mapping[str, Any], model: str | None = None) -> str:
 
     A reduced scale is named: its numbers are not the paper's; so is a split other than the test, and the size of attacked samples.
     """
-    scale = "" if results["scale"] == "full" else f", scale {results['scale']} (reduced)"
+    scale = "" if results["scale"] in ("full", "") else f", scale {results['scale']} (reduced)"
     tasks, seeds = ", ".join(results["tasks"]), counted(len(results["seeds"]), "seed")
     return f"{tasks}, model {model or results['model']}, {seeds}{scale}{_examples(results)}"
 

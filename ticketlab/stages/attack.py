@@ -85,6 +85,7 @@ class AttackStage(Stage):
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
         output_names = label_map.meanings(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
+        trained_on = context.inputs["model"].trained_on()
         encoder = find_encoder(self.similarity)
         results: dict[str, Any] = {}
         for attack in self.attacks:
@@ -136,5 +137,6 @@ class AttackStage(Stage):
                 "size": len(chosen),
                 "seed": self.sample_seed,
                 "labels": {name: sum(example.label == index for example in chosen) for index, name in enumerate(labels)},
+                **({} if trained_on is None else {"trained_on": trained_on.count(chosen)}),
             },
         }

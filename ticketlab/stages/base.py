@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -14,6 +16,7 @@ from ticketlab.component import Component
 from ticketlab.errors import UsageError
 from ticketlab.options import setting, to_table
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.trained_on import TrainedOn, find
 from ticketlab.training.objective import Precision
 
 Split = Literal["test", "dev", "train", "all"]
@@ -41,11 +44,18 @@ class Input:
     """Which of a train stage's checkpoints is meant, as in ``finetune@500``; empty for the finished model."""
     inside: bool = False
     """It is a stage of the same recipe."""
+    made_in: str = ""
+    """Of the file of a ticket that a run keeps, the folder of the stage that drew it."""
 
     @property
     def model(self) -> str:
         """Where the model is."""
         return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
+
+    def trained_on(self) -> TrainedOn | None:
+        """What is known of the texts that went into it; None where nothing is. Raises as :func:`ticketlab.tasks.trained_on.find`."""
+        places = (place for place in (self.made_in, self.model, self.location) if place)
+        return next((found for place in places if (found := find(place)) is not None), None)
 
     def file(self, name: str) -> Path:
         """A file of the stage, or the outside path itself.
@@ -90,6 +100,11 @@ class Context:
     """What :meth:`warn_of_input` was told; as ``warnings``, but a run says each once, however many stages meet it."""
     told: set[str] = field(factory=set)
     """What the run has said already of what goes into its stages."""
+
+    def trained_on(self, *beside: Input) -> TrainedOn:
+        """Return what is known of the texts that went into the stage's inputs and into those ``beside`` them."""
+        found = (one.trained_on() for one in (*beside, *self.inputs.values()))
+        return functools.reduce(operator.or_, found, TrainedOn())
 
     def warn(self, message: str) -> None:
         """Say, now and beside every number of the stage, what makes its numbers mean less than they seem to."""

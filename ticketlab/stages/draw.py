@@ -172,6 +172,9 @@ class Draw(Stage):
         )
         path = context.directory / TICKET
         ticket.save(path)
+        learnt = search.trained_on()
+        if learnt is not None:
+            learnt.save(context.directory)
         removed = sum(int((~kept).sum()) for kept in expand(backbone, ticket.masks_on(backbone)).values())
         return {
             "ticket": {

@@ -57,6 +57,7 @@ class Evaluate(Stage):
         order = label_map.match(names, context.data.label_names, self.label_map)
         model.to(pick_device())
         own = context.data.label_names
+        trained_on = context.inputs["model"].trained_on()
         seconds = 0.0
         lines: list[Mapping[str, Any]] = []
 
@@ -75,8 +76,9 @@ class Evaluate(Stage):
             said = [label for label, count in found["predicted"].items() if count]
             if len(said) == 1 and found["n"] > 1 and found["majority"] < 1:
                 context.warn(f"the model predicts `{said[0]}` for every example of {data.name}; it may have learnt nothing")
+            known = {} if trained_on is None else {"trained_on": trained_on.count(examples)}
             named = {label: [own[index] for index in indices] for label, indices in found["meaning"].items()}
-            return {"split": split, **found, "meaning": named, **seen}
+            return {"split": split, **found, "meaning": named, **seen, **known}
 
         clean = measure(context.data, self.split, challenge.meaning(context.data.name, own, own))
         result = {"clean": clean, "prediction_seconds": seconds}

@@ -49,5 +49,6 @@ class Export(Stage):
         model, tokenizer, _ = loading.load_finished(context.inputs["model"].model, context.warn_of_input, any_outputs=True)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET)) if "ticket" in context.inputs else None
         base = context.model if context.inputs["model"].is_stage else ""
-        done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, origin=Origin(base_model=base))
+        origin = Origin(base_model=base, trained_on=context.trained_on())
+        done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, origin=origin)
         return {"export": done.to_table()}

@@ -22,6 +22,7 @@ from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.stopping import Stopping
+from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import draw, group_of, removed_share
 from ticketlab.tickets.scores import save_scores
 from ticketlab.training.loop import Finished
@@ -58,6 +59,11 @@ class SearchStage(Training):
         "published code does",
     )
     sparsity: float = ratio(0.3, help="what the tickets that are looked at are drawn at; a pruner that aims at a sparsity aims at this one")
+
+    @property
+    def judges(self) -> bool:
+        """Whether development scores decide what is kept, or when the search ends."""
+        return super().judges or self.stop.judges
 
     def unused(self) -> dict[str, Idle]:
         """Return what the pruner does not look at; of a search without steps all but start, pruner and objective."""
@@ -147,11 +153,13 @@ class SearchStage(Training):
         scores = scores or dict(_check_scores(self.pruner, search, backbone))
         save_scores(scores, context.directory / SCORES)
         search.close()
+        trained_on = self.trained_on(context, begun if self.pruner.searches else None)
+        trained_on.save(context.directory)
         encoder = {*backbone.units(), backbone.inner_pooler}
         if self.uses_task and not scores.keys() <= encoder:
             save_head(begun.model, context.directory / HEAD)  # masks outside the encoder go on this classifier and no other
         if self.pruner.leaves_model:
-            left = self._leave_model(context, begun, backbone, scores)
+            left = self._leave_model(context, begun, backbone, scores, trained_on)
             result["search"] |= {"found_on": left[0], "sparsity": left[1]}
         return result
 
@@ -201,7 +209,7 @@ class SearchStage(Training):
         return finished, {"stop": stopping.report()}, kept
 
     def _leave_model(
-        self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor]
+        self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn
     ) -> tuple[str, dict[str, float]]:
         """Put the model under its ticket, as ``draw`` draws it, and write it.
 
@@ -210,7 +218,7 @@ class SearchStage(Training):
         goes_with = backbone.weights_hash()
         ticket = draw(scores, self.sparsity, self.pruner.ranks() or "global")
         masks.zero(backbone, ticket)
-        saving.save(begun.model, begun.tokenizer, context.directory / "model")
+        saving.save(begun.model, begun.tokenizer, context.directory / "model", trained_on)
         if self.uses_task:
             save_head(begun.model, context.directory / HEAD)
         return goes_with, removed_share(ticket)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -20,6 +20,7 @@ from ticketlab.options import reference, setting
 from ticketlab.stages.base import CHECKPOINT, PRETRAINED, TICKET, Context, Idle, model_folder, step_of
 from ticketlab.stages.best import Best
 from ticketlab.stages.training import Training
+from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import removed_share
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
@@ -94,7 +95,8 @@ class Train(Training):
             if begun.head is not None:
                 result["after"] = begun.evaluate()
             cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
-        saving.save(begun.model, begun.tokenizer, context.directory / "model")
+        trained_on = self.trained_on(context, begun if result["steps"] else None)
+        saving.save(begun.model, begun.tokenizer, context.directory / "model", trained_on)
         return {"train": result, **cost}
 
     def _take_ticket(self, context: Context, begun: Begun) -> tuple[list[HeldMask], dict[str, float]]:
@@ -132,7 +134,7 @@ class Train(Training):
             self.offer(best, found, step, steps, begun.model.state_dict)
             return found | self.watch(context, begun)
 
-        checkpoints = _Checkpoints(context, begun, steps)
+        checkpoints = _Checkpoints(context, begun, steps, lambda step: self.trained_on(context, begun if step else None))
         saved = Checkpoint(context.directory / CHECKPOINT)
         if checkpoints.lacks(saved.step()):
             saved.remove()
@@ -147,9 +149,10 @@ class Train(Training):
 class _Checkpoints(Live):
     """Leaves the models that other stages start from, ``model@STEP/``, on the way."""
 
-    def __init__(self, context: Context, begun: Begun, steps: int) -> None:
+    def __init__(self, context: Context, begun: Begun, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
         self._context = context
         self._begun = begun
+        self._trained_on = trained_on
         self._at = {at: step_of(at, steps) for at in context.keep}
         self._leave(0)
 
@@ -165,4 +168,5 @@ class _Checkpoints(Live):
     def _leave(self, step: int) -> None:
         for at, wanted in self._at.items():
             if wanted == step:
-                saving.save(self._begun.model, self._begun.tokenizer, self._context.directory / model_folder(at))
+                folder = self._context.directory / model_folder(at)
+                saving.save(self._begun.model, self._begun.tokenizer, folder, self._trained_on(step))

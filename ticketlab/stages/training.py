@@ -21,10 +21,11 @@ from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
 from ticketlab.options import component, ratio, reference, setting
 from ticketlab.stages import seeing
-from ticketlab.stages.base import BIAS, CHECKPOINT, PRETRAINED, Context, Idle, Stage
+from ticketlab.stages.base import BIAS, CHECKPOINT, PRETRAINED, Context, Idle, Input, Stage
 from ticketlab.stages.best import Best
 from ticketlab.tasks import challenge, label_map
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.trained_on import DEV, TrainedOn
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.evaluation import predict
@@ -179,6 +180,17 @@ class Training(Stage):
         if augmented:
             found["augmented"] = {"by": self.augment, **augmented.facts()}
         return found
+
+    @property
+    def judges(self) -> bool:
+        """Whether development scores decide what is kept."""
+        return self.select == "best"
+
+    def trained_on(self, context: Context, begun: Begun | None) -> TrainedOn:
+        """Return what is known of the texts that the model, its ticket and its teacher learnt from, before this stage without ``begun``."""
+        known = context.trained_on(*([] if "start" in context.inputs else [Input(context.model, is_stage=False)]))
+        own = begun.texts() if begun else None
+        return known | (own if own is None or self.judges else own.without(DEV))
 
     def steps(self, begun: Begun) -> int:
         """Return the optimizer steps of the whole training."""

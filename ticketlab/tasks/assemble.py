@@ -95,7 +95,8 @@ def assemble(
         measures=tuple(measures),
         counts=found.counts,
         notices=tuple(notices),
-        warnings=(*warnings, *found.warnings, *doubts),
+        warnings=(*repeats.said(found.of_splits), *warnings, *found.warnings, *doubts),
+        of_splits=found.of_splits,
     )
 
 

@@ -26,6 +26,15 @@ class Example:
 
 
 @frozen
+class SplitWarning:
+    """A warning about the examples of a split, or of ``all``; ``trained`` marks what holds only of a model that learnt from ``train``."""
+
+    split: str
+    text: str
+    trained: bool = False
+
+
+@frozen
 class TaskData:
     """A task, read: its splits are ``train``, ``dev`` (for every selection) and ``test`` (for every reported number)."""
 
@@ -50,6 +59,11 @@ class TaskData:
     """What was decided while reading that a user did not ask for, such as which column divides the rows: said, and kept in results."""
     warnings: tuple[str, ...] = ()
     """What makes numbers on this data mean less than they seem to: said, kept in results, and shown under tables."""
+    of_splits: tuple[SplitWarning, ...] = ()
+    """Warnings about single splits: a run says those of the splits that it looks at (:func:`ticketlab.tasks.repeats.looked_at`).
+
+    ``warnings`` has those of a task that is trained on and tested.
+    """
 
     @property
     def positive_index(self) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from ticketlab.tasks.base import Example, TaskData
+from ticketlab.tasks.base import Example, SplitWarning, TaskData
 from ticketlab.tasks.equal import Equal, Texts, canonical, folded
 from ticketlab.wording import counted
 
@@ -16,9 +16,10 @@ MANY = 0.1
 
 @frozen
 class Repeats:
-    """What to say of a data set: counts for its first line, and warnings."""
+    """What to say of a data set: counts for its first line, and warnings about single splits and about the whole."""
 
     counts: Mapping[str, int]
+    of_splits: tuple[SplitWarning, ...]
     warnings: Sequence[str]
 
 
@@ -30,25 +31,46 @@ def count(splits: Mapping[str, Sequence[Example]], equal: Equal) -> Repeats:
     keys = {split: [equal.key(example.id) for example in examples] for split, examples in splits.items()}
     counts = {f"repeated texts in {split}": len(own) - len(set(own)) for split, own in keys.items()}
     warnings = []
-    alike = counts["repeated texts in test"]
-    if alike > MANY * len(keys["test"]):
-        warnings.append(f"{_share(alike, keys['test'], 'test texts')} repeat another: intervals take each for a text of its own")
+    of_splits = [*_alike({**keys, "all": [key for own in keys.values() for key in own]})]
     train = set(keys["train"])
     for split in ("dev", "test"):
         inside = sum(key in train for key in keys[split])
         swapped = sum(key not in train and equal.swapped.get(key) in train for key in keys[split]) if equal.swapped else 0
         counts |= {f"{split} texts in train": inside, f"{split} pairs in train in the other order": swapped}
         if inside:
-            warnings.append(f"{_share(inside, keys[split], f'{split} texts')} are in train too: a model can know their labels by heart")
+            share = _share(inside, keys[split], f"{split} texts")
+            of_splits.append(SplitWarning(split, f"{share} are in train too: a model can know their labels by heart", trained=True))
         if swapped:
-            warnings.append(f"{_share(swapped, keys[split], f'{split} pairs')} are in train in the other order")
+            share = _share(swapped, keys[split], f"{split} pairs")
+            of_splits.append(SplitWarning(split, f"{share} are in train in the other order", trained=True))
     dev = set(keys["dev"])
     counts["test texts in dev"] = sum(key in dev for key in keys["test"])
     counts["texts with contradictory labels"] = torn = _contradictory(splits, equal)
     if torn:
         different = counted(len(set().union(*keys.values())), "different text")
         warnings.append(f"{torn} of {different} have contradictory labels: no model can be right about all their rows")
-    return Repeats({what: number for what, number in counts.items() if number}, warnings)
+    return Repeats({what: number for what, number in counts.items() if number}, tuple(of_splits), warnings)
+
+
+def _alike(keys: Mapping[str, Sequence[str]]) -> Iterator[SplitWarning]:
+    for split, own in keys.items():
+        alike = len(own) - len(set(own))
+        if alike > MANY * len(own):
+            what = "texts of all splits" if split == "all" else f"{split} texts"
+            yield SplitWarning(split, f"{_share(alike, own, what)} repeat another: intervals take each for a text of its own")
+
+
+def said(
+    of_splits: Sequence[SplitWarning], measured: Collection[str] = ("test",), after_training: Collection[str] = ("dev", "test")
+) -> tuple[str, ...]:
+    """Return the warnings about the splits that are ``measured``, and about those looked at with models that may have learnt from train."""
+    return tuple(one.text for one in of_splits if one.split in (after_training if one.trained else measured))
+
+
+def looked_at(data: TaskData, measured: Collection[str], after_training: Collection[str]) -> TaskData:
+    """Return a data set that warns as :func:`said`, in place of what it says to who trains on it and tests."""
+    usual = {one.text for one in data.of_splits}
+    return evolve(data, warnings=(*said(data.of_splits, measured, after_training), *(text for text in data.warnings if text not in usual)))
 
 
 def _contradictory(splits: Mapping[str, Sequence[Example]], equal: Equal) -> int:

@@ -128,7 +128,7 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
         progress.say(f"{path}: {len(rows)} of {counted(size, 'example')} so far")
     model, task, attack = (str(header.get(name) or other) for name, other in (("model", path.name), ("task", "-"), ("attack", path.stem)))
     stage = {"kind": "attack", "of": model, "attacks": {attack: measured}}
-    results = {"recipe": model, "model": model, "scale": "full", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
+    results = {"recipe": model, "model": model, "scale": "", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
     running.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
 
 

@@ -42,9 +42,11 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     from ticketlab.backbone.backbone import Backbone
     from ticketlab.lab.finished import in_lab
     from ticketlab.lab.latest import run_of
+    from ticketlab.lab.origin import origin_of
     from ticketlab.tickets.ticket import Ticket
 
-    loaded = Ticket.load(ticket_file(ticket, lab))
+    file = ticket_file(ticket, lab)
+    loaded = Ticket.load(file)
     if shrink and "weights" in loaded.groups:
         raise UsageError(f"{ticket}: a ticket of single weights makes no smaller model: every matrix keeps its shape; leave --shrink out")
     place = in_lab(run_of(model, lab, "model"))
@@ -64,7 +66,7 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
         left_out = [name.removeprefix("weights/") for name in loaded.masks if name not in loaded.masks_on(Backbone(classifier))]
         if left_out:
             progress.say(f"the masks of {', '.join(left_out)} are left out: the ticket was found with another classifier")
-    saving.save(classifier, tokenizer, out)
+    saving.save(classifier, tokenizer, out, origin_of(place, file).trained_on)
     progress.say(f"{out}: keeps {loaded.counts()}")
 
 

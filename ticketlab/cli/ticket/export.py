@@ -40,12 +40,13 @@ def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, a
     from ticketlab.lab.origin import origin_of
     from ticketlab.tickets.ticket import Ticket
 
-    loaded = Ticket.load(ticket_file(ticket, lab)) if ticket is not None else None
+    file = ticket_file(ticket, lab) if ticket is not None else None
+    loaded = Ticket.load(file) if file is not None else None
     place = in_lab(run_of(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
     classifier, tokenizer, _ = load_finished(place, any_outputs=True)
-    done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=origin_of(place))
+    done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=origin_of(place, file))
     if as_json:
         running.print_json({"folder": str(out), **done.to_table()})
     else:
