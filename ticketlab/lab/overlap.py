@@ -15,7 +15,7 @@ WORDS = {
     trained_on.TRAIN: "are among those that the model was trained on: its numbers there do not show how it does on new texts",
     trained_on.SWAPPED: "are pairs that the model was trained on in the other order",
     trained_on.TEXT: "are in the text whose words the model or its ticket learnt to guess",
-    trained_on.DEV: "are among those that the model was selected on: its numbers there are better than on new texts",
+    trained_on.DEV: "are among those that the model was selected on: its numbers there may be better than on new texts",
 }
 DATA_TELL = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pairs in train in the other order"}
 """The counts of a data set (:mod:`ticketlab.tasks.repeats`) that come with a warning of their own, by the split."""
