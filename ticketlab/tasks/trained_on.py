@@ -57,12 +57,12 @@ class TrainedOn:
         train, dev, text = (self.hashes.get(kind, NONE) for kind in (TRAIN, DEV, TEXT))
         own = _hashes(example.texts for example in examples)
         inside, selected = np.isin(own, train), np.isin(own, dev)
-        turned = np.isin(_hashes(example.texts[::-1] for example in examples), train) & ~inside
+        turned = np.isin(_hashes(example.texts[::-1] for example in examples if len(example.texts) > 1), train)
         columns = zip(*(example.texts for example in examples), strict=True) if len(text) else ()
         read = [np.isin(_hashes((one,) for one in column), text) for column in columns]
         return {
             TRAIN: int(inside.sum()),
-            SWAPPED: int(turned.sum()),
+            SWAPPED: int((turned & ~inside).sum()) if len(turned) else 0,
             DEV: int(selected.sum()),
             TEXT: int(np.any(read, axis=0).sum()) if read else 0,
         }
