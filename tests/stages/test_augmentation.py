@@ -256,7 +256,9 @@ def test_the_successes_are_learnt_from(done: ticketlab.Run) -> None:
     learnt = found["retrain"]["train"]
     assert attacked["successes"] > 3
     labels = {"negative": 12, "positive": 12}
-    assert found["perturb"]["sample"] == {"split": "train", "size": 24, "seed": 0, "labels": labels}
+    seen = {"train": 24, "swapped": 0, "dev": 0, "text": 0}
+    assert found["perturb"]["sample"] == {"split": "train", "size": 24, "seed": 0, "labels": labels, "trained_on": seen}
+    assert not [warning for warning in found["perturb"].get("warnings", ()) if "trained on" in warning], "that is what it is for"
     assert learnt["augmented"]["by"] == "perturb"
     assert learnt["augmented"]["added"] + learnt["augmented"]["repeated"] == attacked["successes"]
     assert learnt["rows"] == 200 + learnt["augmented"]["added"]
