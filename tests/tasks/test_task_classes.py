@@ -134,7 +134,8 @@ def test_a_list_in_a_cell_is_one_clear_error(tmp_path: Path) -> None:
 def test_a_class_without_example_in_a_split_is_named(tmp_path: Path) -> None:
     data = load(tmp_path, ["a", "b"] * 50 + ["rare"] * 2, labels=("a", "b", "rare", "never"))
     told = "; ".join(data.warnings)
-    assert "test has no example of `rare` (2 rows in all), `never` (0 rows in all): its numbers say nothing about these classes" in told
+    assert "dev has no example of `rare` (2 rows in all), `never` (0 rows in all): its numbers say nothing about these classes" in told
+    assert "test has no example of `never` (0 rows in all): its numbers say nothing about this class" in told
     assert "train has no example of `never` (0 rows in all): no model learns this class" in told
     assert load(tmp_path, ["a", "b"] * 50).warnings == ()
 

@@ -1,4 +1,5 @@
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 from attrs import frozen
@@ -52,6 +53,36 @@ def test_the_largest_remainders_get_what_rounding_leaves():
 def test_a_tenth_is_held_out_and_at_least_one():
     assert [len(part) for part in hold_out(items([0, 1] * 50), {})] == [90, 10]
     assert [len(part) for part in hold_out(items([0, 1]), {})] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rarest"),
+    [
+        pytest.param({0: 149, 1: 148, 2: 3}, [1, 1, 1], id="three"),
+        pytest.param({0: 150, 1: 148, 2: 2}, [1, 0, 1], id="two"),
+        pytest.param({0: 280, **dict.fromkeys(range(1, 21), 1)}, [1, 0, 0], id="twenty of one text each"),
+        pytest.param({0: 290, 1: 10}, [8, 1, 1], id="none is rare"),
+        pytest.param(dict.fromkeys(range(60), 5), [4, 0, 1], id="more classes than places"),
+    ],
+)
+def test_rare_classes_are_on_each_side_where_that_is_possible(sizes, rarest):
+    arranged = arrange({"train": items([label for label, size in sizes.items() for _ in range(size)])}, {})
+    assert [len(arranged[split]) for split in ("train", "dev", "test")] == [240, 30, 30]
+    assert [sum(item.label == max(sizes) for item in arranged[split]) for split in ("train", "dev", "test")] == rarest
+
+
+@given(classes, st.fractions(0, 1))
+def test_a_split_changes_only_by_what_rare_classes_need(labels, ratio):
+    examples = items(labels)
+    taken, rest = pick(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))))
+    kept, held = hold_out(examples, {}, ratio)
+    assert (len(kept), len(held)) == (len(rest), len(taken))
+    sizes, known, out = Counter(labels), Counter(item.label for item in kept), Counter(item.label for item in held)
+    if set(sizes) == {item.label for item in taken} == {item.label for item in rest}:
+        assert (kept, held) == (rest, taken)
+    if len(sizes) <= min(len(kept), len(held)):
+        assert all(known[label] and out[label] for label, size in sizes.items() if size > 1)
+        assert all(known[label] for label in sizes)
 
 
 TRAIN, VALIDATION, TEST = items([0, 1] * 50), items([0, 1] * 5, "validation"), items([0, 1] * 3, "test")

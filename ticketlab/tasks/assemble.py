@@ -52,7 +52,7 @@ def assemble(
     source = source or name
     equal = compare({row.id: tuple(map(canonical, row.texts)) for rows in splits.values() for row in rows})
     same = equal.same
-    shared = _share(source, splits, train_share, same)
+    shared = _share(source, splits, train_share, same, challenge)
     if shared and not challenge and shared["train"]:
         shared["train"], shared["dev"] = hold_out(shared["train"], same)
     arranged = shared or (arrange_challenge(splits, same) if challenge else arrange(splits, same))
@@ -132,7 +132,9 @@ def _sizes(examples: Mapping[str, Sequence[Example]], names: Sequence[str]) -> d
     return {name: {split: own[index] for split, own in counts.items()} for index, name in enumerate(names)}
 
 
-def _share(source: str, splits: Mapping[str, Sequence[Row]], share: float | None, same: Mapping[str, str]) -> dict[str, list[Row]]:
+def _share(
+    source: str, splits: Mapping[str, Sequence[Row]], share: float | None, same: Mapping[str, str], challenge: bool
+) -> dict[str, list[Row]]:
     """Return the splits where a share of the only one is for training, nothing where none is asked for."""
     if share is None:
         return {}
@@ -143,5 +145,5 @@ def _share(source: str, splits: Mapping[str, Sequence[Row]], share: float | None
             f"{source}: train_share: the set has {' and '.join(splits)} splits, and a single one can be divided; leave one there"
         )
     ((_, everything),) = splits.items()
-    train, test = share_out(everything, share, same)
+    train, test = share_out(everything, share, same, challenge=challenge)
     return {"train": train, "dev": [], "test": test}

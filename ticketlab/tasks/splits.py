@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
+
+from ticketlab.tasks import rare
+from ticketlab.tasks.hashing import Labelled
+from ticketlab.tasks.hashing import rank as rank
 
 HELD_OUT = Fraction(1, 10)
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class Labelled(Protocol):
-    """What has an id and a label."""
-
-    @property
-    def id(self) -> str:
-        """Unique in the data set."""
-
-    @property
-    def label(self) -> Any:
-        """The class."""
-
-
 E = TypeVar("E", bound=Labelled)
-
-
-def rank(identity: str) -> bytes:
-    """Return where an id stands in the order of hashes."""
-    return hashlib.sha256(identity.encode()).digest()
 
 
 def quotas(sizes: Mapping[Any, int], count: int) -> dict[Any, int]:
@@ -113,9 +99,12 @@ def _fill(left: Sequence[tuple[list[E], Mapping[Any, int]]], wanted: dict[Any, i
 
 
 def hold_out(examples: Sequence[E], same: Mapping[str, str], ratio: Fraction = HELD_OUT) -> tuple[list[E], list[E]]:
-    """Return the examples kept and the share held out, at least one of them; ``same`` as for :func:`pick`."""
+    """Return the examples kept and the share held out, at least one of them; ``same`` as for :func:`pick`.
+
+    Rare classes are on both sides where that is possible: see :func:`ticketlab.tasks.rare.spread`.
+    """
     held, kept = pick(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))), same)
-    return kept, held
+    return rare.spread(examples, kept, held, same)
 
 
 def arrange(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
@@ -148,6 +137,12 @@ def arrange_challenge(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]
     return {"train": list(splits.get("train", ())), "dev": list(splits.get(dev, ())), "test": list(splits[test])}
 
 
-def share_out(examples: Sequence[E], share: float, same: Mapping[str, str]) -> tuple[list[E], list[E]]:
-    """Return this share of the examples, each class in its proportion, and the rest."""
-    return pick(examples, int(share * len(examples) + 0.5), same)
+def share_out(examples: Sequence[E], share: float, same: Mapping[str, str], *, challenge: bool = False) -> tuple[list[E], list[E]]:
+    """Return this share of the examples for training, each class in its proportion, and the rest for the test.
+
+    Rare classes are on both sides as in :func:`hold_out`; of a ``challenge`` set one of a single text is evaluated, and else trained on.
+    """
+    taken, rest = pick(examples, int(share * len(examples) + 0.5), same)
+    if challenge:
+        return rare.spread(examples, rest, taken, same)[::-1]
+    return rare.spread(examples, taken, rest, same)
