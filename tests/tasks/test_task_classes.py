@@ -35,6 +35,8 @@ def load(place: Path, cells: Sequence[Any], **settings: Any) -> TaskData:
         (["25%", "50 %", "75%"], "scores"),
         (["0,5", "1,0", "2,5"], "scores"),
         (["2024-01-03", "2024-02-14T12:00", "2023-11-01"], "the labels are dates"),
+        (["Jan 3, 2024", "5 March 2023", "14 feb. 2024 12:00"], "the labels are dates"),
+        (['{"label": "neg"}', '{"label": "pos"}'], 'the labels are JSON objects, such as `{"label": "neg"}`'),
         (["03.01.2024", "14.02.2024"], "the labels are dates"),
         ([f"user {n}" for n in range(80)], "80 rows have 80 different labels, such as `user 0`, `user 1`, `user 2` and 77 more"),
         ([str(n) for n in range(0, 800, 10)], "too many to be classes"),
@@ -124,6 +126,43 @@ def test_other_spellings_of_one_label_are_found(labels: Sequence[str], groups: S
 )
 def test_more_classes_than_rows_can_teach_are_doubted(count: int, rows: int, doubted: bool) -> None:
     assert any("are they scores or ids" in doubt for doubt in doubts(sizes([str(n) for n in range(count)], rows))) is doubted
+
+
+@pytest.mark.parametrize(
+    ("labels", "doubt"),
+    [
+        (
+            ["0", "1", "neg", "pos"],
+            "labels `0`, `1` are numbers, `neg`, `pos` names, and each is a class; if numbers mean names",
+        ),
+        (["1", "2", "other"], None),
+        (["train", "test"], "the labels `train`, `test` are names of splits: is this the column of the label?"),
+        (["train", "bus"], None),
+        (["Positive", "positive"], "and are 2 classes here; if they are one, write it in one way"),
+    ],
+)
+def test_labels_that_may_be_other_than_meant_are_told(labels: Sequence[str], doubt: str | None) -> None:
+    told = "; ".join(doubts(sizes(labels)))
+    assert doubt in told if doubt else not told
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ("label: {own} {n}", True),
+        ("{n} is [{own}]", True),
+        ("{n} is {OWN}", True),
+        ("is {n} pos or neg?", False),
+        ("{n} is {own}ative", False),
+        ("{n} is pos", False),
+    ],
+)
+def test_texts_that_say_their_own_label_are_told(tmp_path: Path, texts: str, told: bool) -> None:
+    labels = ["neg", "pos"] * 20
+    lines = (f"{texts.format(n=n, own=own, OWN=own.upper())},{own}" for n, own in enumerate(labels))
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *lines]))
+    warnings = Local(path=str(tmp_path / "reviews.csv")).load().warnings
+    assert any("have their own label in them" in warning for warning in warnings) is told
 
 
 def test_a_list_in_a_cell_is_one_clear_error(tmp_path: Path) -> None:

@@ -32,12 +32,14 @@ def put(tmp_path, name, content):
         ("a.csv", 'text,label\na b,1,\n"c, d",2,\n', None),
         ("a.csv", 'text,label\na b,1\n   \n"c, d",2\n', None),
         ("a.csv", 'text,label\na b,1\ntext,label\n"c, d",2\n', "line 3 repeats the names of the columns"),
+        ("a.csv", 'text,label\na b,1\nText, LABEL\n"c, d",2\n', "line 3 repeats the names of the columns"),
         ("a.csv", ',text,label\n0,a b,1\n0,"c, d",2\n', "the column `Unnamed: 0`, an index that repeats, is left out"),
         ("a.csv", 'text,label\na b,1\n"c, d\n",2\n', None),
     ],
     ids=[
         "sep line", "quoted names", "pipes", "tabs in csv", "commas in tsv", "commas in txt", "unicode text", "utf-16", "old mac",
-        "trailing columns and rows", "fields too many", "white line", "header twice", "index that repeats", "field of two lines",
+        "trailing columns and rows", "fields too many", "white line", "header twice", "header in other case",
+        "index that repeats", "field of two lines",
     ],
 )  # fmt: skip
 def test_exports_of_spreadsheets_are_read(tmp_path, name, content, notice):

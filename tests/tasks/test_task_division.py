@@ -36,31 +36,41 @@ def write(place: Path, splits: list[Any], count: int = 20, column: str = "split"
     return str(place)
 
 
+ALONE = "is the test split, as a whole; there is no training split, so no model can be trained on this data"
+
+
 def sizes(task: Local) -> tuple[int, ...]:
     return tuple(len(examples) for examples in task.load().splits.values())
 
 
 @pytest.mark.parametrize(
-    ("splits", "count", "expected"),
+    ("splits", "count", "expected", "said"),
     [
-        (ALL, 20, (12, 4, 4)),
-        (["Train", "TRAINING ", "train", "Valid", "test", "Train", "train_set", "train", "eval", "Testing"], 20, (12, 4, 4)),
-        (TWO, 100, (63, 7, 30)),
-        (["train"] * 8 + ["validation"] * 2, 100, (72, 8, 20)),
-        (["test"], 20, (0, 0, 20)),
-        (["train"], 100, (80, 10, 10)),
+        (ALL, 20, (12, 4, 4), ""),
+        (["Train", "TRAINING ", "train", "Valid", "test", "Train", "train_set", "train", "eval", "Testing"], 20, (12, 4, 4), ""),
+        (TWO, 100, (63, 7, 30), "a tenth of `FILE (split train)` is for development"),
+        (
+            ["train"] * 8 + ["validation"] * 2,
+            100,
+            (72, 8, 20),
+            "`FILE (split validation)` is the test split, and a tenth of `FILE (split train)` is for development",
+        ),
+        (["test"], 20, (0, 0, 20), f"`FILE (split test)` {ALONE}"),
+        (["train"], 100, (80, 10, 10), ""),
     ],
     ids=["all three", "other spellings", "no dev", "no test", "test alone", "train alone"],
 )
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_rows_go_where_the_column_says(tmp_path: Path, suffix: str, splits: list[str], count: int, expected: tuple[int, ...]) -> None:
+def test_rows_go_where_the_column_says(
+    tmp_path: Path, suffix: str, splits: list[str], count: int, expected: tuple[int, ...], said: str
+) -> None:
     task = Local(path=write(tmp_path / f"reviews{suffix}", splits, count))
     data = task.load()
     assert sizes(task) == expected
     assert data.subsets == ()
-    assert len(data.notices) == 1
     assert data.notices[0].startswith("column `split` (")
     assert "divides the rows; --set tasks.split_column=none divides them without it" in data.notices[0]
+    assert data.notices[1:] == ((said.replace("FILE", f"reviews{suffix}"),) if said else ())
 
 
 def test_a_divided_file_is_what_its_parts_in_a_folder_are(tmp_path: Path) -> None:
@@ -73,7 +83,7 @@ def test_a_divided_file_is_what_its_parts_in_a_folder_are(tmp_path: Path) -> Non
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows if row["split"] == split))
     parts = Local(path=str(folder)).load()
     assert parts.fingerprint == whole.fingerprint
-    assert (parts.notices, parts.subsets) == ((), ())
+    assert (parts.notices, parts.subsets) == (("a tenth of `train.jsonl` is for development",), ())
 
 
 @pytest.mark.parametrize("column", ["Split", "set", "subset", "partition", "fold", "dataset", "data_split", "part"])

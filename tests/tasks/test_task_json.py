@@ -67,7 +67,7 @@ def test_rows_inside_an_object_are_read_and_that_is_said(tmp_path):
         ({"columns": ["a", "b"], "data": [[1]]}, "item 1 of `data`: must be a list of 2 values"),
         ({"a": {"b": 1}}, "rows and columns cannot be told apart"),
         ([["text", "label"]], "item 1: must be a JSON object, not list"),
-        ("text,label\na,1\n", "line 1: malformed: Expecting value; is it a csv file"),
+        ("text,label\na,1\n", "line 1: malformed: expecting value at column 1; is it a csv file"),
         ("[" * 100_000, "line 1: malformed: lists or objects are nested too deeply"),
         ('{"text": ' + "[" * 100_000, "nested too deeply"),
         ('{"text": "a"}\n{"text": ' + "[" * 100_000, "line 2: malformed: lists or objects are nested too deeply"),

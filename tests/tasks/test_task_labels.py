@@ -3,7 +3,8 @@ from collections import Counter
 import pytest
 
 from ticketlab.errors import DataError
-from ticketlab.tasks.labels import check_markers, is_unlabelled, label_name, ordered, settle
+from ticketlab.tasks.labels import is_unlabelled, label_name, ordered, settle
+from ticketlab.tasks.markers import check_markers, doubtful
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,10 @@ def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused
         assert f"x.csv: {refused}" in str(caught.value)
         assert "--drop-label -" in str(caught.value) or "--drop-label null" in str(caught.value)
         assert "--labels" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["?", "n/a", "N/A", "unknown", "None", "Not available"])
+def test_a_name_that_may_mean_no_label_is_a_class_and_told(name: str) -> None:
+    (warning,) = doubtful({"train": Counter({"yes": 6, name: 2}), "test": Counter({"no": 1, name: 1, "": 9})}, "--drop-label ")
+    assert warning.startswith(f"3 of 10 rows (30.0 %) labelled `{name}`, a class here; if it means that there is no label, --drop-label ")
+    assert not doubtful({"train": Counter({"yes": 6, "-": 2, "nothing": 1})}, "--drop-label ")

@@ -66,7 +66,10 @@ def test_the_splits_of_a_saved_dataset_are_its_own(saved: Path) -> None:
     assert sizes(saved / "splits" / "validation") == (0, 0, 6)
     words = Local(path=str(saved / "words")).load()
     assert len(words.splits["test"]) == 4
-    assert words.notices == ("read by their names: train_sft as train, test_sft as test",)
+    assert words.notices == (
+        "read by their names: train_sft as train, test_sft as test",
+        "a tenth of `train_sft/data-00000-of-00001.arrow` is for development",
+    )
 
 
 def test_saved_datasets_of_the_trials_are_read(real_data: Path) -> None:

@@ -12,6 +12,9 @@ from ticketlab.tasks.local import Local
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
 
+ALONE = "is the test split, as a whole; there is no training split, so no model can be trained on this data"
+
+
 def jsonl(folder: Path, **splits: list[dict[str, object]]) -> Path:
     for split, rows in splits.items():
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -63,6 +66,35 @@ def test_rows_without_text_are_left_out_and_counted(tmp_path):
     data = Local(path=str(jsonl(tmp_path, train=found))).load()
     assert data.dropped == {"missing text": 2, "empty": 2}
     assert sum(len(examples) for examples in data.splits.values()) == 12
+
+
+@pytest.mark.parametrize(
+    ("splits", "said", "warned"),
+    [
+        ({"train": [*rows(*[0, 1] * 49), *rows(None)]}, ["1 of 99 rows (1.0 %) left out: they have no label"], []),
+        ({"train": [*rows(*[0, 1] * 50), *rows(*[""] * 20)]}, [], ["20 of 120 rows (16.7 %) left out: they have no label"]),
+        ({"train": [*rows(*[0, 1] * 5), {"label": 1}]}, [], ["1 of 11 rows (9.1 %) left out: they have no text"]),
+        (
+            {"train": rows(*[0, 1] * 50), "test": [*rows(0, 1), {"text": " ", "label": 1}]},
+            ["a tenth of `train.jsonl` is for development"],
+            ["1 of 3 rows of test (33.3 %) left out: their text is empty"],
+        ),
+        ({"dev": rows(0, 1)}, [f"`dev.jsonl` {ALONE}"], []),
+        ({"test": rows(0, 1)}, [f"`test.jsonl` {ALONE}"], []),
+    ],
+    ids=["few", "many", "no text", "of one split", "dev alone", "test alone"],
+)
+def test_what_is_left_out_and_which_file_serves_as_which_split_is_said(tmp_path, splits, said, warned):
+    data = Local(path=str(jsonl(tmp_path, **splits))).load()
+    assert list(data.notices) == said
+    assert [warning for warning in data.warnings if "left out" in warning] == warned
+
+
+def test_a_file_that_is_divided_although_its_name_has_a_word_for_a_split_is_told(tmp_path):
+    jsonl(tmp_path, my_dev=rows(*[0, 1] * 5), my_train=rows(*[0, 1] * 5))
+    (notice,) = Local(path=str(tmp_path / "my_dev.jsonl")).load().notices
+    assert notice.startswith("`my_dev.jsonl` is divided into train, dev and test, although its name has `validation` in it; call it ")
+    assert not Local(path=str(tmp_path / "my_train.jsonl")).load().notices
 
 
 def test_pairs_keep_their_order(tmp_path):
@@ -122,7 +154,8 @@ def test_a_few_unlabelled_rows_are_left_out_and_said(tmp_path):
     ).load()
     assert data.dropped == {"unlabelled": 2}
     assert data.notices[0] == "the test split (7 rows) has no labels and is left out"
-    assert data.notices[1].startswith("2 rows labelled `-` left out as without a label; --labels")
+    assert data.notices[1].startswith("2 rows labelled `-` taken to have no label; --labels")
+    assert data.notices[2] == "2 of 202 rows of train (1.0 %) left out: they have no label"
     assert Local(path=str(tmp_path), drop_labels=("-1", "-")).load().dropped == {"labelled `-`": 2}
 
 
@@ -144,6 +177,7 @@ def test_a_test_split_without_labels_counts_as_absent(tmp_path, test):
     ("splits", "settings", "message"),
     [
         ({"train": rows(*"ab" * 5), "validation": rows("a", "c")}, {}, "the label `c` is in test but never in train, which has `a`, `b`"),
+        ({"train": rows(*"ab" * 5), "test": rows("a", "B.")}, {}, "if it is `b` written differently, write one of them in all files"),
         ({"train": rows(*"aa" * 5)}, {}, "all training rows are labelled `a`; a task needs two classes"),
         ({"train": rows(*[-1] * 5)}, {}, "no usable row is left for the train split, 5 unlabelled"),
         ({"validation": rows(*"ab"), "test": rows(*"ab")}, {}, "there is no training split beside test and validation"),
@@ -151,8 +185,14 @@ def test_a_test_split_without_labels_counts_as_absent(tmp_path, test):
         ({"train": rows(*"ab" * 5)}, {"label_column": "lable"}, "there is no column `lable`; did you mean `label`?"),
         ({"train": rows(*"ab" * 5)}, {"labels": ("a", "c")}, "the label `b` is not among those declared"),
         ({"train": rows(*"ab" * 5)}, {"labels": ("a", "b", "a")}, "declared twice"),
-        ({"train": [*rows(*"ab" * 5), {"text": ["x"], "label": "a"}]}, {}, "row 11: a text must be a string, not list"),
-        ({"train": [*rows(*"ab" * 5), {"text": "x", "label": {}}]}, {}, "row 11: a label must be a name or a number, not dict"),
+        ({"train": [*rows(*"ab" * 5), {"text": ["x"], "label": "a"}]}, {}, "row 11: a text must be a string, not a list"),
+        (
+            {"train": [*rows(*"ab" * 5), {"text": "x", "label": {"name": "a"}}]},
+            {},
+            "row 11: a label must be a name or a number, not an object (of `name`)",
+        ),
+        ({"train": [{"data": {"text": "x", "label": "a"}}] * 9}, {}, "`data` holds an object (of `text`, `label`): write what is in it"),
+        ({"train": [{"text": "x", "split": "train"}, {"text": "y", "split": "test"}] * 9}, {}, "column `split` ("),
     ],
 )
 def test_rows_that_make_no_task_are_refused_in_one_line(tmp_path, splits, settings, message):

@@ -104,7 +104,7 @@ def test_both_forms_of_fever_symmetric_are_read(copies: Path, challenge: bool) -
 
 def test_fever_needs_the_text_of_its_evidence(copies: Path) -> None:
     jsonl(copies / "fever.jsonl", [{"claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, "Page", 3]]]}])
-    with pytest.raises(DataError, match=r"fever.jsonl row 1: a text must be a string, not list"):
+    with pytest.raises(DataError, match=r"fever.jsonl row 1: a text must be a string, not a list"):
         Fever().load()
 
 

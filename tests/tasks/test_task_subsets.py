@@ -89,11 +89,11 @@ def test_ids_are_taken_as_they_stand(tmp_path: Path) -> None:
         ({"id_column": "label"}, "id_column: `label` holds the label already"),
         ({"id_column": "one"}, "`same` in column `one` is the id of two rows of train; an id must be unique, over all splits"),
         ({"id_column": "hole"}, "row 3: the id in column `hole` is empty: ''"),
-        ({"id_column": "bad"}, "row 1: an id must be a text or a number, not list"),
+        ({"id_column": "bad"}, "row 1: an id must be a text or a number, not a list"),
         ({"subset_columns": ("keey",)}, "subset_columns: there is no column `keey`; did you mean `key`?"),
         ({"subset_columns": ("label",)}, "subset_columns: `label` is the text, the label or the id already"),
         ({"subset_columns": ("one", "one")}, "subset_columns: `one` is named twice"),
-        ({"subset_columns": ("bad",)}, "row 1: a subset must be a text or a number, not list"),
+        ({"subset_columns": ("bad",)}, "row 1: a subset must be a text or a number, not a list"),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value),
 )

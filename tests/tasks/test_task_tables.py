@@ -72,7 +72,7 @@ def test_any_text_comes_through_unchanged(tmp_path, kind, text):
         ("a.csv", "text,label\n", "a.csv: there are no rows"),
         ("a.csv", "", "a.csv: there are no rows"),
         ("a.tsv", "text\tlabel\na\t1\tx\n", "a.tsv line 2: malformed"),
-        ("a.jsonl", '{"text": "a"}\n{"text": \n', "a.jsonl line 2: malformed: Expecting value"),
+        ("a.jsonl", '{"text": "a"}\n{"text": \n', "a.jsonl line 2: malformed: expecting value at column 10"),
         ("a.jsonl", '{"text": "a"}\n3\n', "a.jsonl line 2: must be a JSON object, not int"),
         ("a.json", '[{"text": "a"},\n{"text"}]', "a.json line 2: malformed"),
         ("a.parquet", b"PAR2 nothing", "a.parquet: not a parquet file"),

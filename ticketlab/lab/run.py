@@ -28,6 +28,8 @@ from ticketlab.training.objective import Precision
 from ticketlab.wording import counted
 
 SCHEMA = 2
+MOST_NAMES = 30
+"""Label names that the first line of a task lists."""
 
 
 @frozen
@@ -152,8 +154,9 @@ class _Runner:
 
     def _say_data(self, label: str, data: TaskData) -> None:
         sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
-        names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names))
-        dropped = "".join(f"; {count} rows dropped ({reason})" for reason, count in data.dropped.items() if count)
+        names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names[:MOST_NAMES]))
+        names += f" and {len(data.label_names) - MOST_NAMES} more" if len(data.label_names) > MOST_NAMES else ""
+        dropped = "".join(f"; {counted(count, 'row')} dropped ({reason})" for reason, count in data.dropped.items() if count)
         counts = "".join(f"; {count} {what}" for what, count in data.counts.items() if count)
         progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}{counts}")
         for notice in data.notices:

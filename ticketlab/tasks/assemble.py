@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticketlab.errors import DataError
-from ticketlab.tasks import classes, labels, repeats
+from ticketlab.tasks import classes, labels, leaks, repeats
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.equal import Equal, canonical, compare
 from ticketlab.tasks.rows import Row
@@ -81,6 +81,7 @@ def assemble(
         examples["train"] = tuple(pick(examples["train"], train_rows)[0])
     found = repeats.count(examples, equal)
     doubts = [] if declared else list(classes.doubts(Counter(row.label for row in known)))
+    doubts += leaks.leaks(sum(examples.values(), ()), names)
     if not challenge:
         doubts += classes.small(_sizes(examples, names), [split for split in ("train", "dev", "test") if examples[split]])
     return TaskData(

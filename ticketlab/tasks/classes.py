@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ticketlab.errors import DataError
-from ticketlab.tasks.equal import canonical
-from ticketlab.tasks.labels import MULTI_LABEL, number, some
+from ticketlab.tasks.labels import MULTI_LABEL, number, ordered, some, spelling
+from ticketlab.tasks.split_values import split_of
 from ticketlab.wording import counted
 
 FEW_CLASSES = 10
@@ -18,19 +18,28 @@ ENOUGH = 20
 SEPARATORS = (",", ";", "|", "#", "\t", "/", "&", "+")
 LISTING = frozenset(SEPARATORS[:5])
 """Separators that a single name seldom contains."""
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d.*)?")
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    rf"(\d{{1,4}}([-/.])\d{{1,2}}\2\d{{1,4}}|{_MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}\.? {_MONTH},? \d{{4}})([T ,]+\d.*)?", re.IGNORECASE
+)
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 def check(source: str, sizes: Mapping[str, int], declare: str = "--labels") -> None:
     """Refuse labels that are no classes; ``sizes`` are the rows of each, and ``declare`` is what declares them nevertheless.
 
-    :raises DataError: they are lists, scores or dates, or nearly every row has one of its own.
+    :raises DataError: they are lists, objects, scores or dates, or nearly every row has one of its own.
     """
     names = list(sizes)
     otherwise = f"if they are classes, declare them with {declare}"
     if names and all(_LIST.fullmatch(name) for name in names):
         raise DataError(f"{source}: the labels are lists, such as {some(names, 2)}: {MULTI_LABEL}; {otherwise}")
+    if names and all(_OBJECT.fullmatch(name) for name in names):
+        raise DataError(
+            f"{source}: the labels are JSON objects, such as {some(names, 2)}; write the value that is the label into the column, or "
+            f"{otherwise}"
+        )
     numbers = {name: value for name in names if (value := number(name)) is not None}
     joined = joins(names, sure=True)
     broken = [name for name, value in numbers.items() if (not value.is_integer() or name.endswith("%")) and name not in joined]
@@ -51,7 +60,10 @@ def check(source: str, sizes: Mapping[str, int], declare: str = "--labels") -> N
 
 
 def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield what is doubtful about labels that nobody declared: joins of others, other spellings of one, more than the rows can teach."""
+    """Yield what is doubtful about labels that nobody declared.
+
+    These are joins of others, other spellings of one, numbers beside names, names of splits, and more labels than the rows can teach.
+    """
     names = list(sizes)
     if joined := joins(names):
         yield (
@@ -59,7 +71,16 @@ def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
             f"{MULTI_LABEL}"
         )
     for spellings in variants(names):
-        yield f"labels {some(spellings)} look like one label written differently, and are {len(spellings)} classes here"
+        yield (
+            f"labels {some(spellings)} look like one label written differently, and are {len(spellings)} classes here; if they are one, "
+            "write it in one way"
+        )
+    numbered = [name for name in ordered(names) if number(name) is not None]
+    named = [name for name in ordered(names) if number(name) is None]
+    if min(len(numbered), len(named)) > 1:
+        yield f"labels {some(numbered, 4)} are numbers, {some(named, 4)} names, and each is a class; if numbers mean names, write these"
+    if len(names) > 1 and all(map(split_of, names)):
+        yield f"the labels {some(names)} are names of splits: is this the column of the label?"
     rows = sum(sizes.values())
     numbers = len(names) > MANY_NUMBERS and all(number(name) is not None for name in names)
     if numbers or (len(names) > 2 * FEW_CLASSES and rows < 10 * len(names)):
@@ -101,14 +122,5 @@ def variants(names: Collection[str]) -> list[list[str]]:
     """Return the groups of names that differ only in case, white space, Unicode form, hyphens, closing punctuation or way of a number."""
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(_spelling(name), []).append(name)
+        groups.setdefault(spelling(name), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _spelling(name: str) -> str:
-    value = number(name)
-    if value is not None and not name.endswith("%"):
-        return repr(value)
-    plain = canonical(name).casefold()
-    words = re.sub(r"(?<=\w)[\s_\-]+(?=\w)", " ", plain).strip(" .,;:!?'\"")
-    return words or plain

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.errors import DataError, did_you_mean
-from ticketlab.tasks.labels import is_unlabelled, label_name, some
+from ticketlab.tasks.labels import is_unlabelled, kind_of, label_name, some
 from ticketlab.tasks.tables import Table
 
 PAIRS = (
@@ -132,7 +132,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _found(table: Table) -> str:
-    return f"the columns are {some(table.columns)}"
+    nested = {name: value for row in table.rows[:1] for name, value in row.items() if isinstance(value, (dict, list))}
+    inside = "; ".join(f"`{name}` holds {kind_of(value)}" for name, value in nested.items())
+    return f"the columns are {some(table.columns)}" + (f"; {inside}: write what is in it into columns of its own" if inside else "")
 
 
 def _ask(table: Table, flag: str) -> str:

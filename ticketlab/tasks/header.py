@@ -43,9 +43,9 @@ def table(file: Path, records: Sequence[Record]) -> Parsed:
     header, *body = records
     while body and not "".join(body[-1].fields).strip():
         body.pop()
-    again = [record.first for record in body if record.fields == header.fields]
+    again = [record.first for record in body if _repeats(header, record)]
     if again:
-        body = [record for record in body if record.fields != header.fields]
+        body = [record for record in body if not _repeats(header, record)]
     columns = list(zip(*(record.fields for record in body), strict=True)) or [()] * len(header.fields)
     names = _names(file, header, columns)
     _refuse_data(file, header, columns)
@@ -71,6 +71,11 @@ def is_usual(name: str) -> bool:
 def is_index(name: str, values: Collection[object]) -> bool:
     """Say whether a column is the index of several tables put together: it numbers rows, and some have the same number."""
     return bool(_INDEX.fullmatch(name)) and len(set(values)) < len(values) and all(str(value).isdecimal() for value in values)
+
+
+def _repeats(header: Record, record: Record) -> bool:
+    """Say whether a row has the names of the columns, upper and lower case aside."""
+    return all(own.strip().casefold() == name.strip().casefold() for own, name in zip(record.fields, header.fields, strict=True))
 
 
 def _names(file: Path, header: Record, columns: Sequence[Sequence[str]]) -> list[str]:

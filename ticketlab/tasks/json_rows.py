@@ -114,7 +114,15 @@ def _malformed(file: Path, problem: Exception, line: int = 1) -> DataError:
     if not isinstance(problem, json.JSONDecodeError):
         return DataError(f"{file} line {line}: malformed: {problem}")
     hint = "; is it a csv file?" if not problem.doc[: problem.pos].strip() and line == 1 else ""
-    return DataError(f"{file} line {line + problem.lineno - 1}: malformed: {problem.msg}{hint}")
+    return DataError(f"{file} line {line + problem.lineno - 1}: malformed: {complaint(problem)}{hint}")
+
+
+def complaint(problem: Exception) -> str:
+    """Return what is wrong with JSON, as it reads in the middle of a message."""
+    if not isinstance(problem, json.JSONDecodeError):
+        return str(problem)
+    words = problem.msg.removesuffix(" at").removesuffix(" starting")
+    return f"{words[:1].lower()}{words[1:]} at column {problem.colno}"
 
 
 def _table(file: Path, document: Mapping[str, Any]) -> tuple[_Items, tuple[str, ...]]:

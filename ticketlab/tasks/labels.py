@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ticketlab.errors import DataError, did_you_mean
-from ticketlab.wording import counted
+from ticketlab.tasks.equal import canonical
 
 UNLABELLED = frozenset({"", "-", "-1", "null", "nan"})
-MISSING = frozenset({"", "nan"})
-"""Of these, what is never the name of a class."""
-MOST_MARKED = 0.02
 MULTI_LABEL = (
     "several labels a row need a multi-label objective, with an output of its own for each label, which ticketlab does not have; keep one "
     "label a row, or write a column of 0 and 1 for each label and run a task for each (--label-column)"
@@ -36,7 +32,16 @@ def label_name(value: Any) -> str:
         return str(value).strip()
     if isinstance(value, list):
         raise TypeError(f"the label is a list: {MULTI_LABEL}")
-    raise TypeError(f"a label must be a name or a number, not {type(value).__name__}")
+    raise TypeError(
+        f"a label must be a name or a number, not {kind_of(value)}; write the one value that is the label into a column of its own"
+    )
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is that is no text and no number, as JSON calls it, for messages: an object with the names of its fields."""
+    if isinstance(value, dict):
+        return f"an object (of {some(list(map(str, value)), 4)})" if value else "an object"
+    return "a list" if isinstance(value, list) else "bytes that are no text" if isinstance(value, bytes) else type(value).__name__
 
 
 def is_unlabelled(name: str) -> bool:
@@ -53,33 +58,6 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(distinct)
 
 
-def check_markers(source: str, found: Mapping[str, Counter[str]], declare: str, drop: str) -> list[str]:
-    """Refuse labels that usually mark a row without label where they may be a class; return a notice of those that are left out.
-
-    ``found`` are the rows of every label by split, those without a label among them; ``declare`` and ``drop`` are what says that a label is
-    a class, or is none. A marker may be a class where more than two rows in a hundred of a split have it (SNLI, 1.8), and where another
-    label is of its kind: another negative number beside ``-1``, a plus beside ``-``. Beside names alone ``-1`` is none.
-
-    :raises DataError: there is such a marker.
-    """
-    names = {name for counts in found.values() for name in counts}
-    notices = []
-    for marker in sorted(name for name in names if is_unlabelled(name) and name.lower() not in MISSING):
-        others = {name for name in names if not is_unlabelled(name)}
-        values = [value for name in others if (value := number(name)) is not None]
-        share = max(counts[marker] / counts.total() for counts in found.values() if counts)
-        alike = any(value < 0 for value in values) if marker == "-1" else marker == "-" and "+" in others
-        rows = counted(sum(counts[marker] for counts in found.values()), "row")
-        if alike or (share > MOST_MARKED and (values if marker == "-1" else others)):
-            beside = f"beside {some(ordered(others))}; up to {100 * share:.1f} % of a split"
-            raise DataError(
-                f"{source}: {rows} labelled `{marker}` ({beside}): that may be a class, or mean that a row has no label; {drop}{marker} "
-                f"leaves these rows out, and {declare}, given for every label, makes it a class"
-            )
-        notices.append(f"{rows} labelled `{marker}` left out as without a label; {declare}, given for every label, would make it a class")
-    return notices
-
-
 def number(name: str) -> float | None:
     """Return the value of a name that is a finite number, also as a percentage or with a decimal comma."""
     text = name.strip().removesuffix("%").rstrip()
@@ -90,6 +68,16 @@ def number(name: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def spelling(name: str) -> str:
+    """Return what labels share that differ only in case, white space, Unicode form, hyphens, closing punctuation or way of a number."""
+    value = number(name)
+    if value is not None and not name.endswith("%"):
+        return repr(value)
+    plain = canonical(name).casefold()
+    words = re.sub(r"(?<=\w)[\s_\-]+(?=\w)", " ", plain).strip(" .,;:!?'\"")
+    return words or plain
 
 
 def settle(source: str, train: Iterable[str], declared: Sequence[str], *, least: int = 2) -> tuple[str, ...]:
@@ -113,7 +101,9 @@ def index(source: str, split: str, name: str, train: Collection[str], names: Seq
     :raises DataError: the label is in this split and never in training.
     """
     if name not in train:
-        raise DataError(f"{source}: the label `{name}` is in {split} but never in train, which has {some(ordered(train))}")
+        known = next((one for one in ordered(train) if spelling(one) == spelling(name)), None)
+        other = "" if known is None else f"; if it is `{known}` written differently, write one of them in all files"
+        raise DataError(f"{source}: the label `{name}` is in {split} but never in train, which has {some(ordered(train))}{other}")
     return names.index(name)
 
 

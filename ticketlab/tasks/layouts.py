@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from ticketlab.errors import DataError
-from ticketlab.tasks import cards, kinds
+from ticketlab.tasks import cards, json_rows, kinds
 from ticketlab.tasks.named_splits import Assigned, assign, is_part, split_of, stem_of
 
 STATE = "state.json"
@@ -75,7 +75,7 @@ def _by_files(folder: Path, files: Sequence[Path]) -> Found:
             splits.setdefault(split, []).append(file)
         for split, parts in splits.items():
             _one_or_shards(folder, split, parts)
-        others = [file.name for file in files if file not in said and kinds.parts(file).kind != "json"]
+        others = [file.name for file in files if file not in said]
         return Found(splits, True, _left_out(others))
     if (card := cards.splits(folder)) is not None:
         return Found(card, True)
@@ -150,7 +150,7 @@ def _json(file: Path) -> Mapping[str, Any]:
     except OSError as problem:
         raise DataError(f"{file}: cannot be read: {problem.strerror}; {_AGAIN}") from None
     except (ValueError, RecursionError) as problem:
-        raise DataError(f"{file}: malformed: {getattr(problem, 'msg', problem)}; {_AGAIN}") from None
+        raise DataError(f"{file}: malformed: {json_rows.complaint(problem)}; {_AGAIN}") from None
     if not isinstance(found, dict):
         raise DataError(f"{file}: must be a JSON object, not {type(found).__name__}; {_AGAIN}")
     return found

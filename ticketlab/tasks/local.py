@@ -15,8 +15,10 @@ from ticketlab.tasks import columns, files, subsets, tables
 from ticketlab.tasks.assemble import SET, assemble
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.division import divide
-from ticketlab.tasks.labels import check_markers, label_name
-from ticketlab.tasks.rows import Labelling, check_ids, usable_splits
+from ticketlab.tasks.labels import label_name
+from ticketlab.tasks.markers import check_markers, doubtful
+from ticketlab.tasks.rows import Labelling, check_ids, losses, usable_splits
+from ticketlab.tasks.splits import roles
 from ticketlab.tasks.tables import Splits
 
 
@@ -100,16 +102,23 @@ class Tabular(Task):
         division = divide(found.tables, self.split_column, named=found.named, taken=taken, keep=self.subset_columns or (), way=way)
         read = dict(division.tables)
         main = next(read[split] for split in ("train", "validation", "test") if split in read)
-        chosen = columns.choose(main, self.text_columns, self.label_column)
+        try:
+            chosen = columns.choose(main, self.text_columns, self.label_column)
+        except DataError as problem:
+            raise DataError("; ".join([str(problem), *division.notices])) from None
         chosen = subsets.complete(chosen, list(read.values()), self.subset_columns, self.id_column)
         dropped: Counter[str] = Counter()
         labelling = Labelling(self.labels, self.drop_labels)
         splits = usable_splits(read, chosen, dropped, labelling)
-        notices = [*found.said, *division.notices, *labelling.notices, *self._check_labels(labelling, challenge)]
+        marked, doubts = self._check_labels(labelling, challenge)
+        left_out, lost = losses(labelling)
+        notices = [*found.said, *division.notices, *labelling.notices, *marked, *left_out]
         if "train" not in splits and len(splits) > 1 and not challenge:
             raise DataError(f"{self._source}: there is no training split beside {' and '.join(splits)}; name one train, or pass one file")
         if chosen.id:
             check_ids(self._source, chosen.id, splits)
+        if not challenge and self.train_share is None:
+            notices += roles({split: read[split].source for split in splits}, named=found.named)
         return assemble(
             self.label,
             chosen.texts,
@@ -124,11 +133,14 @@ class Tabular(Task):
             challenge=challenge,
             dropped=dropped,
             notices=notices,
-            warnings=division.warnings,
+            warnings=(*division.warnings, *lost, *doubts),
         )
 
-    def _check_labels(self, labelling: Labelling, challenge: bool) -> list[str]:
-        """Refuse labels to leave out that are declared too or not there, and labels that may mean that there is none."""
+    def _check_labels(self, labelling: Labelling, challenge: bool) -> tuple[list[str], list[str]]:
+        """Refuse labels to leave out that are declared too or not there, and labels that may mean that there is none.
+
+        Returns notices and warnings.
+        """
         seen = labelling.absent.union(*labelling.found.values())
         for name in self.drop_labels:
             if name in self.labels:
@@ -136,11 +148,11 @@ class Tabular(Task):
             if name not in seen:
                 raise DataError(f"{self._source}: drop_labels: no row is labelled `{name}`{did_you_mean(name, seen - {''})}")
         if self.labels:
-            return []
+            return [], []
         drop = self.drop_labels
         left = {split: Counter({name: n for name, n in own.items() if name not in drop}) for split, own in labelling.found.items()}
         flags = (f"{SET}labels", f"{SET}drop_labels=") if challenge else ("--labels", "--drop-label ")
-        return check_markers(self._source, left, *flags)
+        return check_markers(self._source, left, *flags), doubtful(left, flags[1])
 
 
 @frozen

@@ -18,7 +18,7 @@ from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.columns import Columns
 from ticketlab.tasks.division import Division, divide
 from ticketlab.tasks.labels import label_name, some
-from ticketlab.tasks.rows import Labelling, usable, usable_splits
+from ticketlab.tasks.rows import Labelling, losses, usable, usable_splits
 from ticketlab.tasks.tables import Splits, Table
 
 FOLDER = "TICKETLAB_DATA"
@@ -85,6 +85,7 @@ class Named(Task):
             raise DataError(
                 f"{source}: there is no training split beside {' and '.join(splits)}; it can be a challenge set, or leave one there"
             )
+        left_out, lost = losses(labelling)
         return assemble(
             self.label,
             columns.texts,
@@ -98,8 +99,8 @@ class Named(Task):
             train_share=self.train_share,
             challenge=challenge,
             dropped=dropped,
-            notices=(*copy.said, *division.notices, *labelling.notices),
-            warnings=division.warnings,
+            notices=(*copy.said, *division.notices, *labelling.notices, *left_out),
+            warnings=(*division.warnings, *lost),
         )
 
     def _published(self) -> Mapping[str, Table]:

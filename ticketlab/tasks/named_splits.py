@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import PurePath
 
 from attrs import frozen
 
@@ -52,7 +52,7 @@ def assign(source: str, names: Sequence[str]) -> Assigned:
     if by_words and len(names) == 1:
         return Assigned({"train": names[0]}, named=False)
     if by_words:
-        said = {name: _split_by_words(name) for name in names}
+        said = {name: split_by_words(name) for name in names}
     if by_words and not ("train" in said.values() and len({*said.values()} - {None}) > 1):
         raise DataError(f"{source}: cannot tell the splits of {_some(names)}; name them train, validation or dev, and test, or pass one")
     splits: dict[str, str] = {}
@@ -62,7 +62,7 @@ def assign(source: str, names: Sequence[str]) -> Assigned:
     return Assigned(splits, True, tuple(name for name, split in said.items() if not split), by_words)
 
 
-def split_of(file: Path) -> str | None:
+def split_of(file: PurePath) -> str | None:
     """Return the split that a file's name says, if it does."""
     name = kinds.parts(file)
     stem = name.stem.lower()
@@ -70,20 +70,21 @@ def split_of(file: Path) -> str | None:
     return SPLIT_OF_STEM.get(stem) or SPLIT_OF_STEM.get(stem_of(file)) or (SPLIT_OF_STEM.get(cached["split"]) if cached else None)
 
 
-def stem_of(file: Path) -> str:
+def stem_of(file: PurePath) -> str:
     """Return a file's name without its suffix and without the number of a part, in lower case."""
     stem = kinds.parts(file).stem.lower()
     shard = _SHARD.fullmatch(stem)
     return shard["stem"] if shard else stem
 
 
-def is_part(file: Path) -> bool:
+def is_part(file: PurePath) -> bool:
     """Say whether a file is one of several, by its name: ``data-00000-of-00002.parquet``."""
     shard = _SHARD.fullmatch(kinds.parts(file).stem.lower())
     return bool(shard and shard["of"] and int(shard["of"].removeprefix("-of-")) > 1)
 
 
-def _split_by_words(name: str) -> str | None:
+def split_by_words(name: str) -> str | None:
+    """Return the split that a word in a name says: ``reviews_train`` is ``train``; None where none does, or several."""
     words = _WORD.split(name.lower())
     said = {_SPLIT_OF_WORD[word] for word in words if word in _SPLIT_OF_WORD}
     return said.pop() if len(said) == 1 and "mismatched" not in words else None  # MultiNLI's second development set

@@ -11,8 +11,13 @@ from attrs import field, frozen
 from ticketlab.errors import DataError
 from ticketlab.tasks.columns import Columns
 from ticketlab.tasks.equal import is_empty
-from ticketlab.tasks.labels import is_unlabelled, label_name
+from ticketlab.tasks.labels import is_unlabelled, kind_of, label_name, some
 from ticketlab.tasks.tables import Table
+from ticketlab.wording import counted, percent
+
+MOST_LOST = 0.02
+"""The share of a split's rows without label or text which is left out without a warning."""
+_WHY = {"unlabelled": "they have no label", "missing text": "they have no text", "empty": "their text is empty"}
 
 
 @frozen
@@ -30,13 +35,14 @@ class Labelling:
     """How to read labels, and what was found.
 
     Those ``declared`` count as labels even where their name (``-1``) usually marks a row without label; rows with those to ``drop`` are
-    left out. ``found`` counts the rows of each label by split, those without a label among them; ``absent`` has what marks the
-    rows of a split that was left out, and ``notices`` says which that was.
+    left out. ``found`` counts the rows of each label by split, those without a label among them, and ``left_out`` the rows without label
+    or text by split and reason; ``absent`` has what marks the rows of a split that was left out, and ``notices`` says which that was.
     """
 
     declared: Collection[str] = ()
     drop: Collection[str] = ()
     found: dict[str, Counter[str]] = field(factory=dict)
+    left_out: dict[str, Counter[str]] = field(factory=dict)
     absent: set[str] = field(factory=set)
     notices: list[str] = field(factory=list)
 
@@ -51,9 +57,12 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], la
     labelling = labelling or Labelling()
     for column in (*columns.texts, columns.label):
         if column not in table.columns:
-            raise DataError(f"{table.source}: there is no column `{column}`, which another split has")
+            raise DataError(
+                f"{table.source}: there is no column `{column}`, which another split has (the columns are {some(table.columns)})"
+            )
     rows = []
     names: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
     for number, row in enumerate(table.rows):
         try:
             label = label_name(row.get(columns.label))
@@ -64,18 +73,19 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], la
             raise DataError(f"{table.source} row {number + 1}: {problem}") from None
         names[label] += 1
         if label in labelling.drop:
-            dropped[f"labelled `{label}`"] += 1
+            lost[f"labelled `{label}`"] += 1
         elif is_unlabelled(label) and label not in labelling.declared:
-            dropped["unlabelled"] += 1
+            lost["unlabelled"] += 1
         elif None in texts:
-            dropped["missing text"] += 1
+            lost["missing text"] += 1
         elif any(is_empty(text) for text in texts if text is not None):
-            dropped["empty"] += 1
+            lost["empty"] += 1
         elif not identity.strip():
             raise DataError(f"{table.source} row {number + 1}: the id in column `{columns.id}` is empty: {identity!r}")
         else:
             rows.append(Row(identity, tuple(text for text in texts if text), label, subsets))
-    labelling.found[split] = names
+    labelling.found[split], labelling.left_out[split] = names, lost
+    dropped.update(lost)
     return rows
 
 
@@ -90,7 +100,7 @@ def usable_splits(
     splits = {}
     for split, table in read.items():
         may_be_absent = split == "test" and len(read) > 1
-        without = f"the {split} split ({len(table.rows)} rows) has no labels and is left out"
+        without = f"the {split} split ({counted(len(table.rows), 'row')}) has no labels and is left out"
         if may_be_absent and columns.label not in table.columns:
             labelling.notices.append(without)
             continue
@@ -99,11 +109,29 @@ def usable_splits(
         markers = {name for name in labelling.found[split] if is_unlabelled(name) and name not in labelling.declared}
         if may_be_absent and labelling.found[split].keys() <= markers:
             labelling.absent.update(labelling.found.pop(split))
+            del labelling.left_out[split]
             labelling.notices.append(without)
             continue
         dropped.update(here)
         splits[split] = rows
     return splits
+
+
+def losses(labelling: Labelling) -> tuple[list[str], list[str]]:
+    """Return what to say of the rows that were left out, as notices and warnings: of which split, how many, which share, and why.
+
+    More than :data:`MOST_LOST` of a split is a warning, unless it is labels that the user had left out.
+    """
+    notices: list[str] = []
+    warnings: list[str] = []
+    for split, reasons in labelling.left_out.items():
+        total = labelling.found[split].total()
+        of = counted(total, "row") + (f" of {split}" if len(labelling.left_out) > 1 else "")
+        for reason, number in reasons.items():
+            asked = reason.startswith("labelled ")
+            said = notices if asked or number <= MOST_LOST * total else warnings
+            said.append(f"{number} of {of} ({percent(number / total)}) left out: {reason if asked else _WHY[reason]}")
+    return notices, warnings
 
 
 def check_ids(source: str, column: str, splits: Mapping[str, Sequence[Row]]) -> None:
@@ -128,7 +156,7 @@ def text_of(value: Any) -> str | None:
     :raises TypeError: it is a list, an object or bytes that are no text.
     """
     if isinstance(value, (list, dict, bytes)):
-        raise TypeError(f"a text must be a string, not {type(value).__name__}")
+        raise TypeError(f"a text must be a string, not {kind_of(value)}; write what is the text into a column of its own")
     if value is None or value != value:  # nan is the one value that differs from itself
         return None
     return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair would stop a tokenizer
@@ -140,5 +168,5 @@ def value_of(value: Any, what: str) -> str:
     :raises TypeError: it is a list, an object or bytes that are no text; ``what`` is what to call it.
     """
     if isinstance(value, (list, dict, bytes)):
-        raise TypeError(f"{what} must be a text or a number, not {type(value).__name__}")
+        raise TypeError(f"{what} must be a text or a number, not {kind_of(value)}")
     return text_of(value if isinstance(value, str) else label_name(value)) or ""

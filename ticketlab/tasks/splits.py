@@ -6,12 +6,14 @@ import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from ticketlab.tasks import rare
+from ticketlab.tasks import kinds, rare
 from ticketlab.tasks.hashing import Labelled
 from ticketlab.tasks.hashing import rank as rank
+from ticketlab.tasks.named_splits import split_by_words, split_of, stem_of
 
 HELD_OUT = Fraction(1, 10)
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -124,6 +126,35 @@ def arrange(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[
         return {"train": list(splits["train"]), "dev": list(splits["validation"]), "test": list(splits["test"])}
     train, dev = hold_out(splits["train"], same)
     return {"train": train, "dev": dev, "test": list(splits["validation"] if "validation" in splits else splits["test"])}
+
+
+def roles(names: Mapping[str, str], *, named: bool) -> list[str]:
+    """Return what to say of the splits of a data set, given what each is called: which serves as which, where its name does not say so.
+
+    ``named`` tells whether the names say the splits. These are the splits that :func:`arrange` makes.
+    """
+    shown = {split: f"`{_short(PurePath(name))}`" for split, name in names.items()}
+    if "train" not in names:
+        (only,) = shown.values()
+        return [f"{only} is the test split, as a whole; there is no training split, so no model can be trained on this data"]
+    if len(names) == 1:
+        ((_, only),) = names.items()
+        name = kinds.parts(PurePath(only))
+        word = None if named else split_by_words(name.stem)
+        if word in (None, "train"):
+            return []
+        other = f"call it {word}{name.suffix}{name.packed}, and it is the {word} split"
+        return [f"{shown['train']} is divided into train, dev and test, although its name has `{word}` in it; {other}"]
+    if len(names) == 3:
+        return []
+    test = f"{shown['validation']} is the test split, and " if "validation" in names else ""
+    return [f"{test}a tenth of {shown['train']} is for development"]
+
+
+def _short(path: PurePath) -> str:
+    """Return the name of a file, after its folder's if it is one of numbered parts, whose own names say nothing."""
+    is_numbered = stem_of(path) != kinds.parts(path).stem.lower() and not split_of(path)
+    return f"{path.parent.name}/{path.name}" if is_numbered else path.name
 
 
 def arrange_challenge(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
