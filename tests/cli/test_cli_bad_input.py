@@ -283,7 +283,7 @@ def _without(name: str) -> Callable[[Path], None]:
         pytest.param(_config(num_attention_heads=5), "cannot be loaded", id="five heads"),
         pytest.param(_config(num_hidden_layers=1), "smaller model", id="fewer layers"),
         pytest.param(_config(id2label={"0": "pos", "1": "pos"}), "two outputs are called `pos`", id="a label twice"),
-        pytest.param(_config(id2label={"0": "LABEL_0", "1": "LABEL_1"}), "--label-map LABEL_0=neg", id="labels without names"),
+        pytest.param(_config(id2label={"0": "LABEL_0", "1": "LABEL_1"}), "--label-map LABEL_0=NAME", id="labels without names"),
     ],
 )
 def test_a_bad_model_is_refused(world: SimpleNamespace, tmp_path: Path, damage: Callable[[Path], None], expected: str) -> None:

@@ -80,12 +80,15 @@ def test_a_folder_of_that_name_comes_first(lab: Path) -> None:
     ("name", "message"),
     [
         ("fine-tun", r"^fine-tun: no folder here, and no recipe with a finished run in lab; did you mean `fine-tune`\?$"),
-        ("latest", r"^latest: no finished run in elsewhere has a measured model of its own \(--lab names another lab\)$"),
+        ("latest", r"^latest: there is no lab at elsewhere \(--lab names another\)$"),
+        ("latest ", r"^latest: no finished run in empty has a measured model of its own \(--lab names another lab\)$"),
     ],
 )
 def test_where_there_is_no_such_run_it_is_said(lab: Path, name: str, message: str) -> None:
+    Path("empty").mkdir()
+    where = {"latest": Path("elsewhere"), "latest ": Path("empty")}
     with pytest.raises(UsageError, match=message):
-        run_of(name, Path("elsewhere") if name == "latest" else lab, "model")
+        run_of(name.strip(), where.get(name, lab), "model")
 
 
 COMMANDS = {

@@ -36,7 +36,7 @@ def test_labels_are_matched(model: Sequence[str], task: Sequence[str], pairs: Se
 @pytest.mark.parametrize(
     ("model", "task", "pairs", "message"),
     [
-        pytest.param(["LABEL_0", "LABEL_1"], ["neg", "pos"], [], "--label-map LABEL_0=neg", id="labels without names"),
+        pytest.param(["LABEL_0", "LABEL_1"], ["neg", "pos"], [], "--label-map LABEL_0=NAME, once for each", id="labels without names"),
         pytest.param(["LABEL_0", "LABEL_1"], ["0", "1"], [], "LABEL_0, LABEL_1 and the task's 0, 1", id="nor by their numbers"),
         pytest.param(["neg", "pos"], ["no", "yes"], [], "neg, pos and the task's no, yes", id="other names"),
         pytest.param(["a", "b", "c"], ["a", "b"], [], "a, b, c and the task's a, b", id="one too many"),

@@ -15,6 +15,7 @@ from ticketlab.training.sight import Sight
 
 DINOSAUR = "\U0001f995"
 ARABIC = "هذا الفيلم رائع"
+THAI = "ภาพยนตร์เรื่องนี้ยอดเยี่ยม"[:20]
 
 
 def examples(*texts):
@@ -38,15 +39,45 @@ def bytes_alone():
 @pytest.mark.parametrize(
     ("texts", "max_length", "expected"),
     [
-        pytest.param(["good film", "bad"], 16, Sight(rows=2, tokens=3), id="all seen"),
-        pytest.param([f"good {DINOSAUR} film"], 16, Sight(rows=1, tokens=3, unknown_tokens=1), id="an emoji"),
-        pytest.param([DINOSAUR, "good"], 16, Sight(rows=2, tokens=2, unknown_tokens=1, unseen=1), id="an emoji alone"),
-        pytest.param(["\u200b", "good"], 16, Sight(rows=2, tokens=1, unseen=1), id="a space without width"),
-        pytest.param([ARABIC], 16, Sight(rows=1, tokens=3, unknown_tokens=3, unseen=1), id="another script"),
-        pytest.param(["good film " * 4, "bad"], 6, Sight(rows=2, truncated=1, cut_tokens=4, tokens=5), id="cut off"),
-        pytest.param([f"good film good film {DINOSAUR}"], 6, Sight(rows=1, truncated=1, cut_tokens=1, tokens=4), id="unknown and cut off"),
-        pytest.param([("good film", DINOSAUR)], 16, Sight(rows=1, tokens=3, unknown_tokens=1, unseen=1), id="a second text unseen"),
-        pytest.param([("good film " * 9, "bad")], 8, Sight(rows=1, truncated=1, cut_tokens=14, tokens=5), id="the longer of a pair is cut"),
+        pytest.param(["good film", "bad"], 16, Sight(rows=2, tokens=3, characters=11), id="all seen"),
+        pytest.param(
+            [f"good {DINOSAUR} film"], 16, Sight(rows=1, tokens=3, unknown_tokens=1, characters=9, unknown_characters=1), id="an emoji"
+        ),
+        pytest.param(
+            [DINOSAUR, "good"],
+            16,
+            Sight(rows=2, tokens=2, unknown_tokens=1, unseen=1, characters=5, unknown_characters=1),
+            id="an emoji alone",
+        ),
+        pytest.param(["\u200b", "good"], 16, Sight(rows=2, tokens=1, unseen=1, characters=5), id="a space without width"),
+        pytest.param(
+            [ARABIC], 16, Sight(rows=1, tokens=3, unknown_tokens=3, unseen=1, characters=13, unknown_characters=13), id="another script"
+        ),
+        pytest.param(
+            [f"a good film {THAI}"],
+            16,
+            Sight(rows=1, tokens=4, unknown_tokens=1, characters=29, unknown_characters=20),
+            id="without spaces",
+        ),
+        pytest.param(["good film " * 4, "bad"], 6, Sight(rows=2, truncated=1, cut_tokens=4, tokens=5, characters=19), id="cut off"),
+        pytest.param(
+            [f"good film good film {DINOSAUR}"],
+            6,
+            Sight(rows=1, truncated=1, cut_tokens=1, tokens=4, characters=16),
+            id="unknown and cut off",
+        ),
+        pytest.param(
+            [("good film", DINOSAUR)],
+            16,
+            Sight(rows=1, tokens=3, unknown_tokens=1, unseen=1, characters=9, unknown_characters=1),
+            id="a second text unseen",
+        ),
+        pytest.param(
+            [("good film " * 9, "bad")],
+            8,
+            Sight(rows=1, truncated=1, cut_tokens=14, tokens=5, characters=19),
+            id="the longer of a pair is cut",
+        ),
     ],
 )
 def test_what_is_not_seen_is_counted(tokenizer, texts, max_length, expected):
@@ -90,7 +121,7 @@ def test_a_length_without_room_for_a_token_of_each_text_is_refused(tokenizer, te
 
 def test_plain_text_is_refused_likewise_and_its_unknown_tokens_are_counted(tokenizer):
     rows, _ = cut([f"good film {DINOSAUR} bad"] * 2, tokenizer, 4)
-    assert rows.sight == Sight(rows=4, tokens=8, unknown_tokens=2, longest=4)
+    assert rows.sight == Sight(rows=4, tokens=8, unknown_tokens=2, longest=4, most=128, characters=24, unknown_characters=2)
     with pytest.raises(UsageError, match="needs 3 tokens or more"):
         cut(["good"], tokenizer, 2)
 
@@ -98,7 +129,7 @@ def test_plain_text_is_refused_likewise_and_its_unknown_tokens_are_counted(token
 def test_a_text_without_any_token_is_given_as_the_token_that_begins_texts(bytes_alone):
     rows = tokenize(examples("", "ab"), bytes_alone, 8)
     assert rows.input_ids[0] == [bytes_alone.bos_token_id]
-    assert rows.sight == Sight(rows=2, tokens=2, unseen=1, longest=8)
+    assert rows.sight == Sight(rows=2, tokens=2, unseen=1, longest=8, characters=2)
 
 
 def test_a_pair_with_nothing_between_is_a_warning(bytes_alone, tokenizer):
@@ -112,10 +143,29 @@ def test_a_pair_with_nothing_between_is_a_warning(bytes_alone, tokenizer):
     ("few", "many", "words"),
     [
         (Sight(100, truncated=5, cut_tokens=9, tokens=991), Sight(100, truncated=6, cut_tokens=9, tokens=991), "6 of 100 examples (6.0 %)"),
-        (Sight(100, tokens=100, unknown_tokens=2), Sight(100, tokens=100, unknown_tokens=3), "3.0 % of the tokens are unknown"),
+        (
+            Sight(100, tokens=100, unknown_tokens=2),
+            Sight(100, tokens=100, unknown_tokens=3),
+            "3.0 % of the tokens are unknown to the model",
+        ),
+        (
+            Sight(100, tokens=200, unknown_tokens=4, characters=100, unknown_characters=2),
+            Sight(100, tokens=200, unknown_tokens=4, characters=100, unknown_characters=3),
+            "2.0 % of the tokens are unknown to the model, with 3.0 % of the characters",
+        ),
+        (
+            Sight(100, 5, 9, 991, longest=64, most=512),
+            Sight(100, 6, 9, 991, longest=64, most=512),
+            "cut off at 64 tokens (--max-length; the model takes 512), which",
+        ),
+        (
+            Sight(100, 5, 9, 991, longest=64, most=64),
+            Sight(100, 6, 9, 991, longest=64, most=64),
+            "cut off at 64 tokens (the most that the model takes), which",
+        ),
         (Sight(100, tokens=100, unseen=1), Sight(100, tokens=100, unseen=2), "2 examples of 100 with nothing that the model knows"),
     ],
-)  # fmt: skip
+)
 def test_above_the_stated_share_it_is_a_warning(few, many, words):
     assert (few.is_poor, many.is_poor) == (False, True)
     assert words in many.words()

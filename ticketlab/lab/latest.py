@@ -83,6 +83,8 @@ def _refuse(name: str, lab: Path, kind: Kind) -> None:
 
     :raises UsageError: it is such a name.
     """
+    if name == LATEST and not lab.is_dir():
+        raise UsageError(f"{name}: there is no lab at {lab} (--lab names another)")
     if name == LATEST:
         raise UsageError(f"{name}: no finished run in {lab} has {_WHAT[kind]} (--lab names another lab)")
     known = {run.recipe for run in _runs(lab, "*", kind)}

@@ -59,6 +59,6 @@ def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence
     if missing:
         raise UsageError(
             f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}; "
-            f"say which is which with {flag} {model_names[0]}={task_names[0]}, once for each"
+            f"say which is which with {flag} {model_names[0]}=NAME, once for each"
         )
     return [places[fold(name)] for name in task_names]

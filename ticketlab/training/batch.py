@@ -14,6 +14,7 @@ from torch import Tensor
 from ticketlab.backbone.tokenizer import filler, room
 from ticketlab.backbone.vocabulary import unknown_id
 from ticketlab.tasks.base import Example
+from ticketlab.training import characters
 from ticketlab.training.random_state import derive
 from ticketlab.training.sight import Sight
 
@@ -118,14 +119,16 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Ro
 
     :raises UsageError: ``max_length`` leaves no room for a token of each text.
     """
-    max_length = min(max_length, tokenizer.model_max_length)
+    most = int(tokenizer.model_max_length)
+    max_length = min(max_length, most)
     if not examples:
         return Rows([], None, [], tokenizer.pad_token_id, 0)
     columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
     special = room(tokenizer, max_length, len(columns))
     encoded = tokenizer(*columns, truncation=False, verbose=False)
     ids, types = list(encoded["input_ids"]), list(encoded.get("token_type_ids", ()))
-    parts = [encoding.sequence_ids for encoding in encoded.encodings] if len(columns) > 1 and tokenizer.is_fast else None
+    encodings = list(encoded.encodings) if tokenizer.is_fast else []
+    parts = [encoding.sequence_ids for encoding in encodings] if len(columns) > 1 and encodings else None
     long = [index for index, row in enumerate(ids) if len(row) > max_length]
     cut_tokens = sum(len(ids[index]) - max_length for index in long)
     if long:
@@ -134,13 +137,19 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Ro
             ids[index] = cut["input_ids"][place]
             if types:
                 types[index] = cut["token_type_ids"][place]
+            if encodings:
+                encodings[index] = cut.encodings[place]
             if parts is not None:
-                parts[index] = cut.encodings[place].sequence_ids
+                parts[index] = encodings[index].sequence_ids
     empty = [index for index, row in enumerate(ids) if not row]
+    unknown = unknown_id(tokenizer)
+    texts = (example.texts for example in examples)
     sight = Sight.of(
         ids,
         special=special,
-        unknown=unknown_id(tokenizer),
+        unknown=unknown,
+        most=most,
+        characters=characters.count(zip(texts, encodings, strict=False), unknown, frozenset(long)),
         parts=parts,
         truncated=len(long),
         cut_tokens=cut_tokens,

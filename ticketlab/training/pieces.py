@@ -8,6 +8,7 @@ from typing import Any
 
 from ticketlab.backbone.tokenizer import room
 from ticketlab.backbone.vocabulary import unknown_id
+from ticketlab.training import characters
 from ticketlab.training.batch import Rows
 from ticketlab.training.sight import Sight
 
@@ -17,15 +18,21 @@ def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: in
 
     Returns the rows and how many paragraphs were left out because they have fewer than ``shortest`` tokens, special ones not included.
     """
-    max_length = min(max_length, tokenizer.model_max_length)
+    most = int(tokenizer.model_max_length)
+    max_length = min(max_length, most)
     before, after = _around(tokenizer)
     special = len(before) + len(after)
     room(tokenizer, max_length, 1)
-    tokens = tokenizer(list(paragraphs), add_special_tokens=False, verbose=False)["input_ids"] if paragraphs else []
+    encoded = tokenizer(list(paragraphs), add_special_tokens=False, verbose=False) if paragraphs else None
+    tokens = encoded["input_ids"] if encoded else []
     kept = [ids for ids in tokens if len(ids) >= max(1, shortest)]
     rows = [[*before, *piece, *after] for ids in kept for piece in _pieces(ids, max_length - special)]
     types = [[0] * len(row) for row in rows] if "token_type_ids" in tokenizer.model_input_names else None
-    sight = Sight.of(rows, special=special, unknown=unknown_id(tokenizer), longest=max_length)
+    unknown = unknown_id(tokenizer)
+    encodings = encoded.encodings if encoded and tokenizer.is_fast else []
+    of_kept = (((text,), encoding) for text, encoding in zip(paragraphs, encodings, strict=False) if len(encoding.ids) >= max(1, shortest))
+    counted = characters.count(of_kept, unknown)
+    sight = Sight.of(rows, special=special, unknown=unknown, longest=max_length, most=most, characters=counted)
     return Rows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0, sight=sight), len(tokens) - len(kept)
 
 

@@ -7,12 +7,15 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.training.characters import Characters
 from ticketlab.wording import counted, percent
 
 TRUNCATED = 0.05
 """Share of the examples from which on it is a warning that they are cut off."""
 UNKNOWN = 0.02
-"""Share of the tokens from which on it is a warning that they are unknown."""
+"""Share of the tokens, or of the characters, from which on it is a warning that they are unknown."""
+UNBOUNDED = 1 << 30
+"""What tokenizers of models without a limit give as theirs is larger."""
 UNSEEN = 0.01
 """Share of the examples from which on it is a warning that the model knows nothing in them."""
 
@@ -22,7 +25,8 @@ class Sight:
     """Counts over rows; special tokens are left out.
 
     ``truncated`` rows were cut, which left ``cut_tokens`` out; of the ``tokens`` that are left, ``unknown_tokens`` stand for what the
-    vocabulary lacks. ``unseen`` rows have a text without any token that is known.
+    vocabulary lacks. Of the ``characters`` of that text, white space aside, ``unknown_characters`` are in such tokens: there a sentence
+    without spaces may be a single one. ``unseen`` rows have a text without any token that is known.
     """
 
     rows: int = 0
@@ -33,6 +37,10 @@ class Sight:
     unseen: int = 0
     longest: int = 0
     """The most tokens that a row may have, special ones included."""
+    most: int = 0
+    """The most that the model takes; 0 where that is not known."""
+    characters: int = 0
+    unknown_characters: int = 0
     run_together: bool = False
     """Whether nothing stands between the two texts of a pair."""
 
@@ -47,6 +55,8 @@ class Sight:
         truncated: int = 0,
         cut_tokens: int = 0,
         longest: int = 0,
+        most: int = 0,
+        characters: Characters | None = None,
         run_together: bool = False,
     ) -> Sight:
         """Count over token ids with ``special`` special tokens a row, in a fraction of the time that tokenising took.
@@ -62,12 +72,29 @@ class Sight:
             )
             unseen = sum(not {0, 1} <= texts for texts in known)
         tokens = sum(map(len, ids)) - special * len(ids)
-        return cls(len(ids), truncated, cut_tokens, tokens, sum(unknowns), unseen, longest, run_together)
+        return cls(
+            rows=len(ids),
+            truncated=truncated,
+            cut_tokens=cut_tokens,
+            tokens=tokens,
+            unknown_tokens=sum(unknowns),
+            unseen=unseen,
+            longest=longest,
+            most=most if most < UNBOUNDED else 0,
+            characters=characters.seen if characters else 0,
+            unknown_characters=characters.unknown if characters else 0,
+            run_together=run_together,
+        )
 
     @property
     def unknown_share(self) -> float | None:
         """The share of the tokens that are unknown; None where there is no token."""
         return self.unknown_tokens / self.tokens if self.tokens else None
+
+    @property
+    def unknown_character_share(self) -> float | None:
+        """The share of the characters that are in unknown tokens; None where there is no character, or no tokenizer that says where."""
+        return self.unknown_characters / self.characters if self.characters else None
 
     @property
     def is_poor(self) -> bool:
@@ -76,7 +103,7 @@ class Sight:
             self.truncated > TRUNCATED * self.rows
             or self.unseen > UNSEEN * self.rows
             or self.run_together
-            or (self.unknown_share is not None and self.unknown_share > UNKNOWN)
+            or max(self.unknown_share or 0, self.unknown_character_share or 0) > UNKNOWN
         )
 
     def facts(self) -> dict[str, Any]:
@@ -87,8 +114,17 @@ class Sight:
             "tokens": self.tokens,
             "unknown_tokens": self.unknown_tokens,
             "unknown_share": self.unknown_share,
+            "characters": self.characters,
+            "unknown_characters": self.unknown_characters,
+            "unknown_character_share": self.unknown_character_share,
             "unseen": self.unseen,
         }
+
+    def bound(self) -> str:
+        """Say what sets the length at which rows are cut off: the model, or the user."""
+        if self.longest == self.most:
+            return "the most that the model takes"
+        return f"--max-length; the model takes {self.most}" if self.most else "--max-length"
 
     def words(self) -> str:
         """Say in one line what the model does not see; empty where it sees everything."""
@@ -96,9 +132,11 @@ class Sight:
         if self.truncated:
             share, lost = percent(self.truncated / self.rows), percent(self.cut_tokens / (self.tokens + self.cut_tokens))
             cut = f"{self.truncated} of {counted(self.rows, 'example')} ({share}) cut off at {self.longest} tokens"
-            parts.append(f"{cut}, which leaves out {lost} of the text")
+            parts.append(f"{cut} ({self.bound()}), which leaves out {lost} of the text")
         if self.unknown_tokens:
-            parts.append(f"{percent(self.unknown_share or 0)} of the tokens are unknown to the model")
+            letters = self.unknown_character_share
+            of_text = "" if letters is None else f", with {percent(letters)} of the characters"
+            parts.append(f"{percent(self.unknown_share or 0)} of the tokens are unknown to the model{of_text}")
         if self.unseen:
             parts.append(f"{counted(self.unseen, 'example')} of {self.rows} with nothing that the model knows")
         if self.run_together:
