@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ticketlab import vector_cache
 from ticketlab.errors import ResourceError
+from ticketlab.wording import counted
 
 Matrix = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -172,7 +173,7 @@ def _read_array(path: Path) -> WordVectors:
     words = _words_beside(path)
     if matrix.ndim != 2 or len(matrix) != len(words) or not matrix.size:
         raise ResourceError(
-            f"{path}: {len(words)} words for an array of shape {matrix.shape}; there must be a row of numbers for each word"
+            f"{path}: {counted(len(words), 'word')} for an array of shape {matrix.shape}; there must be a row of numbers for each word"
         )
     if (row := _not_finite(matrix)) is not None:
         raise ResourceError(f"{path}: row {row} holds a number that is not finite")
@@ -243,7 +244,9 @@ def _read_text(path: Path) -> tuple[list[str], Matrix]:
             except ValueError:
                 raise ResourceError(f"{path} line {number}: not a word and its vector") from None
             if not len(row) or (rows and len(row) != len(rows[0])):
-                raise ResourceError(f"{path} line {number}: {len(row)} numbers where there should be {len(rows[0]) if rows else 'some'}")
+                raise ResourceError(
+                    f"{path} line {number}: {counted(len(row), 'number')} where there should be {len(rows[0]) if rows else 'some'}"
+                )
             words.append(word)
             rows.append(row)
     if not rows:

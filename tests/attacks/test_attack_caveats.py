@@ -57,7 +57,7 @@ SAID = {
     ),
     "one answer": (
         [*rows(10), *rows(10, "skipped", label="positive", said="negative")],
-        ["the model says `negative` to every example of the sample; it may have learned nothing"],
+        ["the model says `negative` to every example of the sample; it may have learnt nothing"],
     ),
     "no better than the majority": (
         [*rows(8), *rows(2, "skipped"), *rows(2, label="positive"), *rows(8, "skipped", label="positive")],

@@ -74,7 +74,7 @@ def evaluated(invoke: Any, *arguments: object) -> tuple[dict[str, Any], list[str
 def test_texts_that_are_cut_off_and_unknown_tokens_are_said_kept_and_said_again(invoke: Any, world: Path, tmp_path: Path) -> None:
     arguments = (world / "model", "--task", world / "long.csv", "--split", "all", "--ood", world / "odd.csv", "--max-length", 8)
     cut = "long, all: 40 of 40 examples (100.0 %) cut off at 8 tokens (--max-length; the model takes 128), which leaves out "
-    unknown = "odd, test: 22.2 % of the tokens are unknown to the model, with 13.3 % of the characters"  # 1 of 4, and of 5 where the number has two digits
+    unknown = "odd, test: 22.2 % of the tokens are unknown to the model, with 13.3 % of the characters"  # 1 of 4; 5 with two digits
     for time in ("computed", "found"):
         result, said = evaluated(invoke, *arguments, "--lab", tmp_path)
         assert [line for line in said if line.startswith(f"warning: {cut}")], time

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from ticketlab.attacks import records
 from ticketlab.errors import UsageError
+from ticketlab.wording import counted
 
 PLAIN_NAMES = {1: ("text",), 2: ("text1", "text2")}
 """What text columns are called where their own names are not known, or would not tell what they are."""
@@ -85,7 +86,7 @@ def columns_of(path: Path, header: Mapping[str, Any], rows: Sequence[records.Rec
     found = tuple(named or ()) if known else PLAIN_NAMES.get(number, tuple(f"text{index + 1}" for index in range(number)))
     for row in rows:
         if row.status == "success" and len(row.perturbed) != len(found):
-            raise UsageError(f"{path}: `{row.id}` has {len(row.perturbed)} texts under the columns {', '.join(found)}")
+            raise UsageError(f"{path}: `{row.id}` has {counted(len(row.perturbed), 'text')} under the columns {', '.join(found)}")
     return found
 
 

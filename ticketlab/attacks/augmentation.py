@@ -79,7 +79,7 @@ def augment(data: TaskData, texts: Collection) -> Augmented:
                 f"{source}: `{one.id}` comes from {one.taken_from or 'an unknown split'}; a training learns from examples of train"
             )
         if len(one.texts) != len(data.columns):
-            raise DataError(f"{source}: `{one.id}` has {len(one.texts)} texts under the columns {', '.join(data.columns)}")
+            raise DataError(f"{source}: `{one.id}` has {counted(len(one.texts), 'text')} under the columns {', '.join(data.columns)}")
         original = known.get(one.original)
         if original is None or data.label_names[original.label] != one.label or one.before not in (None, original.texts):
             continue

@@ -56,7 +56,7 @@ def _of_victim(records: Sequence[Record]) -> Iterator[str]:
     if known and not right:
         yield f"nothing was attacked: the model misclassified the whole sample before ({counted(len(known), 'example')})"
     elif len(labels) > 1 and len(said) == 1:
-        yield f"the model says `{said.pop()}` to every example of the sample; it may have learned nothing"
+        yield f"the model says `{said.pop()}` to every example of the sample; it may have learnt nothing"
     elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:
         yield f"before the attack {right} of {len(known)} answers are right, no more than if each were `{commonest}` ({most})"
 
@@ -72,10 +72,10 @@ def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:
         none = f"{attack} had no candidate for any word of {counted(examples.total, 'attacked example')}"
         yield f"{none}, so Aua says nothing about robustness; {languages}"
     elif _under(examples) or _under(words):
-        some = f"{attack} had a candidate in {_of(examples)} attacked examples, for {_of(words)} words"
+        some = f"{attack} had a candidate in {_of(examples, 'attacked example')}, for {_of(words, 'word')}"
         yield f"{some}: Aua overstates robustness; {languages}"
     elif _under(allowed):
-        let = f"the constraints of {attack} let a candidate through in {_of(allowed)} attacked examples"
+        let = f"the constraints of {attack} let a candidate through in {_of(allowed, 'attacked example')}"
         yield f"{let}: Aua overstates robustness; {languages}"
 
 
@@ -83,7 +83,8 @@ def _of_budget(attack: str, records: Sequence[Record], query_budget: int | None)
     held = [record for record in records if record.status == "failed"]
     given_up = [record for record in held if query_budget is not None and record.queries >= query_budget]
     if len(given_up) > len(held) / 2:
-        yield f"{attack} gave up on {len(given_up)} of the {len(held)} examples that count for Aua, after {query_budget} queries each"
+        budget = counted(query_budget or 0, "query", "queries")
+        yield f"{attack} gave up on {len(given_up)} of the {counted(len(held), 'example')} that count for Aua, after {budget} each"
 
 
 def _of_length(records: Sequence[Record]) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _of_length(records: Sequence[Record]) -> Iterator[str]:
     if not truncated or truncated < MANY_TRUNCATED * len(records):
         return
     unseen = measure(records).unseen_words
-    words = f": {_of(unseen)} words are beyond that, and are not attacked" if unseen.count else ""
+    words = f": {_of(unseen, 'word')} are beyond that, and are not attacked" if unseen.count else ""
     unknown = sum(record.truncated and record.words_unseen is None for record in records)
     if unknown:
         words = ", and its tokenizer does not say where, so that words are attacked that it does not see"
@@ -102,8 +103,8 @@ def _under(part: Part) -> bool:
     return part.value is not None and part.value < FEW_CANDIDATES
 
 
-def _of(part: Part) -> str:
-    return f"{part.count} of {part.total}"
+def _of(part: Part, what: str) -> str:
+    return f"{part.count} of {counted(part.total, what)}"
 
 
 def _named(names: Sequence[Any]) -> str:

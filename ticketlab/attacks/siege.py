@@ -19,6 +19,7 @@ from ticketlab.attacks.resources import Resources
 from ticketlab.attacks.victim import Victim
 from ticketlab.attacks.words import words_of
 from ticketlab.tasks.base import Example
+from ticketlab.wording import counted
 
 
 @frozen
@@ -67,7 +68,7 @@ class Siege:
         if facts["status"] != "failed":
             return facts
         if budget is not None and facts["queries"] >= budget:
-            return {**facts, "message": f"given up after {budget} queries"}
+            return {**facts, "message": f"given up after {counted(budget, 'query', 'queries')}"}
         if facts.get("words_replaceable") == 0 and not facts["message"]:
             return {**facts, "message": "no candidate for any word"}
         return facts

@@ -10,7 +10,7 @@ from ticketlab import files
 def masked_lm(name: str) -> str | None:
     """Return the model folder that ``name`` means, or None if it means none. Imports and loads nothing.
 
-    Of a run it is the last stage that learned from plain text, of the first task and seed.
+    Of a run it is the last stage that learnt from plain text, of the first task and seed.
     """
     folder = files.expand(name)
     places = (folder, folder / "model", *_of_run(folder))

@@ -12,6 +12,7 @@ from ticketlab.backbone.model_config import LFS, read_json
 from ticketlab.backbone.quiet import transformers_problems
 from ticketlab.backbone.vocabulary import doubts
 from ticketlab.errors import UsageError
+from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +78,8 @@ def room(tokenizer: PreTrainedTokenizerBase, max_length: int, texts: int) -> int
     if max_length < special + texts:
         of = "a text" if texts == 1 else "a pair of texts"
         raise UsageError(
-            f"max_length {max_length}: {of} needs {special + texts} tokens or more, {special} of them special ones; raise --max-length"
+            f"max_length {max_length}: {of} needs {counted(special + texts, 'token')} or more, {special} of them special ones; "
+            "raise --max-length"
         )
     return special
 

@@ -23,6 +23,7 @@ from ticketlab.training.masked_lm import MaskedLMObjective
 from ticketlab.training.masking import NOT_MASKED, Vocabulary, mask
 from ticketlab.training.pieces import cut
 from ticketlab.training.random_state import derive
+from ticketlab.wording import counted
 
 BATCH = 64
 """Rows per forward pass on the development text."""
@@ -135,7 +136,7 @@ class _Masking(Begun):
         rows, short = cut([paragraph.texts[0] for paragraph in chosen], self.tokenizer, self._given.max_length, self._settings.shortest)
         if not len(rows):
             raise DataError(
-                f"{self._settings.text}: none of {len(chosen)} paragraphs has {self._settings.shortest} tokens; "
+                f"{self._settings.text}: none of {counted(len(chosen), 'paragraph')} has {counted(self._settings.shortest, 'token')}; "
                 "lower objective.shortest, or put more on a line"
             )
         return rows, short

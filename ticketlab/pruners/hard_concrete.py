@@ -1,4 +1,4 @@
-"""Hard-concrete masks: a stochastic gate for each weight, learned while the weights stay frozen.
+"""Hard-concrete masks: a stochastic gate for each weight, learnt while the weights stay frozen.
 
 RobusT (Zheng et al., 2022, Eq. 1-5) with the hard-concrete distribution of Louizos et al. (2018).
 """

@@ -1,4 +1,4 @@
-"""Mask training: a real-valued mask for each weight, binarized by a threshold, learned while the weights stay frozen.
+"""Mask training: a real-valued mask for each weight, binarized by a threshold, learnt while the weights stay frozen.
 
 SRNets (Liu et al., 2022, supplement, Algorithm 2), after Mallya et al. (2018) and Zhao et al. (2020).
 """

@@ -18,6 +18,7 @@ from ticketlab.options import setting, to_table
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import TrainedOn, find
 from ticketlab.training.objective import Precision
+from ticketlab.wording import counted
 
 Split = Literal["test", "dev", "train", "all"]
 PRETRAINED = "pretrained"
@@ -144,7 +145,7 @@ def step_of(at: str, steps: int) -> int:
     share = float(at[:-1]) / 100 if at.endswith("%") else None
     step = int(at) if share is None else int(share * steps + 0.5)
     if step > steps or (share is not None and share > 1):
-        raise UsageError(f"there is no checkpoint at {at}: the training has {steps} steps")
+        raise UsageError(f"there is no checkpoint at {at}: the training has {counted(steps, 'step')}")
     return step
 
 

@@ -21,6 +21,7 @@ from ticketlab.tasks import challenge, label_map
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.batch import tokenize
 from ticketlab.training.evaluation import predict
+from ticketlab.wording import counted
 
 
 @frozen
@@ -101,6 +102,6 @@ class Evaluate(Stage):
         wrong = int((~logits.isfinite().all(dim=1)).sum())
         if wrong:
             raise TicketlabError(
-                f"{context.name}: for {wrong} of {len(logits)} examples of {data.name} the model's outputs are not finite numbers; its "
-                f"weights are damaged, or its training diverged ({context.inputs['model'].model})"
+                f"{context.name}: for {wrong} of {counted(len(logits), 'example')} of {data.name} the model's outputs are not finite "
+                f"numbers; its weights are damaged, or its training diverged ({context.inputs['model'].model})"
             )

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ticketlab.component import Live
 from ticketlab.stop_rules.base import Look, StopRule
+from ticketlab.wording import counted
 
 
 class Stopping(Live):
@@ -89,7 +90,7 @@ class Stopping(Live):
             return None
         last = "; ".join(_words(look) for look in self.looks[-3:]) or "it never had anything to compare"
         return (
-            f"the stop rule `{self._rule.name}` never held in {steps} steps; the ticket is that of the last step "
+            f"the stop rule `{self._rule.name}` never held in {counted(steps, 'step')}; the ticket is that of the last step "
             f"({last}). Raise {search}.epochs, or loosen {search}.stop"
         )
 

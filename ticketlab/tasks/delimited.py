@@ -18,6 +18,7 @@ from ticketlab.errors import DataError
 from ticketlab.tasks import quoted
 from ticketlab.tasks.content import Parsed
 from ticketlab.tasks.header import Record, table
+from ticketlab.wording import counted
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "`|`"}
 """What divides fields, and what it is called."""
@@ -133,7 +134,7 @@ def _checked(file: Path, records: Sequence[Record], mark: str) -> Sequence[Recor
     for first, _, fields in kept:
         if len(fields) != width:
             raise DataError(
-                f"{file} line {first}: malformed: {len(fields)} fields under {width} columns (a field with {MARKS.get(mark, mark)} in it "
-                "must be quoted)"
+                f"{file} line {first}: malformed: {counted(len(fields), 'field')} under {counted(width, 'column')} (a "
+                f"field with {MARKS.get(mark, mark)} in it must be quoted)"
             )
     return kept

@@ -11,6 +11,7 @@ from typing import Any
 
 from ticketlab.errors import DataError
 from ticketlab.tasks.content import Parsed
+from ticketlab.wording import counted
 
 _Items = Iterable[tuple[str, Any]]
 """Objects, each with where it is."""
@@ -151,7 +152,7 @@ def _split(file: Path, names: Any, data: Any) -> _Items:
         raise DataError(f"{file}: `columns` must be a list of names, all different")
     for number, values in enumerate(data, 1):
         if not isinstance(values, list) or len(values) != len(names):
-            raise DataError(f"{file} item {number} of `data`: must be a list of {len(names)} values, one a column")
+            raise DataError(f"{file} item {number} of `data`: must be a list of {counted(len(names), 'value')}, one a column")
     return ((f"item {number} of `data`", dict(zip(names, values, strict=True))) for number, values in enumerate(data, 1))
 
 

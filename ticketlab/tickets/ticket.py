@@ -20,6 +20,7 @@ from ticketlab.backbone.shrinking import is_shrunk, shrink
 from ticketlab.errors import UsageError
 from ticketlab.tickets import storage
 from ticketlab.tickets.draw import group_of
+from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -142,7 +143,7 @@ class Ticket:
         if self.structure != backbone.fingerprint():
             if is_shrunk(backbone.model):
                 raise UsageError("the model has been shrunk already; the ticket goes on one of the full size that it was drawn from")
-            shape = f"{backbone.model.config.model_type}, {len(backbone.layers)} layers of {backbone.num_heads} heads"
+            shape = f"{backbone.model.config.model_type}, {counted(len(backbone.layers), 'layer')} of {counted(backbone.num_heads, 'head')}"
             raise UsageError(f"the ticket was drawn from a model of another structure than this one ({shape})")
         units = backbone.units()
         for name, mask in self.masks.items():

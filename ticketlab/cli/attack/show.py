@@ -174,7 +174,7 @@ def _heading(record: Record) -> Text:
     if record.confidence_before is not None and record.confidence_after is not None and record.status != "skipped":
         line.append(f" (probability of the label {100 * record.confidence_before:.1f} % -> {100 * record.confidence_after:.1f} %)")
     if record.status in ("success", "failed"):
-        line.append(f", {record.queries} queries, {record.words_changed} of {record.words_total} words")
+        line.append(f", {counted(record.queries, 'query', 'queries')}, {record.words_changed} of {counted(record.words_total, 'word')}")
     if record.truncated:
         line.append(", the model sees only the beginning")
     if record.message:
