@@ -65,7 +65,7 @@ def test_any_text_comes_through_unchanged(tmp_path, kind, text):
     ("name", "content", "message"),
     [
         ("a.csv", "text,label\na,1\nb,c,2\n", "a.csv line 3: malformed: 3 fields under 2 columns"),
-        ("a.csv", 'text,label\n"two\nlines",1\nb\n', "a.csv line 4: malformed: 1 fields"),
+        ("a.csv", 'text,label\n"two\nlines",1\nb\n', "a.csv line 4: malformed: 1 field"),
         ("a.csv", 'text,label\na,1\n"never closed,1\nb,2\n', "a.csv line 3: malformed: unexpected end of data"),
         ("a.csv", "text,text\na,1\n", "a.csv line 1: two columns are named `text`"),
         ("a.csv", b"text,label\nok,1\ncaf\xe9,1\n", "a.csv line 3: not UTF-8"),
