@@ -228,10 +228,17 @@ def test_an_interruption_passes_and_keeps_what_was_done(victim):
     assert [record.id for record in records] == ["0"]
 
 
-def test_a_model_that_answers_nan_is_an_error_of_each_row(victim):
+@pytest.mark.parametrize("in_flight", [1, 6])
+def test_a_model_that_answers_nan_is_an_error_of_the_row_alone(victim, in_flight):
+    plain = attack(victim)
     with torch.no_grad():
-        victim.model.classifier.bias.fill_(float("nan"))
-    assert {record.status for record in attack(victim)} == {"error"}
+        victim.model.bert.embeddings.word_embeddings.weight[victim.tokenizer.convert_tokens_to_ids("awful")] = float("nan")
+    found = attack(victim, in_flight=in_flight)
+    strange = [record for record in found if "awful" in record.original[0]]
+    assert {(record.status, record.message) for record in strange} == {
+        ("error", "ValueError: the model's logits of a text are [nan, nan]: there is no likeliest label")
+    }
+    assert [record for record in found if record not in strange] == [record for record in plain if "awful" not in record.original[0]]
 
 
 @frozen

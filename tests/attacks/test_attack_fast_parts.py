@@ -10,14 +10,14 @@ import torch
 
 from ticketlab.attacks.attacked_text import attacked_text
 from ticketlab.attacks.edit_distance import few_edits
-from ticketlab.attacks.goal import another_label
+from ticketlab.attacks.goal import another_label, probabilities, read_as_logits
 from ticketlab.attacks.shim import import_textattack, installed
 
 pytestmark = pytest.mark.skipif(not installed(), reason="textattack is not installed")
 
 
 class Table:
-    """A victim that answers from the text alone; many answers are equal, and some rows already sum to one."""
+    """A victim that answers from the text alone; many answers are equal, and no row sums to one, which textattack takes for probabilities."""
 
     model = torch.nn.Identity()
 
@@ -27,7 +27,7 @@ class Table:
 
     def __call__(self, texts):
         self.asked += texts
-        rows = [[random.Random(f"{text}/{label}").choice([0.0, 0.5, 1.0, -2.5, 7.125]) for label in range(self.labels)] for text in texts]
+        rows = [[random.Random(f"{text}/{label}").choice([0.0, 0.75, 1.5, -2.5, 7.125]) for label in range(self.labels)] for text in texts]
         return torch.tensor(rows)
 
 
@@ -82,6 +82,43 @@ def test_equal_probabilities_have_the_label_that_they_have_with_textattack():
     tied.model = torch.nn.Identity()
     results = [goal.init_attack_example(first, 1)[0] for goal in (stock_goal(tied), another_label(tied))]
     assert seen(results[0]) == seen(results[1])
+
+
+@pytest.mark.parametrize(
+    "logits",
+    [
+        pytest.param([[0.9, 0.1]], id="a row that sums to 1"),
+        pytest.param([[1.5, -0.5], [0.25, 0.75]], id="rows that all sum to 1"),
+        pytest.param([[-3.0, -4.0], [-0.5, -200.0]], id="negative"),
+        pytest.param([[2.0, float("-inf"), 1.0]], id="a label ruled out"),
+        pytest.param([[(number % 97) / 9 for number in range(9000)]], id="9000 labels"),  # whose float32 sum is not 1 within 1e-6
+    ],
+)
+def test_what_a_model_says_is_read_as_logits(logits):
+    textattack = import_textattack()
+    answers = torch.tensor(logits)
+    expected = torch.softmax(answers.double(), dim=1)
+
+    def says(texts):
+        return answers[[int(text[1:]) for text in texts]]
+
+    says.model = torch.nn.Identity()
+    goals = textattack.goal_functions
+    attacks = [type("Attack", (), {"goal_function": made})() for made in (goals.UntargetedClassification(says), goals.InputReduction(says))]
+    for attack in attacks:
+        read_as_logits(attack)
+    texts = [attacked_text({"text": f"a{number}"}) for number in range(len(logits))]
+    for goal in (another_label(says), *(attack.goal_function for attack in attacks)):
+        goal.init_attack_example(texts[0], int(expected[0].argmax()))
+        results, _ = goal.get_results(texts)
+        found = torch.stack([torch.as_tensor(result.raw_output) for result in results])
+        torch.testing.assert_close(found.double(), expected, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("row", [[float("nan"), 1.0], [float("inf"), 1.0], [float("-inf")] * 2])
+def test_a_row_without_a_likeliest_label_is_an_error(row):
+    with pytest.raises(ValueError, match=rf"logits of a text are \[{row[0]}, {row[1]}\]"):
+        probabilities(torch.tensor([[1.0, 2.0], row]))
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 30])

@@ -1,4 +1,7 @@
-"""textattack's goal of an untargeted attack, with the same results for fewer steps: it reads what the victim says of many texts at once."""
+"""textattack's goal of an untargeted attack, with the same results for fewer steps: it reads what the victim says of many texts at once.
+
+Its goals take rows that happen to sum to 1 for probabilities, all rows of a batch or none. What a victim says is logits, and ours read it so.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,30 @@ import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def probabilities(logits: Tensor) -> Tensor:
+    """Return the softmax of each row, whatever it sums to; a label may be ruled out by minus infinity.
+
+    :raises ValueError: of a row there is none: it holds NaN or infinity, or nothing but minus infinity.
+    """
+    found = torch.softmax(logits, dim=1)
+    broken = (~torch.isfinite(found).all(dim=1)).nonzero()
+    if len(broken):
+        raise ValueError(f"the model's logits of a text are {logits[int(broken[0])].tolist()}: there is no likeliest label")
+    return found
+
+
+def read_as_logits(attack: Any) -> None:
+    """Let the goal of a ``textattack.Attack`` take what the victim says for logits, if it is one of classification."""
+    from textattack.goal_functions.classification.classification_goal_function import ClassificationGoalFunction
+
+    goal = getattr(attack, "goal_function", None)
+    if isinstance(goal, ClassificationGoalFunction):
+        goal._process_model_outputs = lambda _, logits: probabilities(logits)
 
 
 def another_label(victim: Any, query_budget: float = float("inf")) -> Any:
@@ -39,17 +66,17 @@ def _another_label() -> Any:
             right = self.ground_truth_output
             results = []
             for text, key in zip(attacked_text_list, asked, strict=True):
-                probabilities, label, complements = self._known[key]
+                likelihoods, label, complements = self._known[key]
                 missed = GoalFunctionResultStatus.SKIPPED if check_skip else GoalFunctionResultStatus.SUCCEEDED
                 status = GoalFunctionResultStatus.SEARCHING if label == right else missed
                 score = complements[right]
-                results.append(ClassificationGoalFunctionResult(text, probabilities, label, status, score, self.num_queries, right))
+                results.append(ClassificationGoalFunctionResult(text, likelihoods, label, status, score, self.num_queries, right))
             return results, self.num_queries == self.query_budget
 
         def _ask(self, texts: list[Any]) -> None:
             if texts:
-                probabilities = self._process_model_outputs(texts, self.model(texts))
-                labels, complements = probabilities.argmax(dim=1).tolist(), (1 - probabilities).tolist()
-                self._known.update(zip(texts, zip(probabilities.numpy(), labels, complements, strict=True), strict=True))
+                found = probabilities(self.model(texts))
+                labels, complements = found.argmax(dim=1).tolist(), (1 - found).tolist()
+                self._known.update(zip(texts, zip(found.numpy(), labels, complements, strict=True), strict=True))
 
     return AnotherLabel

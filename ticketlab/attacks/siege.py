@@ -11,7 +11,7 @@ import torch
 from attrs import frozen
 
 from ticketlab import shortage
-from ticketlab.attacks import randomness
+from ticketlab.attacks import goal, randomness
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.coverage import Coverage, unseen_words
 from ticketlab.attacks.records import Record, Status, message_of
@@ -51,6 +51,7 @@ class Siege:
                 raise ValueError(self._stranger(example))
             randomness.start(randomness.seed_of(self.seed, example.id))
             built = self.attack.build(self.victim, self.resources)
+            goal.read_as_logits(built)
             text, coverage = attackable(example, self.columns), Coverage(unseen)
             with coverage.watching(built, text):
                 result = built.attack(text, self.victim.label_names.index(facts["label"]))
