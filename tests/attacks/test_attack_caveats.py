@@ -66,12 +66,12 @@ SAID = {
     "too few to compare with the majority": ([*rows(2), *rows(2, "skipped"), *rows(2, "skipped", label="positive", said="positive")], []),
     "a class that lacks": (
         rows(20),
-        ["no example of `positive` is attacked (20 negative, 0 positive): the numbers are about the other labels alone"],
+        ["no example of `positive` is in the sample (20 negative, 0 positive): the numbers are about the other labels alone"],
     ),
     "few of a class": (
         [*rows(97), *rows(2, "skipped"), *rows(1, label="positive")],
         [
-            "few examples of `positive` are attacked (99 negative, 1 positive): the numbers are mostly about the other labels",
+            "few examples of `positive` are in the sample (99 negative, 1 positive): the numbers are mostly about the other labels",
             "before the attack 98 of 100 answers are right, no more than if each were `negative` (99)",
         ],
     ),

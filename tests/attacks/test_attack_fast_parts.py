@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not installed(), reason="textattack is not insta
 
 
 class Table:
-    """A victim that answers from the text alone; many answers are equal, and no row sums to one, which textattack takes for probabilities."""
+    """A victim that answers from the text alone; many answers are equal. No row sums to 1: textattack takes such for probabilities."""
 
     model = torch.nn.Identity()
 

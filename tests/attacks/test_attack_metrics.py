@@ -95,13 +95,27 @@ def test_an_interval_ends_where_values_end():
     assert Mean.of([1, 60], 0).interval == (0, pytest.approx(30.5 + 12.706205 * 29.5, abs=1e-3))
 
 
+@pytest.mark.parametrize(
+    ("queries", "budget", "ends"),
+    [
+        pytest.param((1, 60), None, (1, 30.5 + 12.706205 * 29.5), id="what was attacked was asked about once"),
+        pytest.param((1, 60), 60, (1, 60), id="within the budget"),
+        pytest.param((0, 60), None, (0, 30 + 12.706205 * 30), id="an attack that does not count the first"),
+        pytest.param((5, 70), 60, (1, 70), id="an attack that asks on"),
+    ],
+)
+def test_the_interval_of_queries_ends_where_queries_do(queries, budget, ends):
+    found = measure(records(*(("failed", number, 0, 3) for number in queries), ("skipped", 1, 0, 3)), query_budget=budget)
+    assert found.queries.interval == pytest.approx(ends, abs=1e-3)
+
+
 def test_the_table_carries_numerators_denominators_and_intervals():
     table = measure(near(0.5, 0.9)).to_table()
     assert table["aua"] == 0.2
     assert (table["aua_of"]["count"], table["aua_of"]["total"]) == (1, 5)
     assert table["clean_of"]["interval"] == pytest.approx([0.230724, 0.882379], abs=1e-5)
     assert (table["queries"], table["queries_of"]["sum"], table["queries_of"]["n"], table["queries_of"]["deviation"]) == (20, 60, 3, 10)
-    assert table["queries_of"]["interval"] == pytest.approx([0, 20 + 4.302653 * 10 / 3**0.5], abs=1e-4)
+    assert table["queries_of"]["interval"] == pytest.approx([1, 20 + 4.302653 * 10 / 3**0.5], abs=1e-4)
     assert table["words_changed_of"]["n"] == 2
     assert table["similarity"] == pytest.approx(0.7)
     assert table["similarity_of"]["n"] == 2

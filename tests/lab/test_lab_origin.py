@@ -71,7 +71,7 @@ def test_attacks_are_told_with_their_sample(make_recipe: Any, tmp_path: Path) ->
     done = run(make_recipe(without=()), tmp_path / "lab")
     measured = origin_of(in_lab(str(done.directory))).measured
     attacked = next(one for one in measured if one.what == "deepwordbug")
-    assert attacked.how == "8 examples of test, sample seed 0"
+    assert attacked.how == "8 examples of test, sample seed 0, 4 attacked"
     assert attacked.aua is not None
 
 

@@ -15,6 +15,7 @@ from ticketlab.attacks.records import Record
 from ticketlab.cli import running
 from ticketlab.report.csv_file import write_csv
 from ticketlab.report.rows import errors, rows, timeouts
+from ticketlab.report.samples import Sample, described
 from ticketlab.report.statistics import summarise_means
 from ticketlab.report.table import render
 
@@ -61,7 +62,41 @@ def test_one_seed_has_intervals() -> None:
     assert "(0.0 to 78.5)" in text  # 0.15 ± 12.706205 * 0.05, and no share is below 0
     assert "0.600" in text
     assert "(-0.671 to 1.000)" in text
-    assert "95 % Wilson interval for one seed (4 attacked); of means Student's" in " ".join(text.split())
+    assert "95 % Wilson interval for one seed (sample of 4 examples, all attacked); of means Student's" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [
+        pytest.param([("test", 4, 0, 0)], "sample of 4 test examples, all attacked", id="all"),
+        pytest.param(
+            [("test", 86, 14, 0)],
+            "sample of 100 test examples, 86 attacked; 14 misclassified before the attack were skipped (in Clean and Aua, not in Suc)",
+            id="some were skipped",
+        ),
+        pytest.param(
+            [("train", 8, 1, 1)],
+            "sample of 10 training examples, 8 attacked; 1 misclassified before the attack was skipped (in Clean and Aua, not in Suc); "
+            "1 has no result",
+            id="one was given up",
+        ),
+        pytest.param(
+            [("all", 90, 10, 0), ("all", 80, 18, 2)],
+            "sample of 100 examples of all splits, 80 to 90 attacked; 10 to 18 misclassified before the attack were skipped "
+            "(in Clean and Aua, not in Suc); 0 to 2 have no result",
+            id="models differ",
+        ),
+        pytest.param(
+            [("dev", 0, 3, 0)],
+            "sample of 3 dev examples, 0 attacked; 3 misclassified before the attack were skipped (in Clean and Aua, not in Suc)",
+            id="none",
+        ),
+        pytest.param([("", 0, 0, 0)], "sample of 0 examples, 0 attacked", id="nothing"),
+    ],
+)
+def test_the_caption_says_how_many_of_a_sample_were_attacked(seeds: list[tuple[str, int, int, int]], said: str) -> None:
+    samples = [Sample.of(split, {"n": held + skipped, "skipped": skipped, "timeouts": late}) for split, held, skipped, late in seeds]
+    assert list(described(samples)) == [said]
 
 
 def test_several_seeds_have_deviations() -> None:
@@ -102,7 +137,8 @@ def test_the_csv_file_has_the_intervals_of_means(tmp_path: Path) -> None:
     assert (lines["queries"]["mean"], lines["queries"]["n"]) == ("25.0", "4")
     assert float(lines["queries"]["low"]) == pytest.approx(25 - 3.182446 * (500 / 3) ** 0.5 / 2, abs=1e-4)
     assert float(lines["words"]["mean"]) == pytest.approx(0.15)
-    assert (lines["words"]["n"], lines["similarity"]["n"], lines["timeouts"]["mean"]) == ("2", "2", "2")
+    assert (lines["attacked"]["mean"], lines["skipped"]["mean"]) == ("4.0", "0.0")
+    assert (lines["words"]["n"], lines["similarity"]["n"], lines["timeouts"]["mean"]) == ("2", "2", "2.0")
 
 
 def test_means_of_seeds_have_the_size_of_the_smallest() -> None:

@@ -104,7 +104,7 @@ def test_two_evaluations_of_a_model_are_two_rows_and_its_attacks_a_third(tmp_pat
 
 def test_titles_name_another_split_and_the_attacked_sample() -> None:
     found = results({"evaluate": evaluate(0.9, split="dev"), "attack": attack(0.3), "more": attack(0.4, split="dev", size=1)})
-    assert title(found) == "sst2, model demo, 1 seed, evaluated on dev, attacked on 100 examples and 1 example of dev"
+    assert title(found) == "sst2, model demo, 1 seed, evaluated on dev, attacks on a sample of 100 examples and a sample of 1 example of dev"
     assert title(results({"evaluate": evaluate(0.9)})) == "sst2, model demo, 1 seed"
 
 
@@ -117,7 +117,7 @@ def test_tables_of_several_evaluations_and_attacks_have_each_number_once(
     text = capsys.readouterr().out
     for number in ("80.0", "95.0", "60.0", "31.0", "42.0"):
         assert text.count(f" {number} ") == 1, number
-    assert "400 examples evaluated, 400 examples of dev evaluated" in " ".join(text.split())
+    assert "400 examples evaluated; 400 examples of dev evaluated" in " ".join(text.split())
     assert max(len(line) for line in text.splitlines() if not line.startswith("Note: ")) <= 80
 
 

@@ -39,7 +39,7 @@ def test_each_set_stands_beside_clean_with_the_majority_under_it(
     assert any(line.startswith(start) for line in main)
     assert main[-1] == "majority class 50.0 33.3 33.3 50.0 33.3 - - - -"
     caption = " ".join(lines)
-    assert "100 examples evaluated, 80 of hans" in caption
+    assert "100 examples evaluated; 80 of hans" in caption
     assert "majority class: always saying the commonest label of the set" in caption
 
 

@@ -41,7 +41,7 @@ def test_an_attack_that_can_change_nothing_on_a_model_that_says_one_thing_is_no_
     found = seeds["0"]["attack"]
     assert found["sample"]["labels"] == {"neg": 39, "pos": 2}
     assert [line.split(":")[0].split(";")[0] for line in found["warnings"]] == [
-        "few examples of `pos` are attacked (39 neg, 2 pos)",
+        "few examples of `pos` are in the sample (39 neg, 2 pos)",
         "the model says `neg` to every example of the sample",
         "deepwordbug had no candidate for any word of 39 attacked examples, so Aua says nothing about robustness",
     ]

@@ -41,9 +41,9 @@ def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterato
     if not records:
         yield "there is no example to attack"
     elif missing:
-        yield f"no example of {_named(missing)} is attacked ({sizes}): the numbers are about the other labels alone"
+        yield f"no example of {_named(missing)} is in the sample ({sizes}): the numbers are about the other labels alone"
     elif few and len(records) >= FEW_OF_A_CLASS * len(label_names):
-        yield f"few examples of {_named(few)} are attacked ({sizes}): the numbers are mostly about the other labels"
+        yield f"few examples of {_named(few)} are in the sample ({sizes}): the numbers are mostly about the other labels"
 
 
 def _of_victim(records: Sequence[Record]) -> Iterator[str]:

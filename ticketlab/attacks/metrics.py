@@ -128,8 +128,8 @@ class AttackMetrics:
         return table
 
 
-def measure(records: Iterable[Record]) -> AttackMetrics:
-    """Sum up the records of one attack."""
+def measure(records: Iterable[Record], *, query_budget: int | None = None) -> AttackMetrics:
+    """Sum up the records of one attack, which spends no more than ``query_budget`` queries on an example."""
     records = list(records)
     number = Counter(record.status for record in records)
     attacked = [record for record in records if record.status in ("success", "failed")]
@@ -149,7 +149,7 @@ def measure(records: Iterable[Record]) -> AttackMetrics:
         clean=Share(len(attacked), known),
         aua=Share(number["failed"], known),
         suc=Share(number["success"], len(attacked)),
-        queries=Mean.of([record.queries for record in attacked], 0),
+        queries=_mean_queries([record.queries for record in attacked], query_budget),
         words_changed=Mean.of([record.words_changed / record.words_total for record in changed], 0, 1),
         similarity=Mean.of([record.similarity for record in records if record.similarity is not None], -1, 1),
         replaceable_examples=Part(sum(bool(record.words_replaceable) for record in counted), len(counted)),
@@ -158,6 +158,11 @@ def measure(records: Iterable[Record]) -> AttackMetrics:
         allowed_words=Part(_sum(record.words_allowed for record in counted), tried),
         unseen_words=Part(_sum(record.words_unseen for record in measured), sum(record.words_total for record in measured)),
     )
+
+
+def _mean_queries(numbers: Sequence[int], budget: int | None) -> Mean:
+    """Return the mean. Whatever was attacked was asked about once before, so it is 1 or more, unless an attack does not count that."""
+    return Mean.of(numbers, min([1, *numbers]), max([budget, *numbers]) if budget is not None else math.inf)
 
 
 def _sum(numbers: Iterable[int | None]) -> int:

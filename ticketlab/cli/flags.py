@@ -85,7 +85,7 @@ RESOURCES = all_of(
     click.option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder for attacks that need one."),
     click.option("--mlm", metavar="NAME|FOLDER", help="Masked language model for attacks that need one: also a stage or run of a lab."),
 )
-ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Number of examples to attack.")
+ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Size of the sample to attack.")
 MAX_LENGTH = click.option("--max-length", type=int, metavar="TOKENS", help="Longest input in tokens.")
 PRECISION = click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="Number format of training and search.")
 LABEL_MAP = click.option(

@@ -148,4 +148,5 @@ def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measured
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
         for name, found in entry.stage.get("attacks", {}).items():
             numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
-            yield Measured(entry.task, name, **numbers, how=f"{found['n']:,} examples{where}")
+            attacked = f", {found['n'] - found['skipped']:,} attacked" if "skipped" in found else ""
+            yield Measured(entry.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.report.samples import Sample
 from ticketlab.report.statistics import Measure, distinct, summarise, summarise_means
 
 Stages = Mapping[str, Mapping[str, Any]]
@@ -19,7 +20,7 @@ class AttackCells:
     ``label`` is the name, with the stage where several stages attack so. ``split``, ``size`` and ``sample_seed`` say which examples.
     ``words`` is the fraction of words changed and ``similarity`` the cosine to the original, both where the attack succeeded;
     ``replaceable_examples`` and ``replaceable_words`` are the fractions for which the attack had a candidate. ``keys`` has the stage's key
-    for each measurement that differs.
+    for each measurement that differs, and ``samples`` what became of its examples.
     """
 
     name: str
@@ -39,6 +40,7 @@ class AttackCells:
     size: int | None = None
     sample_seed: int | None = None
     keys: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
 
 
 def of_model(seeds: Sequence[Stages], told_apart: Collection[str]) -> tuple[AttackCells, ...]:
@@ -83,4 +85,5 @@ def _cells(name: str, stage: str, seeds: Sequence[Mapping[str, Any]], told_apart
         size=sample.get("size"),
         sample_seed=sample.get("seed"),
         keys=tuple(str(one["key"]) for one in stages if "key" in one),
+        samples=tuple(Sample.of(sample.get("split", ""), one) for one in found),
     )

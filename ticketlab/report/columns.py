@@ -11,6 +11,7 @@ from ticketlab.report.cells import count, number, percent, share, shares
 from ticketlab.report.challenges import ChallengeCells
 from ticketlab.report.layout import EMPTY
 from ticketlab.report.rows import Row
+from ticketlab.report.samples import described
 from ticketlab.report.statistics import Measure
 
 MAJORITY = "majority class"
@@ -154,10 +155,9 @@ def _sparsity(groups: Mapping[str, Measure]) -> str:
 
 
 def how_measured(rows: Sequence[Row]) -> str:
-    """Return what the caption says of the numbers in the cells: how many examples are behind them, of which split if not of test."""
+    """Return what the caption says of the numbers in the cells: how many examples are behind them, and of which split."""
     over = "mean ± deviation over seeds; " if any(row.seeds > 1 for row in rows) else ""
     clean = by_split((row.clean, row.split) for row in rows)
-    attacked = by_split((cells.aua, cells.split) for row in rows for cells in row.attacks)
     sets = {
         name: by_split((cells.accuracy, "") for row in rows for cells in row.challenges if cells.name == name)
         for name in dict.fromkeys(cells.name for row in rows for cells in row.challenges)
@@ -165,9 +165,9 @@ def how_measured(rows: Sequence[Row]) -> str:
     parts = (
         *(f"{n} {'example' if n == '1' else 'examples'}{split} evaluated" for split, n in clean.items()),
         *(f"{n} of {name}" for name, found in sets.items() for n in found.values()),
-        *(f"{n}{split} attacked" for split, n in attacked.items()),
+        *described(sample for row in rows for cells in row.attacks for sample in cells.samples),
     )
-    sizes = ", ".join(parts)
+    sizes = "; ".join(parts)
     means = "; of means Student's" if any(cells.queries and cells.queries.interval for row in rows for cells in row.attacks) else ""
     return f"{over}in brackets the 95 % Wilson interval{f' for one seed ({sizes})' if sizes else ''}{means}"
 

@@ -14,7 +14,7 @@ from ticketlab import files
 from ticketlab.errors import UsageError
 from ticketlab.report.challenges import ChallengeCells, SubsetCells
 from ticketlab.report.rows import Row
-from ticketlab.report.statistics import Measure
+from ticketlab.report.statistics import Measure, summarise
 
 ABOUT = ("run", "label", "task", "model", "scale", "seeds", "of", "checkpoint", "stage", "key")
 """Whose number it is: the run's directory, the recipe with what overrides it, and which stage measured which model."""
@@ -139,7 +139,8 @@ def _attacked(row: Row) -> Iterator[_Line]:
     for attack in row.attacks:
         named = ("clean", "aua", "suc", "queries", "words", "similarity", "replaceable_examples", "replaceable_words")
         measured = {name: getattr(attack, name) for name in named}
-        measured |= {name: Measure(getattr(attack, name)) for name in ("errors", "timeouts")}
+        for name in ("attacked", "skipped", "errors", "timeouts"):
+            measured[name] = summarise([getattr(sample, name) for sample in attack.samples])
         for name, measure in measured.items():
             yield _Line(
                 name,

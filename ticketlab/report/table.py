@@ -30,13 +30,13 @@ def title(results: Mapping[str, Any], model: str | None = None) -> str:
 
 
 def _examples(results: Mapping[str, Any]) -> str:
-    """Return which split is evaluated, if it is not the test, and how many examples of which split are attacked."""
+    """Return which split is evaluated, if it is not the test, and how large the samples of the attacks are, of which split."""
     found = rows(results)
     splits = {row.split for row in found if row.split}
     evaluated = f", evaluated on {splits.pop()}" if len(splits) == 1 and splits != {"test"} else ""
     samples = by_split((Measure(0, n=cells.size), cells.split) for row in found for cells in row.attacks)
-    attacked = " and ".join(f"{size} {'example' if size == '1' else 'examples'}{split}" for split, size in samples.items())
-    return f"{evaluated}{attacked and f', attacked on {attacked}'}"
+    sizes = " and ".join(f"a sample of {size} {'example' if size == '1' else 'examples'}{split}" for split, size in samples.items())
+    return f"{evaluated}{sizes and f', attacks on {sizes}'}"
 
 
 def render(rows: Sequence[Row], title: str) -> Table:

@@ -35,7 +35,7 @@ class AttackStage(Stage):
     name: ClassVar[str] = "attack"
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 3  # words of other scripts stay whole, what the model does not see is left alone, candidates are counted
+    version: ClassVar[int] = 4  # what the model says is always read as logits, and intervals of queries end where queries do
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
@@ -81,7 +81,7 @@ class AttackStage(Stage):
         chosen = sample(context.data.examples(self.split), self.examples, self.sample_seed)
         labels = context.data.label_names
         if self.examples is not None and len(chosen) < self.examples:
-            progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}: all are attacked")
+            progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}: all are the sample")
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
         output_names = label_map.meanings(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
@@ -124,7 +124,7 @@ class AttackStage(Stage):
             for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget):
                 context.warn(caveat)
             results[attack.label] = {
-                **measure(found).to_table(),
+                **measure(found, query_budget=attack.query_budget).to_table(),
                 "similarity_encoder": encoder.where("encoder") if encoder else None,
                 "resources": prepared[attack.label].found(attack.needed()),
             }

@@ -65,7 +65,7 @@ def show(
     chosen = _chosen(path, rows, statuses, ids)
     if encoder is not None:
         rows = _with_similarity(rows, encoder)
-    measured = metrics.measure(rows).to_table()
+    measured = metrics.measure(rows, query_budget=_query_budget(header)).to_table()
     if as_json:
         shown = [_plain(header, record) for record in chosen[:most]]
         found = {"file": str(path), "header": _readable(header), "metrics": measured, "notes": _notes(header, path, rows), "records": shown}
@@ -127,21 +127,27 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
     if isinstance(size, int) and size > len(rows):
         progress.say(f"{path}: {len(rows)} of {counted(size, 'example')} so far")
     model, task, attack = (str(header.get(name) or other) for name, other in (("model", path.name), ("task", "-"), ("attack", path.stem)))
-    stage = {"kind": "attack", "of": model, "attacks": {attack: measured}}
+    split = {"split": str(sample["split"])} if isinstance(sample, Mapping) and "split" in sample else {}
+    stage = {"kind": "attack", "of": model, "attacks": {attack: measured}, "sample": split}
     results = {"recipe": model, "model": model, "scale": "", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
     running.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
 
 
 def _notes(header: Mapping[str, Any], path: Path, rows: Sequence[Record]) -> list[str]:
     """Return what the attack said of its numbers, or would have said."""
-    settings, labels = header.get("settings"), header.get("labels")
-    budget = settings.get("query_budget") if isinstance(settings, Mapping) else None
+    labels = header.get("labels")
     return caveats.of(
         str(header.get("attack") or path.stem),
         rows,
         [str(label) for label in labels] if isinstance(labels, list) else sorted({record.label for record in rows}),
-        query_budget=budget if isinstance(budget, int) else None,
+        query_budget=_query_budget(header),
     )
+
+
+def _query_budget(header: Mapping[str, Any]) -> int | None:
+    settings = header.get("settings")
+    budget = settings.get("query_budget") if isinstance(settings, Mapping) else None
+    return budget if isinstance(budget, int) else None
 
 
 def _counts(rows: Sequence[Record]) -> str:
