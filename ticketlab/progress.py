@@ -70,10 +70,10 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
         yield _Shown()
 
 
-def say(message: str) -> None:
-    """Print one line about the run to stderr, whatever is in the names that it mentions."""
+def say(message: str, *, lines: bool = False) -> None:
+    """Print one line about the run to stderr, whatever is in the names that it mentions; with ``lines`` as many as there are."""
     with contextlib.suppress(OSError):  # nobody reads it any more: `2>&1 | head`, a terminal that was closed
-        print(shown(message), file=sys.stderr, flush=True)
+        print(shown(message, lines=lines), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:

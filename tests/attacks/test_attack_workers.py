@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import random
@@ -13,12 +14,13 @@ from typing import ClassVar
 import pytest
 from attrs import frozen
 
+from ticketlab.attacks import workers
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine import run_attack
 from ticketlab.attacks.records import RecordFile
 from ticketlab.attacks.shim import installed
-from ticketlab.errors import TicketlabError
+from ticketlab.errors import OutOfMemory, TicketlabError
 from ticketlab.tasks.base import Example
 
 pytestmark = [
@@ -112,7 +114,7 @@ class Deadly(DeepWordBug):
         return built
 
 
-def test_a_process_that_dies_costs_the_example_that_ended_it(victim):
+def test_a_process_that_dies_costs_the_example_that_ended_it(victim, capsys):
     rows = examples(20)
     rows[3] = Example("dies", ("exit",), 0)
     rows[12] = Example("is killed", ("kill",), 0)
@@ -120,22 +122,63 @@ def test_a_process_that_dies_costs_the_example_that_ended_it(victim):
     assert found["dies"].status == found["is killed"].status == "error"
     assert found["dies"].message == "the process that attacked it ended: exit code 7"
     assert found["is killed"].message == "the process that attacked it ended: signal SIGKILL"
+    warned = "warning: a process of the attack was killed, as happens where memory is short; if so, lower in_flight (now 10 a process) or"
+    assert warned in capsys.readouterr().err
     healthy = [row for row in rows if row.id.startswith("row")]
     assert [found[row.id] for row in healthy] == attack(victim, healthy)
 
 
-def test_a_process_that_cannot_work_at_all_ends_the_run(victim, monkeypatch):
+LOWER = r"lower in_flight \(now 10 a process\) or workers \(now 2\)"
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "said"),
+    [
+        (OSError("no such device"), TicketlabError, "a process of the attack failed: OSError: no such device"),
+        (MemoryError(), OutOfMemory, rf"there is not enough memory \(.*\); {LOWER}; what was done is kept"),
+    ],
+    ids=["a broken device", "no memory"],
+)
+def test_a_process_that_cannot_work_at_all_ends_the_run(victim, monkeypatch, problem, kind, said):
     parent = os.getpid()
     tell = type(victim).evaluating
 
     def broken(self):
         if os.getpid() != parent:
-            raise OSError("no such device")
+            raise problem
         return tell(self)
 
     monkeypatch.setattr(type(victim), "evaluating", broken)
-    with pytest.raises(TicketlabError, match="a process of the attack failed: OSError: no such device"):
+    with pytest.raises(kind, match=said):
         attack(victim, examples(20), workers=2)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "said"),
+    [
+        (errno.EAGAIN, TicketlabError, rf"process 2 of the attack cannot be started \(.*\): {LOWER}"),
+        (errno.ENOMEM, OutOfMemory, rf"there is not enough memory \(.*\); {LOWER}"),
+    ],
+)
+def test_more_processes_than_the_system_allows_is_one_line(victim, monkeypatch, number, kind, said):
+    start, begun = multiprocessing.context.ForkProcess.start, []
+
+    def limited(process):
+        if begun:
+            raise OSError(number, os.strerror(number))
+        begun.append(process)
+        start(process)
+
+    monkeypatch.setattr(multiprocessing.context.ForkProcess, "start", limited)
+    with pytest.raises(kind, match=said):
+        attack(victim, examples(20), workers=2)
+    assert not begun[0].is_alive()
+
+
+def test_each_process_takes_a_device_of_its_own(victim, monkeypatch, tmp_path):
+    monkeypatch.setattr(workers, "_take_device", lambda _, number: (tmp_path / str(number)).touch())
+    attack(victim, examples(4), workers=2)
+    assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
 
 
 def test_a_time_limit_is_kept_in_processes_too(victim):

@@ -146,6 +146,17 @@ def test_failures_of_a_run(invoke: Any, monkeypatch: pytest.MonkeyPatch, problem
     assert result.stderr.count("\n") == 1
 
 
-def test_the_traceback_is_there_when_asked_for(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_traceback_is_there_when_asked_for_and_controls_no_terminal(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        try:
+            raise KeyError("label \x1b[2J")
+        except KeyError as problem:
+            raise ValueError("file \x1b]0;title\x07\u202e\ud800") from problem
+
     monkeypatch.setenv("TICKETLAB_DEBUG", "1")
-    assert "Traceback" in invoke("run").stderr
+    monkeypatch.setattr(running, "run_in_lab", fail)
+    said = invoke("run", "--task", "demo").stderr
+    assert said.startswith("Traceback (most recent call last):\n")
+    assert r"label \x1b[2J" in said
+    assert r"ValueError: file \x1b]0;title\x07\u202e\ud800" in said
+    assert not set("\x1b\x07\u202e") & set(said)

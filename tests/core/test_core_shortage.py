@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from safetensors import SafetensorError
 
 from ticketlab import files, shortage
 from ticketlab.errors import OutOfMemory, OutOfSpace, UsageError
+from ticketlab.lab.guarding import guarded
+from ticketlab.stages.attack import AttackStage
 
 ALLOCATOR = "[enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096000000 bytes. Error code 12 (Cannot allocate memory)"  # noqa: E501
 CUDA = (
@@ -68,3 +71,13 @@ def test_a_write_to_a_full_disk_names_the_file_and_what_is_free(tmp_path: Path) 
     with pytest.raises(OutOfSpace, match=r"model/weights cannot be written: no space is left \([\d,.]+ MB free there\)"):
         files.replace(path, write)
     assert list(path.parent.iterdir()) == []
+
+
+def test_an_attack_without_memory_says_what_of_its_own_to_lower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(AttackStage, "run", run)
+    lower = r"lower attack\.in_flight \(now 64\), attack\.workers \(now one a core\), max_length \(now 128\)"
+    with pytest.raises(OutOfMemory, match=lower):
+        guarded(AttackStage(), SimpleNamespace(name="attack", max_length=128))  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import attrs
 import torch
 from attrs import define, field
 
-from ticketlab import shortage
+from ticketlab import progress, shortage
 from ticketlab.attacks.shim import import_textattack
 from ticketlab.errors import TicketlabError
 from ticketlab.training import interrupt
@@ -31,10 +31,12 @@ def run_in_workers(siege: Siege, examples: Sequence[Example], workers: int) -> I
 
     On a processor they are forked and share the memory of this one; on GPUs they start anew and take the devices in turn.
 
-    :raises TicketlabError: a process could not do its work at all.
+    :raises TicketlabError: a process could not be started, or not do its work at all.
+    :raises OutOfMemory: there is too little memory for so many; the message has what to lower.
     """
     share = -(-len(examples) // workers)
-    team = _Team(siege, deque(examples), attrs.evolve(siege, in_flight=min(siege.in_flight, share)))
+    shared = attrs.evolve(siege, in_flight=min(siege.in_flight, share))
+    team = _Team(siege, deque(examples), shared, f"lower in_flight (now {shared.in_flight} a process) or workers (now {workers})")
     try:
         for _ in range(workers):
             team.start()
@@ -57,6 +59,8 @@ class _Team:
     siege: Siege
     todo: deque[Example]
     shared: Siege
+    lower: str
+    """What takes less memory."""
     suspects: deque[Example] = field(factory=deque)
     workers: dict[Connection, _Worker] = field(factory=dict)
     started: int = 0
@@ -71,9 +75,14 @@ class _Team:
         others = [here, *self.workers]
         tally = context.RawValue("Q", 0)
         self.siege.victim.tallies.append(tally)
-        process = context.Process(target=_work, args=(siege, there, tally, [] if gpu else others, os.getpid(), self.started), daemon=True)
-        with interrupt.blocked():  # or a signal would meet the process before it has said what it does about it
-            process.start()
+        about = (siege, there, tally, [] if gpu else others, os.getpid(), self.started, self.lower)
+        process = context.Process(target=_work, args=about, daemon=True)
+        try:
+            with interrupt.blocked():  # or a signal would meet the process before it has said what it does about it
+                process.start()
+        except OSError as problem:
+            failed = TicketlabError(f"process {len(self.workers) + 1} of the attack cannot be started ({problem.strerror}): {self.lower}")
+            raise shortage.explained(problem, lower=self.lower) or failed from problem
         there.close()
         self.started += 1
         self.workers[here] = _Worker(process, here, alone)
@@ -112,6 +121,8 @@ class _Team:
         del self.workers[worker.connection]
         worker.connection.close()
         worker.process.join()
+        if worker.process.exitcode == -signal.SIGKILL:
+            progress.warn(f"a process of the attack was killed, as happens where memory is short; if so, {self.lower}")
         if worker.alone:
             for example in worker.at_work.values():
                 yield self.siege.lost(example, _how(worker.process.exitcode))
@@ -139,13 +150,13 @@ def _how(exitcode: int | None) -> str:
     return f"exit code {exitcode}"
 
 
-def _work(siege: Siege, connection: Connection, tally: Any, others: Sequence[Connection], parent: int, number: int) -> None:
+def _work(siege: Siege, connection: Connection, tally: Any, others: Sequence[Connection], parent: int, number: int, lower: str) -> None:
     """Attack examples until there are no more; the main function of a process."""
     for other in others:
         other.close()  # or the parent's end would stay open in here, and nobody would notice that the parent is gone
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends this process
-    for number in interrupt.ERRORS.keys() - {signal.SIGINT}:
-        signal.signal(number, signal.SIG_DFL)
+    for other_signal in interrupt.ERRORS.keys() - {signal.SIGINT}:
+        signal.signal(other_signal, signal.SIG_DFL)
     interrupt.unblock()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     siege.victim.tally = tally
@@ -160,7 +171,7 @@ def _work(siege: Siege, connection: Connection, tally: Any, others: Sequence[Con
         connection.send(("problem", problem))
     except Exception as problem:
         failed = TicketlabError(f"a process of the attack failed: {type(problem).__name__}: {problem}")
-        connection.send(("problem", shortage.explained(problem) or failed))
+        connection.send(("problem", shortage.explained(problem, lower=lower) or failed))
 
 
 def _take_device(siege: Siege, number: int) -> None:

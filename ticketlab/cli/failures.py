@@ -37,7 +37,7 @@ def report(problem: BaseException) -> int:
     if os.environ.get(DEBUG) == "1":
         import traceback
 
-        traceback.print_exception(problem)
+        progress.say("".join(traceback.format_exception(problem)).rstrip("\n"), lines=True)
     line, code = _line(problem)
     progress.say(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}")
     return code

@@ -35,7 +35,8 @@ def guarded(stage: Stage, context: Context) -> dict[str, Any]:
 
 def _lower(stage: Stage, context: Context) -> str:
     """Say what makes a stage take less memory."""
-    settings = {name: getattr(stage, name, None) for name in ("batch_size", "in_flight", "workers")}
+    settings = {name: getattr(stage, name) for name in ("batch_size", "in_flight", "workers") if hasattr(stage, name)}
+    settings |= {"workers": "one a core"} if "workers" in settings and settings["workers"] is None else {}
     lower = [f"{context.name}.{name} (now {value})" for name, value in settings.items() if value is not None]
     return f"lower {', '.join([*lower, f'max_length (now {context.max_length})'])}, or take a smaller model"
 
