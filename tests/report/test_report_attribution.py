@@ -104,7 +104,8 @@ def test_two_evaluations_of_a_model_are_two_rows_and_its_attacks_a_third(tmp_pat
 
 def test_titles_name_another_split_and_the_attacked_sample() -> None:
     found = results({"evaluate": evaluate(0.9, split="dev"), "attack": attack(0.3), "more": attack(0.4, split="dev", size=1)})
-    assert title(found) == "sst2, model demo, 1 seed, evaluated on dev, attacks on a sample of 100 examples and a sample of 1 example of dev"
+    attacks = "attacks on a sample of 100 examples and a sample of 1 example of dev"
+    assert title(found) == f"sst2, model demo, 1 seed, evaluated on dev, {attacks}"
     assert title(results({"evaluate": evaluate(0.9)})) == "sst2, model demo, 1 seed"
 
 

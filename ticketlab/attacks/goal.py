@@ -1,6 +1,6 @@
 """textattack's goal of an untargeted attack, with the same results for fewer steps: it reads what the victim says of many texts at once.
 
-Its goals take rows that happen to sum to 1 for probabilities, where all of a batch do. A victim gives logits, and they are read as such here.
+Its goals take a batch of rows that all happen to sum to 1 for probabilities. A victim gives logits, and they are read as such here.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+
 @frozen
 class Sample:
     """What became of a sample of ``size`` examples of ``split``, attacked once.
