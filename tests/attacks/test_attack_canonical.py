@@ -119,18 +119,30 @@ class Mixed(nn.Module):
     def forward(self, input_ids, attention_mask):
         return nn.functional.one_hot(input_ids % 16, 16).float().sum(1) @ self.weight
 
+    def get_input_embeddings(self):
+        return nn.Embedding(500, 1)
 
-def test_a_model_with_unknown_layers_always_gets_as_many_rows():
-    model = Mixed()
+
+class Placed(Mixed):
+    """The same, rounded otherwise at every other place."""
+
+    def forward(self, input_ids, attention_mask):
+        return super().forward(input_ids, attention_mask) * (1 + 1e-6 * (torch.arange(len(input_ids)) % 2))[:, None]
+
+
+@pytest.mark.parametrize(("kind", "together"), [(Mixed, 8), (Placed, 1)])
+def test_a_model_with_unknown_layers_always_gets_as_many_rows(kind, together):
+    model = kind()
     shapes = []
 
     def forward(batch, rows):
         shapes.append((tuple(batch["input_ids"].shape), len(rows)))
         return model(**batch).unbind()
 
-    answers = Canonical(model, forward)(rows_of(3, 3, 3, 5))
-    assert shapes == [((8, 3), 8), ((8, 5), 8)]
-    assert len(answers) == 4
+    rows = rows_of(3, 3, 3, 5)
+    answers = Canonical(model, forward)(rows)
+    assert shapes == ([((8, 3), 8), ((8, 5), 8)] if together == 8 else [((1, 3), 1)] * 3 + [((1, 5), 1)])
+    assert all(torch.equal(answer, Canonical(model, forward)([row])[0]) for answer, row in zip(answers, rows, strict=True))
     assert not portions.Linears(model, None).complete
 
 

@@ -36,7 +36,8 @@ class Canonical:
 
     ``forward(batch, rows)`` returns one result a row, on the CPU; more are ignored. It gets tensors on the model's device, either of shape
     (rows, length) or, where ``packing`` takes such rows, of shape (1, tokens): the rows one after the other, and what fills them up. It
-    runs under inference mode. A model with layers other than those known to treat each row alike always gets the same number of rows.
+    runs under inference mode. A model with layers other than those known to treat each row alike always gets the same number of rows. Rows
+    that go together are tried for each length: where others beside a row, or its place among them, change a bit, rows go alone.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Canonical:
         self.rows = 0
         """Rows computed so far."""
         self._packs: dict[frozenset[str], bool] = {}
+        self._steady: dict[Hashable, bool] = {}
         self._end = text_end(model)
         self._linears = Linears(model, torch.bfloat16 if precision == "bf16" else None)
 
@@ -117,14 +119,45 @@ class Canonical:
         return [results[index] for index in range(len(rows))]
 
     def _stacked(self, rows: Sequence[Row]) -> Sequence[Any]:
+        group = self.group(rows[0])
+        if group not in self._steady:
+            self._steady[group] = self._is_steady(rows[0])
+        if not self._steady[group]:
+            return [self._together([row])[0] for row in rows]
         missing = 0 if self._linears.complete else _FIXED_ROWS - len(rows)
-        filled = [*rows, *[rows[-1]] * missing]
-        inputs = {
-            name: torch.tensor([row[name] for row in filled], dtype=torch.long, device=self.device)
-            for name in filled[0]
-            if not name.startswith("_")
-        }
-        return self.forward(inputs, filled)[: len(rows)]
+        return self._together([*rows, *[rows[-1]] * missing])[: len(rows)]
+
+    def _together(self, rows: Sequence[Row]) -> Sequence[Any]:
+        inputs = {name: [row[name] for row in rows] for name in rows[0] if not name.startswith("_")}
+        return self.forward(self._tensors(inputs), rows)[: len(rows)]
+
+    def _is_steady(self, row: Row) -> bool:
+        """Try whether rows like this one give the same bits alone as among others, or, of a fixed number, wherever they stand.
+
+        Attention is products of its own: libraries pick kernels by how many there are, and kernels see a row at other boundaries.
+        """
+        generator = torch.Generator().manual_seed(0)
+        try:
+            vocabulary = int(self.model.get_input_embeddings().num_embeddings)  # type: ignore[operator]
+            ids = torch.randint(vocabulary, (_FIXED_ROWS, length(row)), generator=generator)
+            if self._end is not None:  # where the row has it, and nowhere else
+                others = ids.where(ids != self._end, (self._end + 1) % vocabulary)
+                ids = others.where(torch.tensor(row["input_ids"]) != self._end, self._end)
+            same = {name: row[name] for name in row if not name.startswith("_")}
+            together = self._answers(same, ids)
+            if self._linears.complete:
+                return torch.equal(together, torch.cat([self._answers(same, some[None]) for some in ids]))
+            return torch.equal(together, self._answers(same, ids.roll(1, 0)).roll(-1, 0))
+        except Exception:  # whatever the model has against it
+            return False
+
+    def _answers(self, row: Row, ids: Tensor) -> Tensor:
+        inputs = {name: [values] * len(ids) for name, values in row.items()} | {"input_ids": ids.tolist()}
+        found = self.model(**self._tensors(inputs))
+        return found if isinstance(found, Tensor) else found[0]
+
+    def _tensors(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+        return {name: torch.tensor(values, dtype=torch.long, device=self.device) for name, values in inputs.items()}
 
     @contextlib.contextmanager
     def _computing(self) -> Iterator[None]:

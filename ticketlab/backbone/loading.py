@@ -34,6 +34,9 @@ DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 SINGLE_LABEL = "single_label_classification"
 ADVICE = "give the folder of a model, or `demo` for the embedded one"
+TEXT = "these are a few words to try it out "
+LONG = 128
+"""Tokens of a text that is longer than what models with local or hashed attention attend to at once."""
 NO_PADDING = -1
 """The padding token of a classifier whose config has none: no token is this one, so the last of a row is read, as of a text alone."""
 
@@ -230,20 +233,32 @@ def _tokenizer_for(model: PreTrainedModel, name: str, source: str, warn: Warn) -
 
 
 @torch.inference_mode()
-def _try_out(name: str, model: nn.Module, tokenizer: Any) -> None:
-    """Let a classifier answer for a text.
+def _try_out(name: str, model: PreTrainedModel, tokenizer: Any) -> None:
+    """Let a classifier answer for a text, and one of a family without an adapter twice for a longer one.
 
-    :raises UsageError: it fails, or its answer is no logit for each label.
+    :raises UsageError: it fails, its answer is no logit for each label, or it is another one each time.
     """
-    rows = tokenizer("these are a few words to try it out", return_tensors="pt")
-    try:
-        logits = model(**{given: rows[given] for given in tokenizer.model_input_names if given in rows}).logits
-    except Exception as problem:  # whatever a model of another's has against it
-        reason = " ".join(str(problem).split())[:150] or type(problem).__name__
-        raise UsageError(f"{name}: `{type(model).__name__}` fails on a text: {reason}") from problem
-    wanted = (1, len(model.config.id2label))  # type: ignore[union-attr, arg-type]
-    if tuple(logits.shape) != wanted or not bool(torch.isfinite(logits).all()):
+
+    def answer(text: str) -> torch.Tensor:
+        rows = tokenizer(text, return_tensors="pt", truncation=True, max_length=min(LONG, tokenizer.model_max_length))
+        try:
+            logits: torch.Tensor = model(**{given: rows[given] for given in tokenizer.model_input_names if given in rows}).logits
+        except Exception as problem:  # whatever a model of another's has against it
+            reason = " ".join(str(problem).split())[:150] or type(problem).__name__
+            raise UsageError(f"{name}: `{type(model).__name__}` fails on a text: {reason}") from problem
+        return logits
+
+    logits = answer(TEXT)
+    if tuple(logits.shape) != (1, len(model.config.id2label)) or not bool(torch.isfinite(logits).all()):
         raise UsageError(f"{name}: `{type(model).__name__}` answers a text with {logits.tolist()}, not with one number for each label")
+    if has_adapter(model.config.model_type):
+        return
+    first, second = (answer(TEXT * LONG) for _ in range(2))
+    if not torch.allclose(first, second, rtol=1e-3, atol=1e-5):
+        raise UsageError(
+            f"{name}: `{type(model).__name__}` computes with random numbers: it answered one text with {first.tolist()} and then with "
+            f"{second.tolist()}, so nothing that is measured of it could be repeated"
+        )
 
 
 def _without_classifier(name: str, config: PretrainedConfig, classes: Sequence[str]) -> str:
