@@ -27,12 +27,17 @@ NUMBERS = {"eos_token_id": LETTERS.index(END), "bos_token_id": LETTERS.index(END
 GPT2 = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 128}
 LLAMA = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 128}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "pad_token_id": LETTERS.index(PADDING)}
+BART = {"d_model": 32, "max_position_embeddings": 128, "pad_token_id": LETTERS.index(PADDING)}
+EACH = {"layers": 1, "attention_heads": 2, "ffn_dim": 64}
+BART |= {f"{part}_{name}": size for part in ("encoder", "decoder") for name, size in EACH.items()}
 FAMILIES = {
     "gpt2 without padding": ("GPT2", GPT2, False),
     "gpt2 that pads with the end": ("GPT2", GPT2 | {"pad_token_id": LETTERS.index(END)}, False),
+    "gpt1, whose bits depend on the place in a batch": ("OpenAIGPT", GPT2, False),
     "llama": ("Llama", LLAMA | {"pad_token_id": None}, False),
     "neox": ("GPTNeoX", LLAMA, False),
     "t5": ("T5", T5 | {"decoder_start_token_id": LETTERS.index(PADDING)}, True),
+    "bart": ("Bart", BART, True),
     "xlnet": ("XLNet", {"d_model": 32, "n_layer": 2, "n_head": 2, "d_inner": 64, "pad_token_id": LETTERS.index(PADDING)}, True),
 }
 TEXTS = ["the film was good", "a dull plot", "", "bad", f"the {END} of it", "it was not a very good film, and not bad", "the actor is bad"]
@@ -71,17 +76,17 @@ def loaded(folder):
 
 
 @torch.inference_mode()
-def by_transformers(folder, text):
-    """The logits of a text by itself; a text of no token is its end."""
+def by_transformers(folder, texts):
+    """The logits of each text by itself; a text of no token is its end."""
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    return model(**tokenizer(text if tokenizer(text)["input_ids"] else END, return_tensors="pt")).logits[0]
+    return torch.cat([model(**tokenizer(text if tokenizer(text)["input_ids"] else END, return_tensors="pt")).logits for text in texts])
 
 
 def test_it_is_evaluated_and_attacked_with_the_logits_of_each_text_alone(folder, loaded):
     model, tokenizer, names = loaded
     assert names == NAMES
-    expected = torch.stack([by_transformers(folder, text) for text in TEXTS])
+    expected = by_transformers(folder, TEXTS)
     rows = tokenize([Example(str(number), (text,), 0) for number, text in enumerate(TEXTS)], tokenizer, 64)
     victim = Victim(model, tokenizer, names, max_length=64)
     together, alone = victim(TEXTS), torch.cat([victim([text]) for text in TEXTS])
@@ -104,11 +109,21 @@ def test_its_records_do_not_depend_on_what_is_in_flight(loaded):
     def records(in_flight):
         file = RecordFile(None, "test")
         more = {"columns": ("text",), "label_names": names, "records": file, "seed": 1, "in_flight": in_flight}
-        return run_attack(DeepWordBug(), victim, examples, **more)
+        return run_attack(DeepWordBug(query_budget=30), victim, examples, **more)
 
     many = records(16)
     assert records(1) == many
     assert {record.status for record in many} <= {"success", "failed"}
+
+
+def test_a_model_that_computes_with_random_numbers_is_refused(tmp_path):
+    chunks = {"feed_forward_size": 32, "local_attn_chunk_length": 8, "lsh_attn_chunk_length": 8, "is_decoder": False}
+    sizes = {"hidden_size": 16, "attention_head_size": 8, "num_attention_heads": 2, "attn_layers": ["lsh"], "axial_pos_embds": False}
+    config = transformers.ReformerConfig(**sizes, **chunks, **SIZE, num_buckets=4, max_position_embeddings=64, initializer_range=1.0)
+    transformers.ReformerForSequenceClassification(config).save_pretrained(tmp_path)
+    tokenizer_of(ends=True).save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match="`ReformerForSequenceClassification` computes with random numbers: it answered one text with"):
+        load_finished(str(tmp_path))
 
 
 def test_what_needs_its_heads_and_neurons_refuses_it(folder, loaded, tmp_path):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from ticketlab import files, integrity
 from ticketlab.backbone import checkpoint, model_config
