@@ -92,7 +92,7 @@ def gradients(model):
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_masked_shrunk_reloaded_and_unshrunk_models_compute_the_same(variant, attention, tmp_path, data):
     heads, neurons = data.draw(st.sampled_from([1, 2, 3, 6])), data.draw(st.sampled_from([1, 7, 16]))
@@ -113,7 +113,7 @@ def test_masked_shrunk_reloaded_and_unshrunk_models_compute_the_same(variant, at
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=3, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_what_is_kept_has_the_gradients_of_the_masked_model(variant, attention, data):
     model = random_model(variant, attention)

@@ -242,11 +242,11 @@ def test_a_restart_begins_the_rates_anew_at_each_pruning(tmp_path, restart, expe
     assert rates == pytest.approx(expected)  # linear decay over 20 steps; prunings after 0, 2 and 4
 
 
-def test_ten_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_path):
+def test_four_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_path):
     model = odd_model()
     names, start = set(model.state_dict()), state_of(model)
     counts = []
-    for number in range(10):
+    for number in range(4):
         loop, search = training(IMPRewind(), model, tmp_path / str(number), steps=10, sparsity=0.9)
         twin = copy.deepcopy(model)
         assert same_bits(state_of(twin), state_of(model))
