@@ -85,6 +85,10 @@ SAID = {
         [*rows(9, truncated=True, words_unseen=None), *rows(11, label="positive")],
         ["9 of 20 examples are longer than what the model sees, and its tokenizer does not say where, so that words are attacked that it"],
     ),
+    "scripts without spaces": (
+        [*sound(), *rows(6, original=["หนังดีมาก"]), *rows(2, original=["面白かった"]), *rows(1, original=["好看"])],
+        ["8 of 39 examples are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): all up to the next space or sign counts as"],
+    ),
     "nothing": ([], ["there is no example to attack"]),
     "errors alone": ([*rows(10, "error"), *rows(10, "timeout", label="positive")], []),
 }

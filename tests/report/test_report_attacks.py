@@ -71,24 +71,24 @@ def test_one_seed_has_intervals() -> None:
         pytest.param([("test", 4, 0, 0)], "sample of 4 test examples, all attacked", id="all"),
         pytest.param(
             [("test", 86, 14, 0)],
-            "sample of 100 test examples, 86 attacked; 14 misclassified before the attack were skipped (in Clean and Aua, not in Suc)",
+            "sample of 100 test examples, 86 attacked; 14 misclassified before the attack were skipped: in Clean and Aua, not in Suc",
             id="some were skipped",
         ),
         pytest.param(
             [("train", 8, 1, 1)],
-            "sample of 10 training examples, 8 attacked; 1 misclassified before the attack was skipped (in Clean and Aua, not in Suc); "
+            "sample of 10 training examples, 8 attacked; 1 misclassified before the attack was skipped: in Clean and Aua, not in Suc; "
             "1 has no result",
             id="one was given up",
         ),
         pytest.param(
             [("all", 90, 10, 0), ("all", 80, 18, 2)],
-            "sample of 100 examples of all splits, 80 to 90 attacked; 10 to 18 misclassified before the attack were skipped "
-            "(in Clean and Aua, not in Suc); 0 to 2 have no result",
+            "sample of 100 examples of all splits, 80 to 90 attacked; 10 to 18 misclassified before the attack were skipped: "
+            "in Clean and Aua, not in Suc; 0 to 2 have no result",
             id="models differ",
         ),
         pytest.param(
             [("dev", 0, 3, 0)],
-            "sample of 3 dev examples, 0 attacked; 3 misclassified before the attack were skipped (in Clean and Aua, not in Suc)",
+            "sample of 3 dev examples, 0 attacked; 3 misclassified before the attack were skipped: in Clean and Aua, not in Suc",
             id="none",
         ),
         pytest.param([("", 0, 0, 0)], "sample of 0 examples, 0 attacked", id="nothing"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,6 +14,9 @@ from ticketlab.wording import counted
 FEW_CANDIDATES = 0.5
 """An attack that had a candidate for fewer of the words, or in fewer of the examples, says little about robustness."""
 MANY_TRUNCATED = 0.1
+MANY_UNDIVIDED = 0.1
+UNDIVIDED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]{2}")
+"""Thai, Lao, Burmese, Khmer and kana: no spaces between words, and nothing here that divides them."""
 FEW_OF_A_CLASS = 5
 ENOUGH = 10
 """Examples from which on an accuracy is compared with that of the commonest label."""
@@ -26,6 +30,7 @@ def of(attack: str, records: Sequence[Record], label_names: Sequence[str], *, qu
     return [
         *_of_sample(records, label_names),
         *_of_victim(records),
+        *_of_script(records),
         *_of_candidates(attack, records),
         *_of_budget(attack, records, query_budget),
         *_of_length(records),
@@ -59,6 +64,16 @@ def _of_victim(records: Sequence[Record]) -> Iterator[str]:
         yield f"the model says `{said.pop()}` to every example of the sample; it may have learnt nothing"
     elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:
         yield f"before the attack {right} of {len(known)} answers are right, no more than if each were `{commonest}` ({most})"
+
+
+def _of_script(records: Sequence[Record]) -> Iterator[str]:
+    """Say that what counts as a word is a phrase."""
+    undivided = sum(any(map(UNDIVIDED.search, record.original)) for record in records)
+    if undivided and undivided >= MANY_UNDIVIDED * len(records):
+        yield (
+            f"{undivided} of {counted(len(records), 'example')} are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): all up "
+            "to the next space or sign counts as one word, so the attack has few words to change, and Words % is of these"
+        )
 
 
 def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:

@@ -79,7 +79,8 @@ class Record:
     words_unseen: int | None = field(default=None, validator=optional(_count))
     """Of the words of the original those that the victim does not see; None where that is unknown."""
     words_tried: int | None = field(default=None, validator=optional(_count))
-    """Words of the original for which the attack looked for candidates, before it succeeded or gave up; None where that is unknown."""
+    """Words of the original for which the attack looked for candidates, before it succeeded or gave up; None where that is unknown,
+    or it gave up before it looked for any."""
     words_replaceable: int | None = field(default=None, validator=optional(_count))
     """Of these the words for which it had a candidate: a neighbour, a synonym, a guess, an edit."""
     words_allowed: int | None = field(default=None, validator=optional(_count))

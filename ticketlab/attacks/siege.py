@@ -56,7 +56,8 @@ class Siege:
             with coverage.watching(built, text):
                 result = built.attack(text, self.victim.label_names.index(facts["label"]))
             found = outcome(result, self.victim)
-            counts = {} if found["status"] == "skipped" else coverage.counts()
+            unknown = found["status"] == "skipped" or (self._given_up(found) and not coverage.tried)
+            counts = {} if unknown else coverage.counts()
             return Record(**{**facts, **self._remarked({**found, **counts})})
         except Exception as problem:
             if shortage.kind(problem):  # it says nothing about the example, and others would meet it too
@@ -65,14 +66,17 @@ class Siege:
 
     def _remarked(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Say of an attack without success that it was given up, or that there was nothing it could do."""
-        budget = self.attack.query_budget
         if facts["status"] != "failed":
             return facts
-        if budget is not None and facts["queries"] >= budget:
-            return {**facts, "message": f"given up after {counted(budget, 'query', 'queries')}"}
+        if self._given_up(facts):
+            return {**facts, "message": f"given up after {counted(facts['queries'], 'query', 'queries')}"}
         if facts.get("words_replaceable") == 0 and not facts["message"]:
             return {**facts, "message": "no candidate for any word"}
         return facts
+
+    def _given_up(self, facts: Mapping[str, Any]) -> bool:
+        budget = self.attack.query_budget
+        return budget is not None and facts["status"] == "failed" and facts["queries"] >= budget
 
     def late(self, example: Example) -> Record:
         """Return the record of an example that took too long."""

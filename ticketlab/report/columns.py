@@ -177,7 +177,8 @@ def by_split(measures: Iterable[tuple[Measure | None, str]]) -> dict[str, str]:
     found: dict[str, set[tuple[int, int]]] = {}
     for one, split in measures:
         if one is not None and one.n is not None:
-            found.setdefault("" if split in ("", "test") else f" of {split}", set()).add((one.n, one.largest or one.n))
+            where = {"": "", "test": "", "all": " of all splits"}.get(split, f" of {split}")
+            found.setdefault(where, set()).add((one.n, one.largest or one.n))
     return {
         split: " or ".join(str(n) if n == most else f"{n} to {most}" for n, most in sorted(sizes)) for split, sizes in sorted(found.items())
     }

@@ -54,7 +54,7 @@ def _parts(split: str, samples: Sequence[Sample]) -> Iterator[str]:
     yield f"sample of {size} {named}{every}, {'all' if attacked == size != '0' else attacked} attacked"
     skipped, unknown = _range([one.skipped for one in samples]), _range([one.unknown for one in samples])
     if skipped != "0":
-        yield f"{skipped} misclassified before the attack {'was' if skipped == '1' else 'were'} skipped (in Clean and Aua, not in Suc)"
+        yield f"{skipped} misclassified before the attack {'was' if skipped == '1' else 'were'} skipped: in Clean and Aua, not in Suc"
     if unknown != "0":
         yield f"{unknown} {'has' if unknown == '1' else 'have'} no result"
 
