@@ -23,6 +23,8 @@ CHINESE = "電影 我喜欢这部电影 电"
 PIECES = [*ENGLISH.split(), *SIGNS.split(), *LETTERS.split(), *CHINESE.split()]
 SPACES = ["", " ", " ", " ", "  ", "\n", "\t", "\u00a0", "\u3000", "\x1c", ", ", ". ", "-", "'"]
 OLD = "previous_attacked_text"
+NONE = ("Cn", "Co", "Cs")
+"""Categories of what is no character: unassigned, private or half of a pair."""
 
 
 def texts(pieces=PIECES, longest=14):
@@ -121,7 +123,7 @@ def our_words(monkeypatch):
 
 
 @pytest.mark.usefixtures("our_words")
-@settings(max_examples=1000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(columns, changes)
 @example(("a b c",), [("delete", 1, [""]), ("before", 0, ["one two"]), ("delete", 2, [""])])
 @example(("x/y z", "I am"), [("replace", 1, [""]), ("replace", 2, ["it"]), ("after", 0, ["I"])])
@@ -150,7 +152,7 @@ def is_plain(text):
     return not kinds & {"Mn", "Mc", "Me", "Cf"} and not (has_chinese(text) and (others or set("'-_*@") & set(text)))
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(any_texts.filter(is_plain))
 @example("'-_*@'")
 @example("x'-_y_-'")
@@ -159,20 +161,26 @@ def test_words_are_those_of_textattack(text):
     assert words_of(text) == import_textattack().shared.utils.words_from_text(text)
 
 
-def test_every_character_counts_as_textattack_counts_it():
+@pytest.fixture(scope="module")
+def characters():
+    """Every character that Unicode has assigned, and one in 256 of the others, which are all alike."""
+    return [letter for letter in map(chr, range(sys.maxunicode + 1)) if ord(letter) % 256 == 0 or unicodedata.category(letter) not in NONE]
+
+
+def test_every_character_counts_as_textattack_counts_it(characters):
     words_from_text = import_textattack().shared.utils.words_from_text
-    everyone = [letter for letter in map(chr, range(sys.maxunicode + 1)) if not has_chinese(letter) and is_plain(letter)]
+    everyone = [letter for letter in characters if not has_chinese(letter) and is_plain(letter)]
     for start in range(0, len(everyone), 4096):
         text = " ".join(f"a{letter}b" for letter in everyone[start : start + 4096])
         assert words_of(text) == words_from_text(text), hex(start)
 
 
-def test_lower_case_makes_no_word_out_of_signs_and_changes_no_length_but_in_one_letter():
+def test_lower_case_makes_no_word_out_of_signs_and_changes_no_length_but_in_one_letter(characters):
     """What finding words without a search rests on."""
-    letters = {letter for letter in map(chr, range(sys.maxunicode + 1)) if words_of(f"a{letter}b") == [f"a{letter}b"]} - set("'-_*@")
+    letters = {letter for letter in characters if words_of(f"a{letter}b") == [f"a{letter}b"]} - set("'-_*@")
     beginnings = {letter.lower()[0] for letter in letters}
-    assert not [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter not in letters and letter.lower()[0] in beginnings]
-    assert [letter for letter in map(chr, range(sys.maxunicode + 1)) if len(letter.lower()) != 1] == ["İ"]
+    assert not [letter for letter in characters if letter not in letters and letter.lower()[0] in beginnings]
+    assert [letter for letter in characters if len(letter.lower()) != 1] == ["İ"]
 
 
 @pytest.mark.parametrize(
