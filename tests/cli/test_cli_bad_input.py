@@ -428,7 +428,7 @@ def test_a_home_folder_is_found_without_a_shell(world: SimpleNamespace, tmp_path
 MAIN = "import sys; from ticketlab.cli.main import main; sys.argv[0] = 'ticketlab'; main()"
 
 
-@pytest.mark.parametrize("arguments", [["plugins"], ["run", "--task", "demo", "--dry-run"]], ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("arguments", [["plugins"], ["recipes", "show", "fine-tune"]], ids=lambda arguments: arguments[0])
 def test_a_reader_that_leaves_is_no_error_message(arguments: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -442,7 +442,7 @@ def test_a_reader_that_leaves_is_no_error_message(arguments: list[str]) -> None:
 def test_a_reader_of_messages_that_leaves_ends_nothing() -> None:
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([sys.executable, "-c", MAIN, "run"], stdout=subprocess.PIPE, stderr=write, check=False)
+    done = subprocess.run([sys.executable, "-c", MAIN, "show", "nothing"], stdout=subprocess.PIPE, stderr=write, check=False)
     os.close(write)
     assert (done.returncode, done.stdout) == (2, b"")
 

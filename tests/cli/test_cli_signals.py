@@ -17,6 +17,14 @@ class Importing:
 sys.meta_path.insert(0, Importing())
 """
 INSIDE_A_COMMAND = """
+from ticketlab import recipe_tables
+
+def work(*_):
+    os.kill(os.getpid(), NUMBER)
+
+recipe_tables.read = work
+"""
+INSIDE_A_RUN = """
 from ticketlab.cli import running
 
 def work(*_):
@@ -25,7 +33,7 @@ def work(*_):
 running.run_in_lab = work
 """
 INSIDE_A_FINALIZER = """
-from ticketlab.cli import running
+from ticketlab import recipe_tables
 
 class Finalized:
     def __del__(self):
@@ -35,40 +43,45 @@ def work(*_):
     Finalized()
     print("the signal was forgotten")
 
-running.run_in_lab = work
+recipe_tables.read = work
 """
 WHILE_IGNORED = """
-from ticketlab.cli import running
+from ticketlab import recipe_tables
 
 def work(*_):
     os.kill(os.getpid(), NUMBER)
     print("still here")
     sys.exit(0)
 
-running.run_in_lab = work
+recipe_tables.read = work
 signal.signal(NUMBER, signal.SIG_IGN)
 """
 
 
-def run(code: str, number: int) -> subprocess.CompletedProcess[str]:
+QUICK = ("recipes", "show", "fine-tune")
+"""A command that imports nothing heavy."""
+
+
+def run(code: str, number: int, arguments: tuple[str, ...] = QUICK) -> subprocess.CompletedProcess[str]:
     whole = BEGIN + code.replace("NUMBER", str(int(number))) + "main()"
-    return subprocess.run([sys.executable, "-c", whole, "run", "--task", "demo"], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", whole, *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
-    ("where", "number", "words"),
+    ("where", "number", "words", "arguments"),
     [
-        (INSIDE_AN_IMPORT, signal.SIGINT, "interrupted"),
-        (INSIDE_AN_IMPORT, signal.SIGTERM, "terminated"),
-        (INSIDE_A_COMMAND, signal.SIGINT, "interrupted"),
-        (INSIDE_A_COMMAND, signal.SIGTERM, "terminated"),
-        (INSIDE_A_COMMAND, signal.SIGHUP, "the terminal was closed"),
-        (INSIDE_A_FINALIZER, signal.SIGINT, "interrupted"),
+        (INSIDE_AN_IMPORT, signal.SIGINT, "interrupted", QUICK),
+        (INSIDE_AN_IMPORT, signal.SIGTERM, "terminated", QUICK),
+        (INSIDE_A_COMMAND, signal.SIGINT, "interrupted", QUICK),
+        (INSIDE_A_COMMAND, signal.SIGTERM, "terminated", QUICK),
+        (INSIDE_A_COMMAND, signal.SIGHUP, "the terminal was closed", QUICK),
+        (INSIDE_A_RUN, signal.SIGINT, "interrupted", ("run", "--task", "demo")),
+        (INSIDE_A_FINALIZER, signal.SIGINT, "interrupted", QUICK),
     ],
-    ids=["import int", "import term", "command int", "command term", "command hup", "finalizer int"],
+    ids=["import int", "import term", "command int", "command term", "command hup", "run int", "finalizer int"],
 )
-def test_a_signal_is_one_line_and_its_exit_code(where: str, number: int, words: str) -> None:
-    done = run(where, number)
+def test_a_signal_is_one_line_and_its_exit_code(where: str, number: int, words: str, arguments: tuple[str, ...]) -> None:
+    done = run(where, number, arguments)
     assert done.stderr == f"{words}; the same command resumes from there\n"
     assert done.stdout == ""
     assert done.returncode == 128 + number
