@@ -120,8 +120,8 @@ def test_it_is_composed_as_in_the_paper(victim, how):
 def test_it_is_textattacks_own_attack_on_real_reviews(real_data, victim, demo_mlm, demo_mlm_folder, tiny_encoder_folder):
     lines = (real_data / "sst2" / "validation.jsonl").read_text(encoding="utf-8").splitlines()
     some = [
-        text for text in (json.loads(line)["sentence"] for line in lines) if 15 <= len(text.split()) <= 18 and seen_whole(victim, text)
-    ][:17]
+        text for text in (json.loads(line)["sentence"] for line in lines) if 15 <= len(text.split()) <= 16 and seen_whole(victim, text)
+    ][:8]
     how = BAE(mlm=demo_mlm_folder, encoder=tiny_encoder_folder, min_similarity=0.998)
     examples = told(victim, some)
     records = attack(how, victim, examples)
@@ -137,7 +137,7 @@ def test_it_is_textattacks_own_attack_on_real_reviews(real_data, victim, demo_ml
         )
     found = [record.status for record in records]
     assert found.count("skipped") == 2
-    assert min(found.count("success"), found.count("failed")) >= 3
+    assert min(found.count("success"), found.count("failed")) >= 2
 
 
 @pytest.mark.parametrize(

@@ -50,16 +50,16 @@ def canonical(model, precision="fp32"):
     return Canonical(model, lambda batch, _: model(**batch).logits.float().unbind(), precision=precision)
 
 
-LENGTHS = (1, 2, 3, 7, 8, 20, 33, 128)
+LENGTHS = (1, 2, 7, 8, 20, 33, 128)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_row_gives_the_same_bits_whatever_is_beside_it(name, precision):
     model = canonical(family(name), precision)
-    rows = rows_of(*[length for length in LENGTHS for _ in range(23 if length < 100 else 5)])
+    rows = rows_of(*[length for length in LENGTHS for _ in range(11 if length < 100 else 3)])
     together = model(rows)
-    for step in (1, 2, 5, 17):
+    for step in (1, 5, 17):
         apart = [answer for start in range(0, len(rows), step) for answer in model(rows[start : start + step])]
         assert all(torch.equal(a, b) for a, b in zip(together, apart, strict=True)), step
     backwards = model(rows[::-1])[::-1]

@@ -59,7 +59,7 @@ def test_guesses_do_not_depend_on_what_is_asked_with_them(mlms, family, precisio
     made = mlms(family)
     mlm = MaskedLM(made.model, made.tokenizer, precision=precision)
     words = ["film", "story", "plot", "good", "bad", "great", "long", "one", "but", "all", "that", "very", "the"]
-    texts = [*TEXTS, *(f"the {a} was {b}" for a in words for b in words)]
+    texts = [*TEXTS, *(f"the {a} was {b}" for a in words for b in words[:5])]
     together = mlm.top(asked(mlm, texts), 9)
     assert together == [mlm.top([one], 9)[0] for one in asked(mlm, texts)]
     one = [mlm.top([(mlm.tokens(text), [2])], 9)[0][2] for text in texts[:8]]
