@@ -6,6 +6,12 @@ from ticketlab.tasks.demo import Demo
 
 
 @pytest.fixture(scope="session")
+def shared_lab(tmp_path_factory):
+    """A lab for tests that do not mind which stages it holds already."""
+    return tmp_path_factory.mktemp("shared") / "lab"
+
+
+@pytest.fixture(scope="session")
 def make_recipe(tiny):
     """Build a small recipe; ``without`` names stages to leave out, ``sets`` are ``path=value``."""
 

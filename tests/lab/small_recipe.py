@@ -7,13 +7,13 @@ import pytest
 needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")
 
 TABLE = {
-    "finetune": {"kind": "train", "epochs": 2, "lr": 1e-3, "batch_size": 8, "checkpoint_seconds": 0},
+    "finetune": {"kind": "train", "epochs": 2, "lr": 1e-3, "batch_size": 8},
     "search": {
-        "kind": "search", "start": "finetune", "epochs": 2, "batch_size": 8, "checkpoint_seconds": 0,
+        "kind": "search", "start": "finetune", "epochs": 2, "batch_size": 8,
         "adversary": {"name": "freelb", "steps": 2},
     },
     "draw": {"kind": "draw", "sparsity": 0.3},
-    "retrain": {"kind": "train", "ticket": "draw", "epochs": 2, "lr": 1e-3, "batch_size": 8, "checkpoint_seconds": 0},
+    "retrain": {"kind": "train", "ticket": "draw", "epochs": 2, "lr": 1e-3, "batch_size": 8},
     "evaluate": {"kind": "evaluate", "model": "retrain"},
     "attack": {"kind": "attack", "model": "retrain", "attacks": ["deepwordbug"], "examples": 8},
 }  # fmt: skip

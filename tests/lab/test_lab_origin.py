@@ -15,14 +15,20 @@ from ticketlab.lab.origin import origin_of
 from ticketlab.lab.run import run
 
 
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lab of models that were not attacked."""
+    return tmp_path_factory.mktemp("origin") / "lab"
+
+
 def stage_folder(root: Path, results: Any, name: str) -> Path:
     (stages,) = (stages for seeds in results["tasks"].values() for stages in seeds.values())
     key = stages[name]["key"]
     return root / "stages" / key[:2] / key
 
 
-def test_a_run_knows_how_its_model_was_found_and_measured(make_recipe: Any, tmp_path: Path) -> None:
-    done = run(make_recipe(), tmp_path / "lab")
+def test_a_run_knows_how_its_model_was_found_and_measured(make_recipe: Any, lab: Path) -> None:
+    done = run(make_recipe(), lab)
     origin = origin_of(in_lab(str(done.directory)))
     assert (origin.recipe, origin.seed) == ("small", 0)
     assert [name for name, *_ in origin.stages] == ["finetune", "search", "draw", "retrain"]
@@ -39,12 +45,12 @@ def test_a_run_knows_how_its_model_was_found_and_measured(make_recipe: Any, tmp_
     assert measured.how == f"{stages['evaluate']['clean']['n']} examples of test"
 
 
-def test_a_stage_folder_knows_the_same_as_its_run(make_recipe: Any, tmp_path: Path) -> None:
-    done = run(make_recipe(), tmp_path / "lab")
-    folder = stage_folder(tmp_path / "lab", done.results, "retrain")
+def test_a_stage_folder_knows_the_same_as_its_run(make_recipe: Any, lab: Path) -> None:
+    done = run(make_recipe(), lab)
+    folder = stage_folder(lab, done.results, "retrain")
     for place in (folder, folder / "model"):
         assert origin_of(place).measured == origin_of(in_lab(str(done.directory))).measured
-    earlier = origin_of(stage_folder(tmp_path / "lab", done.results, "finetune"))
+    earlier = origin_of(stage_folder(lab, done.results, "finetune"))
     assert [name for name, *_ in earlier.stages] == ["finetune"]
     assert earlier.ticket is None
     assert not earlier.measured
@@ -67,22 +73,22 @@ def test_a_model_of_the_hub_is_the_base_of_its_export() -> None:
 
 
 @needs_textattack
-def test_attacks_are_told_with_their_sample(make_recipe: Any, tmp_path: Path) -> None:
-    done = run(make_recipe(without=()), tmp_path / "lab")
+def test_attacks_are_told_with_their_sample(make_recipe: Any, shared_lab: Path) -> None:
+    done = run(make_recipe(without=()), shared_lab)
     measured = origin_of(in_lab(str(done.directory))).measured
     attacked = next(one for one in measured if one.what == "deepwordbug")
     assert attacked.how == "8 examples of test, sample seed 0, 4 attacked"
     assert attacked.aua is not None
 
 
-def test_export_is_a_stage_of_its_own(make_recipe: Any, tmp_path: Path) -> None:
+def test_export_is_a_stage_of_its_own(make_recipe: Any, lab: Path) -> None:
     made = make_recipe("draw.sparsity=0.5")
     table = made.to_table() | {"export": {"kind": "export", "model": "retrain", "ticket": "draw", "format": "dense"}}
     table["tasks"] = list(made.tasks)
     from ticketlab import recipe
 
-    done = run(recipe.from_table_of_stages("small", table), tmp_path / "lab")
-    folder = stage_folder(tmp_path / "lab", done.results, "export")
+    done = run(recipe.from_table_of_stages("small", table), lab)
+    folder = stage_folder(lab, done.results, "export")
     model, _, _ = load_finished(str(folder / "exported"))
     found = files.read_json(folder / "result.json")["export"]
     assert found["format"] == "dense"

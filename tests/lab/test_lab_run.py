@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from small_recipe import needs_textattack, without_cost
 
 from ticketlab import files, registry
-from ticketlab.attacks.records import RecordFile
+from ticketlab.attacks.records import RecordFile, path_in
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.masks import expand
@@ -58,11 +58,11 @@ def test_a_run_leaves_what_it_promises(make_recipe, tmp_path):
     assert not list(tmp_path.rglob("checkpoint.safetensors"))
 
 
-def test_the_ticket_removes_exactly_the_asked_count_and_the_retrained_model_is_plain_and_sparse(make_recipe, tmp_path):
-    done = run(make_recipe(), tmp_path)
+def test_the_ticket_removes_exactly_the_asked_count_and_the_retrained_model_is_plain_and_sparse(make_recipe, shared_lab):
+    done = run(make_recipe(), shared_lab)
     ticket = Ticket.load(next((done.directory / "tickets").iterdir()))
     assert ticket.total() - ticket.kept() == int(0.3 * ticket.total() + 0.5)
-    model, _, names = load_finished(str(stage_folder(tmp_path, done.results, "retrain") / "model"))
+    model, _, names = load_finished(str(stage_folder(shared_lab, done.results, "retrain") / "model"))
     assert names == ("negative", "positive")
     backbone = Backbone(model)
     for name, kept in expand(backbone, ticket.masks).items():
@@ -71,30 +71,30 @@ def test_the_ticket_removes_exactly_the_asked_count_and_the_retrained_model_is_p
         assert bool((parameter[kept] != 0).all())
 
 
-def test_two_labs_hold_the_same_bits(make_recipe, tmp_path):
-    one, other = (run(make_recipe(seeds=(0, 1)), tmp_path / name) for name in ("one", "other"))
+def test_two_labs_hold_the_same_bits(make_recipe, shared_lab, tmp_path):
+    one, other = (run(make_recipe(seeds=(0, 1)), lab) for lab in (shared_lab, tmp_path))
     assert without_cost(one.results) == without_cost(other.results)
     tickets = [{path.name: path.read_bytes() for path in (done.directory / "tickets").iterdir()} for done in (one, other)]
     assert len(tickets[0]) == 2
     assert tickets[0] == tickets[1]
     assert len(set(tickets[0].values())) == 2, "each seed has a ticket of its own"
-    scores = [load_file(stage_folder(tmp_path / name, one.results, "search") / "scores.safetensors") for name in ("one", "other")]
+    scores = [load_file(stage_folder(lab, one.results, "search") / "scores.safetensors") for lab in (shared_lab, tmp_path)]
     assert all(torch.equal(scores[0][name], scores[1][name]) for name in scores[0])
 
 
 @pytest.mark.parametrize("attacked", [False, pytest.param(True, marks=needs_textattack)])
-def test_a_second_run_computes_nothing(make_recipe, tmp_path, monkeypatch, attacked):
+def test_a_second_run_computes_nothing(make_recipe, shared_lab, monkeypatch, attacked):
     recipe = make_recipe(without=() if attacked else ("attack",))
-    first = run(recipe, tmp_path)
+    first = run(recipe, shared_lab)
     for stage in (Train, SearchStage, Draw, Evaluate):
         monkeypatch.setattr(stage, "run", lambda self, context: pytest.fail(f"{self.name} was computed again"))
-    assert run(recipe, tmp_path).results == first.results
+    assert run(recipe, shared_lab).results == first.results
 
 
-def test_recipes_share_their_stages(make_recipe, tmp_path):
-    gates = run(make_recipe(), tmp_path).results["tasks"]["demo"]["0"]
-    sizes = run(make_recipe("search.pruner=magnitude"), tmp_path).results["tasks"]["demo"]["0"]
-    sparser = run(make_recipe("draw.sparsity=0.5"), tmp_path).results["tasks"]["demo"]["0"]
+def test_recipes_share_their_stages(make_recipe, shared_lab):
+    gates = run(make_recipe(), shared_lab).results["tasks"]["demo"]["0"]
+    sizes = run(make_recipe("search.pruner=magnitude"), shared_lab).results["tasks"]["demo"]["0"]
+    sparser = run(make_recipe("draw.sparsity=0.5"), shared_lab).results["tasks"]["demo"]["0"]
     assert gates["finetune"] == sizes["finetune"]
     assert gates["search"]["key"] != sizes["search"]["key"]
     assert gates["search"] == sparser["search"], "the search does not depend on the sparsity"
@@ -132,9 +132,10 @@ def _die_in(stage: str, recipe, lab) -> None:
 
 
 @pytest.mark.parametrize("attacked", [False, pytest.param(True, marks=needs_textattack)])
-def test_kill_9_in_each_stage_changes_nothing(make_recipe, tmp_path, attacked):
-    recipe = make_recipe(without=() if attacked else ("attack",))
-    expected = run(recipe, tmp_path / "whole")
+def test_kill_9_in_each_stage_changes_nothing(make_recipe, shared_lab, tmp_path, attacked):
+    every_step = [f"{stage}.checkpoint_seconds=0" for stage in ("finetune", "search", "retrain")]
+    recipe = make_recipe(*every_step, without=() if attacked else ("attack",))
+    expected = run(recipe, shared_lab)
     context = multiprocessing.get_context("fork")
     stages = ["attack"] if attacked else list(recipe.stages)
     for stage in stages:
@@ -151,8 +152,8 @@ def test_kill_9_in_each_stage_changes_nothing(make_recipe, tmp_path, attacked):
     names = [path.name for path in (expected.directory / "tickets").iterdir()]
     assert all((found.directory / "tickets" / name).read_bytes() == (expected.directory / "tickets" / name).read_bytes() for name in names)
     if attacked:
-        ours, theirs = (next((tmp_path / name).rglob("deepwordbug.jsonl")).read_bytes() for name in ("parts", "whole"))
-        assert ours == theirs
+        ours, theirs = (path_in(stage_folder(lab, expected.results, "attack"), "deepwordbug") for lab in (tmp_path / "parts", shared_lab))
+        assert ours.read_bytes() == theirs.read_bytes()
 
 
 def _count_computations(recipe, lab, queue) -> None:
@@ -182,10 +183,10 @@ def test_two_processes_compute_a_stage_once(make_recipe, tmp_path):
     assert queue.empty()
 
 
-def test_stages_take_models_and_tickets_from_outside_the_recipe(make_recipe, tmp_path):
-    done = run(make_recipe(), tmp_path / "lab")
+def test_stages_take_models_and_tickets_from_outside_the_recipe(make_recipe, shared_lab, tmp_path):
+    done = run(make_recipe(), shared_lab)
     model, ticket = tmp_path / "their-model", tmp_path / "their-ticket.safetensors"
-    shutil.copytree(stage_folder(tmp_path / "lab", done.results, "finetune") / "model", model)
+    shutil.copytree(stage_folder(shared_lab, done.results, "finetune") / "model", model)
     shutil.copy(next((done.directory / "tickets").iterdir()), ticket)
     parts = ("finetune", "search", "draw", "attack")
     again = run(make_recipe(f"retrain.ticket={ticket}", without=parts), tmp_path / "lab2")
@@ -205,22 +206,22 @@ def test_a_reference_to_nowhere_is_an_error_before_anything_is_computed(make_rec
     assert not list(tmp_path.rglob("*"))
 
 
-def test_drawing_like_a_ticket_gives_a_random_one_its_layerwise_sparsity(make_recipe, tmp_path):
-    gates = run(make_recipe(), tmp_path)
+def test_drawing_like_a_ticket_gives_a_random_one_its_layerwise_sparsity(make_recipe, shared_lab):
+    gates = run(make_recipe(), shared_lab)
     path = next((gates.directory / "tickets").iterdir())
-    dice = run(make_recipe("search.pruner=random", f"draw.like={path}"), tmp_path)
+    dice = run(make_recipe("search.pruner=random", f"draw.like={path}"), shared_lab)
     one, other = Ticket.load(path), Ticket.load(next((dice.directory / "tickets").iterdir()))
     assert one.survival() == other.survival()
     assert one != other
 
 
 @pytest.mark.parametrize("reinit", ["inside", "outside"])
-def test_ablations_draw_the_right_weights_anew(make_recipe, tmp_path, reinit, tiny):
+def test_ablations_draw_the_right_weights_anew(make_recipe, shared_lab, reinit, tiny):
     hold = "true" if reinit == "inside" else "false"
     recipe = make_recipe(f"retrain.reinit={reinit}", f"retrain.hold_mask={hold}", "retrain.lr=1e-9")
-    done = run(recipe, tmp_path)
+    done = run(recipe, shared_lab)
     ticket = Ticket.load(next((done.directory / "tickets").iterdir()))
-    model, *_ = load_finished(str(stage_folder(tmp_path, done.results, "retrain") / "model"))
+    model, *_ = load_finished(str(stage_folder(shared_lab, done.results, "retrain") / "model"))
     published = Backbone(load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)[0])
     backbone = Backbone(model)
     for name, kept in expand(backbone, ticket.masks).items():
@@ -350,15 +351,15 @@ def test_a_pruner_that_breaks_the_contract_is_named(make_recipe, tmp_path, resul
         registry.current().unregister(Plugin, source)
 
 
-def test_a_data_set_for_testing_only_is_evaluated_whole_and_trains_nothing(make_recipe, tmp_path):
-    done = run(make_recipe(), tmp_path / "lab")
+def test_a_data_set_for_testing_only_is_evaluated_whole_and_trains_nothing(make_recipe, shared_lab, tmp_path):
+    done = run(make_recipe(), shared_lab)
     folder = tmp_path / "challenge"
     folder.mkdir()
     rows = [json.dumps({"text": f"film {index}", "label": ["negative", "positive"][index % 2]}) for index in range(30)]
     (folder / "validation.jsonl").write_text("\n".join(rows))
-    model = stage_folder(tmp_path / "lab", done.results, "retrain") / "model"
+    model = stage_folder(shared_lab, done.results, "retrain") / "model"
     parts = ("finetune", "search", "draw", "retrain", "attack")
-    judged = run(evolve(make_recipe(f"evaluate.model={model}", without=parts), tasks=(Local(path=str(folder)),)), tmp_path / "lab")
+    judged = run(evolve(make_recipe(f"evaluate.model={model}", without=parts), tasks=(Local(path=str(folder)),)), shared_lab)
     assert judged.results["tasks"]["challenge"]["0"]["evaluate"]["clean"]["n"] == 30
     with pytest.raises(DataError, match="no train examples"):
-        run(evolve(make_recipe(), tasks=(Local(path=str(folder)),)), tmp_path / "lab")
+        run(evolve(make_recipe(), tasks=(Local(path=str(folder)),)), shared_lab)

@@ -1,4 +1,9 @@
-"""Every pruner with every adversary, from every start, on every family: what is trained gets gradients, what is frozen stays bit-equal."""
+"""Every pruner with every adversary, and each of them from every start and on every family.
+
+What is trained gets gradients, what is frozen stays bit-equal.
+"""
+
+import itertools
 
 import pytest
 import torch
@@ -24,7 +29,22 @@ from ticketlab.training.optimizer import adamw
 PRUNERS = registry.current().names("pruner")
 ADVERSARIES = registry.current().names("adversary")
 FAMILIES = ("bert", "roberta", "electra", "distilbert")
+STARTS = ("pretrained", "finetuned")
 LABELS = ("negative", "positive")
+
+
+def combinations():
+    """Every pair of two of the four dimensions: families go round with pruners and adversaries, starts with adversaries."""
+    for (row, pruner), (column, adversary) in itertools.product(enumerate(PRUNERS), enumerate(ADVERSARIES)):
+        family, start = FAMILIES[(row + column) % len(FAMILIES)], STARTS[(column + row // 4) % len(STARTS)]
+        yield pytest.param(family, pruner, adversary, start, id=f"{family}-{pruner}-{adversary}-{start}")
+
+
+def test_every_pair_is_combined():
+    rows = [row.values for row in combinations()]
+    dimensions = (FAMILIES, PRUNERS, ADVERSARIES, STARTS)
+    for one, two in itertools.combinations(range(4), 2):
+        assert {(row[one], row[two]) for row in rows} == set(itertools.product(dimensions[one], dimensions[two]))
 
 
 def examples():
@@ -64,10 +84,7 @@ class PaddingWatch(TaskObjective):
         return super().__call__(batch, delta, weights)
 
 
-@pytest.mark.parametrize("start", ["pretrained", "finetuned"])
-@pytest.mark.parametrize("adversary_name", ADVERSARIES)
-@pytest.mark.parametrize("pruner_name", PRUNERS)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("family", "pruner_name", "adversary_name", "start"), combinations())
 def test_search_draw_and_retrain(family, pruner_name, adversary_name, start, tiny, finetuned, tmp_path):
     adversary = build_component("adversary", adversary_name, "")
     assert isinstance(adversary, Adversary)

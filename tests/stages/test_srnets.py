@@ -31,14 +31,23 @@ from ticketlab.training.checkpoint import Checkpoint
 FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 TABLE = {
     "bias": {"kind": "bias", "model": "claim-only", "folds": 3},
-    "finetune": {"kind": "train", "epochs": 2, "lr": 1e-3, "batch_size": 8, "checkpoint_seconds": 0},
+    "finetune": {"kind": "train", "epochs": 2, "lr": 1e-3, "batch_size": 8},
     "search": {
-        "kind": "search", "start": "finetune", "epochs": 2, "batch_size": 8, "lr": 1e-3, "checkpoint_seconds": 0, "sparsity": 0.5,
+        "kind": "search", "start": "finetune", "epochs": 2, "batch_size": 8, "lr": 1e-3, "sparsity": 0.5,
         "loss": "poe", "bias": "bias", "pruner": {"name": "mask-training", "lr": 0.02, "threshold_steps": 3},
     },
     "draw": {"kind": "draw", "sparsity": 0.5},
     "evaluate": {"kind": "evaluate", "model": "search"},
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A lab for tests that do not mind which stages it holds already."""
+    return tmp_path_factory.mktemp("shared") / "lab"
+
+
+EVERY_STEP = ("finetune.checkpoint_seconds=0", "search.checkpoint_seconds=0")
 
 
 def make(model, *sets, task: Task | None = None, ood=(), without=(), **before):
@@ -65,12 +74,18 @@ def masked(model, ticket):
     return {name: backbone.weight(name).detach()[~mask] for name, mask in ticket.masks.items()}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("pruner", ["mask-training", "imp", "imp-rewind"])
-def test_the_model_of_a_search_is_under_its_ticket_of_exactly_the_sparsity(pruner, family, tiny, tmp_path):
-    done = run(make(tiny[family], f'search.pruner={{name = "{pruner}"}}'), tmp_path)
-    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
-    model, _, names = load_finished(str(folder(tmp_path, done, "search") / "model"))
+@pytest.mark.parametrize(
+    ("pruner", "family"),
+    [
+        *(("mask-training", family) for family in FAMILIES),
+        *(("imp", family) for family in ("bert", "deberta-v2")),
+        *(("imp-rewind", family) for family in ("roberta", "electra", "distilbert")),
+    ],
+)
+def test_the_model_of_a_search_is_under_its_ticket_of_exactly_the_sparsity(pruner, family, tiny, lab):
+    done = run(make(tiny[family], f'search.pruner={{name = "{pruner}"}}'), lab)
+    ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
+    model, _, names = load_finished(str(folder(lab, done, "search") / "model"))
     assert names == ticket.labels == ("negative", "positive")
     assert {f"weights/{path}.weight" for path in Backbone(model).classifier} == ticket.masks.keys() - Backbone(model).units().keys()
     for name, mask in ticket.masks.items():
@@ -85,28 +100,28 @@ def test_the_model_of_a_search_is_under_its_ticket_of_exactly_the_sparsity(prune
 
 
 @pytest.mark.parametrize("pruner", ["mask-training", "imp-rewind"])
-def test_the_weights_that_stay_are_bit_for_bit_those_of_the_start(pruner, tiny, tmp_path):
-    done = run(make(tiny["bert"], f'search.pruner={{name = "{pruner}"}}'), tmp_path)
-    start = load_finished(str(folder(tmp_path, done, "finetune") / "model"))[0]
-    found = load_finished(str(folder(tmp_path, done, "search") / "model"))[0]
-    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+def test_the_weights_that_stay_are_bit_for_bit_those_of_the_start(pruner, tiny, lab):
+    done = run(make(tiny["bert"], f'search.pruner={{name = "{pruner}"}}'), lab)
+    start = load_finished(str(folder(lab, done, "finetune") / "model"))[0]
+    found = load_finished(str(folder(lab, done, "search") / "model"))[0]
+    ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
     ticket.apply(start)
     theirs = found.state_dict()
     assert all(torch.equal(value, theirs[name]) for name, value in start.state_dict().items())
 
 
-def test_imp_leaves_the_weights_that_it_trained(tiny, tmp_path):
-    done = run(make(tiny["bert"], 'search.pruner={name = "imp"}'), tmp_path)
-    start = load_finished(str(folder(tmp_path, done, "finetune") / "model"))[0].state_dict()
-    found = load_finished(str(folder(tmp_path, done, "search") / "model"))[0].state_dict()
+def test_imp_leaves_the_weights_that_it_trained(tiny, lab):
+    done = run(make(tiny["bert"], 'search.pruner={name = "imp"}'), lab)
+    start = load_finished(str(folder(lab, done, "finetune") / "model"))[0].state_dict()
+    found = load_finished(str(folder(lab, done, "search") / "model"))[0].state_dict()
     assert not torch.equal(start["bert.embeddings.LayerNorm.weight"], found["bert.embeddings.LayerNorm.weight"])
 
 
-def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, tmp_path):
+def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, lab):
     """The random classifier that it was found with is in the file: without it nobody could get the same predictions."""
-    done = run(make(tiny["bert"], "search.start=pretrained", without=("finetune",)), tmp_path)
+    done = run(make(tiny["bert"], "search.start=pretrained", without=("finetune",)), lab)
     ticket = Ticket.load(next((done.directory / "tickets").glob("*.safetensors")))
-    found = load_finished(str(folder(tmp_path, done, "search") / "model"))[0]
+    found = load_finished(str(folder(lab, done, "search") / "model"))[0]
     model = load_classifier(str(tiny["bert"]), ticket.labels, seed=99)[0]
     with torch.no_grad():
         for name, value in ticket.head.items():
@@ -117,14 +132,14 @@ def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, tm
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_classifiers_mask_goes_on_the_classifier_that_it_was_found_with_and_no_other(family, tiny, tmp_path):
+def test_the_classifiers_mask_goes_on_the_classifier_that_it_was_found_with_and_no_other(family, tiny, lab):
     """At 90 % the mask of the tiny classifier of BERT would leave 6 of 64 weights of a new one."""
     fine_tuned = {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8}
     sets = ("search.sparsity=0.9", "draw.sparsity=0.9", "search.loss=cross-entropy", "search.bias=none", "search.pruner.pooler=true")
     table = make(tiny[family], *sets, without=("bias",)).to_table() | {"retrain": fine_tuned}
-    done = run(recipe.from_table_of_stages("srnet", table), tmp_path)
-    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
-    trained = load_finished(str(folder(tmp_path, done, "retrain") / "model"))[0]
+    done = run(recipe.from_table_of_stages("srnet", table), lab)
+    ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
+    trained = load_finished(str(folder(lab, done, "retrain") / "model"))[0]
     encoder = Backbone(trained).units().keys() | {Backbone(trained).inner_pooler}
     outside = ticket.masks.keys() - encoder
     assert outside
@@ -137,24 +152,24 @@ def test_the_classifiers_mask_goes_on_the_classifier_that_it_was_found_with_and_
     for labels in (("a", "b", "c"), ("negative", "positive")):
         new = load_classifier(str(tiny[family]), labels, seed=7)[0]
         assert ticket.masks_on(Backbone(new)).keys().isdisjoint(outside)
-    own = load_finished(str(folder(tmp_path, done, "finetune") / "model"))[0]
+    own = load_finished(str(folder(lab, done, "finetune") / "model"))[0]
     assert ticket.masks_on(Backbone(own)).keys() == ticket.masks.keys()
     table["retrain"] = fine_tuned | {"hold_classifier": True}
-    held_too = run(recipe.from_table_of_stages("srnet", table), tmp_path)
-    model = load_finished(str(folder(tmp_path, held_too, "retrain") / "model"))[0]
+    held_too = run(recipe.from_table_of_stages("srnet", table), lab)
+    model = load_finished(str(folder(lab, held_too, "retrain") / "model"))[0]
     assert all(not torch.any(values) for values in masked(model, ticket).values())
 
 
-def test_a_checkpoint_of_fine_tuning_is_a_start(tiny, tmp_path):
-    whole = stages_of(run(make(tiny["bert"]), tmp_path))
-    done = run(make(tiny["bert"], "search.start=finetune@4"), tmp_path)
+def test_a_checkpoint_of_fine_tuning_is_a_start(tiny, lab):
+    whole = stages_of(run(make(tiny["bert"]), lab))
+    done = run(make(tiny["bert"], "search.start=finetune@4"), lab)
     stages = stages_of(done)
     assert stages["finetune"]["key"] == whole["finetune"]["key"]
     assert stages["search"]["key"] != whole["search"]["key"]
-    early = load_finished(str(folder(tmp_path, done, "finetune") / "model@4"))[0]
+    early = load_finished(str(folder(lab, done, "finetune") / "model@4"))[0]
     assert stages["search"]["search"]["found_on"] == Backbone(early).weights_hash()
     # 48 rows in batches of 8, two epochs: a third of 12 steps
-    third = stages_of(run(make(tiny["bert"], "search.start=finetune@33.4%"), tmp_path))
+    third = stages_of(run(make(tiny["bert"], "search.start=finetune@33.4%"), lab))
     assert third["search"]["search"]["found_on"] == stages["search"]["search"]["found_on"]
 
 
@@ -177,17 +192,17 @@ def test_a_checkpoint_after_the_end_is_an_error_with_the_number_of_steps(tiny, t
         make(tiny["bert"], "evaluate.model=search@3")
 
 
-def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, tmp_path):
+def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, lab):
     sets = ("search.eval_steps=3", "search.select=best", "search.select_after=0.7")
-    done = run(make(tiny["bert"], *sets), tmp_path)
+    done = run(make(tiny["bert"], *sets), lab)
     search = stages_of(done)["search"]["search"]
     looks = {int(look["step"]): look["dev_accuracy"] for look in search["history"]}
     assert sorted(looks) == [3, 6, 9, 12]
     stage = make(tiny["bert"]).stages["finetune"]
     data = Demo(rows=48, dev_rows=12, test_rows=24).load()
-    place = folder(tmp_path, done, "finetune") / "model"
+    place = folder(lab, done, "finetune") / "model"
     begun = OnTask().begin(Given(str(place), data, stage.loss, 48, "fp32", 0))
-    ticket = Ticket.load(folder(tmp_path, done, "draw") / "ticket.safetensors")
+    ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
     with trial.masked(Backbone(begun.model), ticket.masks):
         assert begun.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
 
@@ -290,21 +305,21 @@ def test_what_cannot_work_is_refused_before_anything_is_trained(tiny, tmp_path):
     assert not (tmp_path / "lab" / "stages").exists()
 
 
-def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, tmp_path):
-    first = run(make(tiny["bert"]), tmp_path / "lab")
-    place = folder(tmp_path / "lab", first, "finetune") / "model"
+def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, lab, tmp_path):
+    first = run(make(tiny["bert"]), lab)
+    place = folder(lab, first, "finetune") / "model"
     sets = ("search.loss=confreg", f"search.teacher={place}")
-    plain = run(make(tiny["bert"], *sets), tmp_path / "lab")
+    plain = run(make(tiny["bert"], *sets), lab)
     other = tmp_path / "renamed"
     shutil.copytree(place, other)
     config = json.loads((other / "config.json").read_text())
     config |= {"id2label": {"0": "bad", "1": "good"}, "label2id": {"bad": 0, "good": 1}}
     (other / "config.json").write_text(json.dumps(config))
     with pytest.raises(UsageError, match=r"say which is which with search\.teacher_labels bad=negative"):
-        run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), tmp_path / "lab")
+        run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), lab)
     names = 'search.teacher_labels=["bad=negative", "good=positive"]'
-    named = run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}", names), tmp_path / "lab")
-    scores = [(folder(tmp_path / "lab", done, "search") / "scores.safetensors").read_bytes() for done in (plain, named)]
+    named = run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}", names), lab)
+    scores = [(folder(lab, done, "search") / "scores.safetensors").read_bytes() for done in (plain, named)]
     assert scores[0] == scores[1]
 
 
@@ -325,33 +340,33 @@ def test_a_loss_without_what_it_needs_is_refused_before_anything_runs(tiny):
         make(tiny["bert"], "search.loss=confreg")
 
 
-def test_bias_and_teacher_count_only_where_the_loss_looks_at_them(tiny, tmp_path):
-    plain = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.bias=none", without=("bias",)), tmp_path))
-    named = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.teacher=finetune"), tmp_path))
+def test_bias_and_teacher_count_only_where_the_loss_looks_at_them(tiny, lab):
+    plain = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.bias=none", without=("bias",)), lab))
+    named = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.teacher=finetune"), lab))
     assert plain["search"]["key"] == named["search"]["key"]
-    poe = stages_of(run(make(tiny["bert"]), tmp_path))
+    poe = stages_of(run(make(tiny["bert"]), lab))
     assert poe["search"]["key"] != plain["search"]["key"]
 
 
 @pytest.mark.parametrize("loss", ["poe", "reweight", "confreg", "focal"])
 @pytest.mark.parametrize("stage", ["finetune", "search"])
-def test_every_debiasing_loss_runs_in_every_training_under_an_adversary(loss, stage, tiny, tmp_path):
+def test_every_debiasing_loss_runs_in_every_training_under_an_adversary(loss, stage, tiny, lab):
     sets = (f"{stage}.loss={loss}", f"{stage}.bias=bias", f"{stage}.teacher=teacher", f'{stage}.adversary={{name = "freelb", steps = 2}}')
-    done = run(make(tiny["bert"], *sets, teacher=TABLE["finetune"]), tmp_path)
+    done = run(make(tiny["bert"], *sets, teacher=TABLE["finetune"]), lab)
     assert stages_of(done)["evaluate"]["clean"]["n"] == 24
 
 
-def test_a_file_of_probabilities_is_joined_by_id(tiny, tmp_path):
-    first = run(make(tiny["bert"]), tmp_path)
-    lines = (folder(tmp_path, first, "bias") / "bias.jsonl").read_text().splitlines()
+def test_a_file_of_probabilities_is_joined_by_id(tiny, lab, tmp_path):
+    first = run(make(tiny["bert"]), lab)
+    lines = (folder(lab, first, "bias") / "bias.jsonl").read_text().splitlines()
     own = tmp_path / "own.jsonl"
     own.write_text("\n".join(reversed(lines)))
-    done = run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), tmp_path)
-    scores = [(folder(tmp_path, one, "search") / "scores.safetensors").read_bytes() for one in (first, done)]
+    done = run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), lab)
+    scores = [(folder(lab, one, "search") / "scores.safetensors").read_bytes() for one in (first, done)]
     assert scores[0] == scores[1]
     own.write_text("\n".join(lines[:-3]))
     with pytest.raises(DataError, match=r"3 of 48"):
-        run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), tmp_path)
+        run(make(tiny["bert"], f"search.bias={own}", without=("bias",)), lab)
 
 
 def killed(model, lab, sets, after):
@@ -366,22 +381,22 @@ def killed(model, lab, sets, after):
             os.kill(os.getpid(), signal.SIGKILL)
 
     Checkpoint.save = counted
-    run(make(model, *sets), lab)
+    run(make(model, *EVERY_STEP, *sets), lab)
 
 
-@pytest.mark.parametrize("pruner", ["mask-training", "imp", "imp-rewind"])
-@pytest.mark.parametrize("after", [13, 15, 18])
-def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, tmp_path):
+@pytest.mark.parametrize(
+    ("pruner", "after"), [("mask-training", 13), ("mask-training", 15), ("mask-training", 18), ("imp", 13), ("imp-rewind", 15)]
+)
+def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, lab, tmp_path):
     """Fine-tuning saves 11 times, so these kills are in the search; a look at every third step keeps the best."""
     sets = (f'search.pruner={{name = "{pruner}"}}', "search.eval_steps=3", "search.select=best")
     child = multiprocessing.get_context("fork").Process(target=killed, args=(tiny["bert"], tmp_path / "killed", sets, after))
     child.start()
     child.join()
     assert child.exitcode in (-signal.SIGKILL, 0 if pruner != "mask-training" else -signal.SIGKILL)  # IMP may be done
-    done = [run(make(tiny["bert"], *sets), tmp_path / lab) for lab in ("killed", "whole")]
     files = [
-        [(folder(tmp_path / lab, one, "search") / file).read_bytes() for file in ("scores.safetensors", "model/model.safetensors")]
-        for lab, one in zip(("killed", "whole"), done, strict=True)
+        [(folder(place, done, "search") / file).read_bytes() for file in ("scores.safetensors", "model/model.safetensors")]
+        for place, done in ((place, run(make(tiny["bert"], *EVERY_STEP, *sets), place)) for place in (tmp_path / "killed", lab))
     ]
     assert files[0] == files[1]
 
@@ -398,16 +413,16 @@ def stopped_at(what, monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["ticketlab.stages.search.save_scores", "ticketlab.backbone.saving.write_model"])
-def test_what_was_best_survives_a_kill_after_the_last_step(where, tiny, tmp_path, monkeypatch):
-    sets = ("finetune.select=best", "search.select=best", "search.eval_steps=3")
-    whole = run(make(tiny["bert"], *sets), tmp_path / "whole")
+def test_what_was_best_survives_a_kill_after_the_last_step(where, tiny, lab, tmp_path, monkeypatch):
+    sets = (*EVERY_STEP, "finetune.select=best", "search.select=best", "search.eval_steps=3")
+    whole = run(make(tiny["bert"], *sets), lab)
     with monkeypatch.context() as patched:
         stopped_at(where, patched)
         with pytest.raises(KeyboardInterrupt):
             run(make(tiny["bert"], *sets), tmp_path / "killed")
     done = run(make(tiny["bert"], *sets), tmp_path / "killed")
     for stage, file in (("finetune", "model/model.safetensors"), ("search", "scores.safetensors")):
-        ours, theirs = ((folder(tmp_path / lab, one, stage) / file).read_bytes() for lab, one in (("killed", done), ("whole", whole)))
+        ours, theirs = ((folder(place, one, stage) / file).read_bytes() for place, one in ((tmp_path / "killed", done), (lab, whole)))
         assert ours == theirs
     assert not list((tmp_path / "killed" / "stages").rglob("best.*"))
 

@@ -25,7 +25,7 @@ from ticketlab.training.checkpoint import Checkpoint
 FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 TABLE = {
     "search": {
-        "kind": "search", "epochs": 4, "lr": 1e-3, "batch_size": 8, "checkpoint_seconds": 0,
+        "kind": "search", "epochs": 4, "lr": 1e-3, "batch_size": 8,
         "pruner": "importance", "adversary": {"name": "freelb", "steps": 2},
         "stop": {"name": "mask-distance", "interval": 0.3, "threshold": 0.2, "times": 2, "heads": 0.25, "neurons": 0.3},
     },
@@ -33,6 +33,9 @@ TABLE = {
     "retrain": {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8},
     "evaluate": {"kind": "evaluate", "model": "retrain"},
 }  # fmt: skip
+
+
+EVERY_STEP = ("search.checkpoint_seconds=0",)
 
 
 def make(model, *sets, without=()):
@@ -125,22 +128,26 @@ def _search_and_die(tiny, lab, after):
 
     Checkpoint.save = counted
     torch.set_num_threads(1)
-    run(make(tiny, without=("draw", "retrain", "evaluate")), lab)
+    run(make(tiny, *EVERY_STEP, without=("draw", "retrain", "evaluate")), lab)
+
+
+@pytest.fixture(scope="module")
+def whole_search(tiny, tmp_path_factory):
+    """A search that saves at every step, and its scores."""
+    lab = tmp_path_factory.mktemp("whole")
+    done = run(make(tiny["bert"], *EVERY_STEP, without=("draw", "retrain", "evaluate")), lab)
+    return stages_of(done)["search"]["search"], (folder(lab, done, "search") / "scores.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("after", [1, 3, 5])
-def test_a_search_that_is_killed_ends_at_the_same_step_with_the_same_bits(after, tiny, tmp_path):
-    recipe_ = make(tiny["bert"], without=("draw", "retrain", "evaluate"))
-    whole = run(recipe_, tmp_path / "whole")
-    process = multiprocessing.get_context("spawn").Process(target=_search_and_die, args=(tiny["bert"], tmp_path / "killed", after))
+def test_a_search_that_is_killed_ends_at_the_same_step_with_the_same_bits(after, tiny, whole_search, tmp_path):
+    process = multiprocessing.get_context("fork").Process(target=_search_and_die, args=(tiny["bert"], tmp_path / "killed", after))
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    resumed = run(recipe_, tmp_path / "killed")
-    assert stages_of(resumed)["search"]["search"] == stages_of(whole)["search"]["search"]
-    scores = [(folder(tmp_path / name, done, "search") / "scores.safetensors").read_bytes() for name, done in
-              (("whole", whole), ("killed", resumed))]  # fmt: skip
-    assert scores[0] == scores[1]
+    resumed = run(make(tiny["bert"], *EVERY_STEP, without=("draw", "retrain", "evaluate")), tmp_path / "killed")
+    scores = folder(tmp_path / "killed", resumed, "search") / "scores.safetensors"
+    assert (stages_of(resumed)["search"]["search"], scores.read_bytes()) == whole_search
 
 
 def test_a_search_that_never_converges_ends_at_its_limit_with_a_warning_and_the_distances(tiny, tmp_path, capsys):
