@@ -19,6 +19,7 @@ from ticketlab.attacks.shim import import_textattack, installed
 from ticketlab.attacks.victim import Victim
 from ticketlab.errors import ResourceError, UsageError
 from ticketlab.tasks.base import Example
+from ticketlab.wording import counted
 
 pytestmark = pytest.mark.skipif(not installed(), reason="textattack is not installed")
 
@@ -279,7 +280,7 @@ def test_the_query_budget_is_kept(victim, budget):
     assert max(record.queries for record in records) <= budget
     for record in records:
         given_up = record.status == "failed" and record.queries == budget
-        assert (record.message == f"given up after {budget} queries") == given_up
+        assert (record.message == f"given up after {counted(budget, 'query', 'queries')}") == given_up
         if given_up and budget == 1:  # before it looked for any candidate: there may be some
             assert record.words_tried is None
 

@@ -68,8 +68,9 @@ class Siege:
         """Say of an attack without success that it was given up, or that there was nothing it could do."""
         if facts["status"] != "failed":
             return facts
-        if self._given_up(facts):
-            return {**facts, "message": f"given up after {counted(facts['queries'], 'query', 'queries')}"}
+        budget = self.attack.query_budget
+        if budget is not None and self._given_up(facts):
+            return {**facts, "message": f"given up after {counted(budget, 'query', 'queries')}"}
         if facts.get("words_replaceable") == 0 and not facts["message"]:
             return {**facts, "message": "no candidate for any word"}
         return facts
