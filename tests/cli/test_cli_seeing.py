@@ -142,13 +142,22 @@ def test_a_cased_checkpoint_that_is_lower_cased_is_said_once_by_every_command(
 
 
 def test_a_run_is_a_model_to_start_from_as_it_is_one_to_evaluate(invoke: Any, world: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
-    first = invoke("run", world / "recipe.toml", "--task", world / "odd.csv", "--model", tiny["bert"], "--lab", tmp_path / "lab")
+    arguments = ("--task", world / "odd.csv", "--model", tiny["bert"], "--lab", tmp_path / "lab", "--seeds", 2)
+    first = invoke("run", world / "recipe.toml", *arguments)
     assert first.exit_code == 0, first.stderr
     (directory,) = (tmp_path / "lab" / "runs").iterdir()
     again = invoke("run", world / "recipe.toml", "--task", world / "odd.csv", "--model", directory, "--lab", tmp_path / "lab", "--json")
     assert again.exit_code == 0, again.stderr
     key = json.loads((directory / "results.json").read_text())["tasks"]["odd"]["0"]["finetune"]["key"]
     assert json.loads(again.stdout)["model"].endswith(f"{key}/model")
+    shown = invoke("evaluate", directory, "--task", world / "odd.csv", "--lab", tmp_path / "lab", "--csv", tmp_path / "out.csv")
+    assert shown.exit_code == 0, shown.stderr
+    assert f"{directory}: finetune, seed 0" in (tmp_path / "out.csv").read_text()
+    assert invoke("ticket", "export", directory, "--format", "dense", "--out", tmp_path / "exported").exit_code == 0
+    card = (tmp_path / "exported" / "README.md").read_text()
+    note = next(line.removeprefix("Note: ") for line in shown.stdout.splitlines() if line.startswith("Note: odd, test"))
+    assert f"- {note}" in card
+    assert "examples of test; majority class 50.0 %" in card
 
 
 def test_every_stage_that_reads_the_model_keeps_what_is_wrong_with_its_tokenizer_or_weights(

@@ -71,7 +71,7 @@ def test_texts_from_outside_mean_nothing_in_markdown(classifier: Any, tmp_path: 
     model.config.id2label = {0: NASTY, 1: "good"}
     model.config.label2id = {NASTY: 0, "good": 1}
     ticket = evolve(ticket_for(model), provenance={"pruner": NASTY, NASTY: {"a|b": [NASTY]}})
-    measured = [Measured(NASTY, NASTY, 0.5, how=NASTY)]
+    measured = [Measured(NASTY, NASTY, 0.5, how=NASTY, warnings=[NASTY])]
     origin = Origin(base_model="demo", recipe=NASTY, task=NASTY, stages=[(NASTY, NASTY, {NASTY: NASTY})], measured=measured)
     export_model(model, tokenizer, tmp_path / "out", ticket=ticket, origin=origin)
     text = card_of(tmp_path / "out")
@@ -84,11 +84,14 @@ def test_texts_from_outside_mean_nothing_in_markdown(classifier: Any, tmp_path: 
 
 def test_measurements_come_with_the_number_of_examples(classifier: Any, tmp_path: Path) -> None:
     measured = [
-        Measured("sst2", "no attack", 0.875, how="872 examples"),
-        Measured("sst2", "textfooler", 0.9, 0.25, None, 12.34, "200 examples of test, sample seed 0"),
+        Measured("sst2", "no attack", 0.875, how="872 examples", warnings=["7 of 872 test texts are in train too"]),
+        Measured(
+            "sst2", "textfooler", 0.9, 0.25, None, 12.34, "200 examples of test, sample seed 0", ["7 of 872 test texts are in train too"]
+        ),
     ]
     export_model(*classifier("bert"), tmp_path / "out", origin=Origin(measured=measured))
     card = card_of(tmp_path / "out")
+    assert card.count("\n- 7 of 872 test texts are in train too\n") == 1
     assert "| sst2 | no attack | 87.5 | - | - | - | 872 examples |" in card
     assert "| sst2 | textfooler | 90.0 | 25.0 | - | 12.3 | 200 examples of test, sample seed 0 |" in card
 

@@ -42,7 +42,8 @@ def test_a_run_knows_how_its_model_was_found_and_measured(make_recipe: Any, lab:
     (measured,) = origin.measured
     (stages,) = (stages for seeds in done.results["tasks"].values() for stages in seeds.values())
     assert measured.clean == stages["evaluate"]["clean"]["accuracy"]
-    assert measured.how == f"{stages['evaluate']['clean']['n']} examples of test"
+    clean = stages["evaluate"]["clean"]
+    assert measured.how == f"{clean['n']} examples of test; majority class {100 * clean['majority']:.1f} %"
 
 
 def test_a_stage_folder_knows_the_same_as_its_run(make_recipe: Any, lab: Path) -> None:

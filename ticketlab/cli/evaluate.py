@@ -45,7 +45,7 @@ def evaluate(
 
     With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
     """
-    from ticketlab.lab.finished import one_stage
+    from ticketlab.lab.finished import called, one_stage
     from ticketlab.lab.latest import run_of
     from ticketlab.tasks.choose import choose
 
@@ -56,9 +56,10 @@ def evaluate(
     recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=others, ood_map=ood_map)
     running.check_csv(csv_file, [recipe])
     done = running.run_in_lab(recipe, lab)
-    rows = running.rows_of(done, label=model)
+    shown = called(model)
+    rows = running.rows_of(done, label=shown)
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done, model), running.notes_of([done]))
+        running.print_rows(rows, running.title_of(done, shown), running.notes_of([done]))
     running.finish([done], rows, csv_file)

@@ -60,6 +60,8 @@ class Card:
     origin: Origin
     masks: Mapping[str, Tensor]
     ticket: Ticket | None
+    doubt: str = ""
+    """What is doubtful about the ticket on this model."""
 
     def text(self) -> str:
         """Return the card as Markdown, with the front matter of the Hugging Face hub."""
@@ -106,6 +108,8 @@ class Card:
             facts += [(f"Ticket: {name}", _plain(value)) for name, value in {**self.ticket.provenance, **hashes}.items() if value]
         if facts:
             yield table(("", ""), facts)
+        if self.doubt:
+            yield f"Warning: {escape(self.doubt)}."
         if origin.stages:
             steps = [
                 (name, kind, ", ".join(f"{key} = {_plain(value)}" for key, value in known.items())) for name, kind, known in origin.stages
@@ -125,6 +129,9 @@ class Card:
             for one in self.origin.measured
         ]
         yield table(("Task", "Under", "Accuracy", "Under attack", "Success", "Queries", "On"), rows)
+        warnings = dict.fromkeys(warning for one in self.origin.measured for warning in one.warnings)
+        if warnings:
+            yield "\n".join(f"- {escape(warning)}" for warning in warnings)
         yield "Measured on the model that was exported from, not on this file."
 
 

@@ -85,6 +85,7 @@ def export_model(
         onnx.check_packages()
     known = origin or Origin()
     under = _ticket_of(model, ticket, known)
+    doubt = ticket.doubt(Backbone(model)) if ticket is not None and not is_shrunk(model) else ""
     masks = masks_of(model) if is_shrunk(model) else under.masks if under else {}
     single = any(group_of(name) == "weights" for name in masks)
     ready = _prepare(model, masks, format, single)
@@ -108,7 +109,7 @@ def export_model(
             sparsity=_sparsity(masks),
             largest_difference=difference,
         )
-        card = Card(exported.to_table(), ready.config.model_type.removeprefix(SHRUNK), _labels(ready), known, masks, under)
+        card = Card(exported.to_table(), ready.config.model_type.removeprefix(SHRUNK), _labels(ready), known, masks, under, doubt)
         files.write_text(partial / "README.md", card.text())
     return exported
 

@@ -15,7 +15,8 @@ from ticketlab.tickets.ticket import Ticket
 class Measured:
     """One measurement of the model: accuracy on a split, or what an attack left of it. Fractions; None is a number over nothing.
 
-    ``how`` says on which examples: their number, the split, the seed of the sample.
+    ``how`` says on which examples: their number, the split, the seed of the sample; ``warnings`` what makes the numbers mean less than they
+    seem to.
     """
 
     task: str
@@ -25,6 +26,7 @@ class Measured:
     suc: float | None = None
     queries: float | None = None
     how: str = ""
+    warnings: Sequence[str] = ()
 
 
 @frozen

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from ticketlab import files, progress, recipe, recipe_tables
 from ticketlab.errors import UsageError
@@ -104,7 +104,40 @@ def _scale_of(model: str) -> str:
     return str(read_results(results).get("scale", "")) if results.is_file() else ""
 
 
+def called(model: str) -> str:
+    """Return what tables call MODEL: a run that holds several models goes by the one that is taken, too.
+
+    :raises UsageError: as :func:`in_lab`.
+    """
+    folder = files.expand(model)
+    if not (folder / "results.json").is_file():
+        return model
+    reported = _reported(folder)
+    return f"{model}: {reported.name}, seed {reported.seed}" if reported.is_one_of_several else model
+
+
+@frozen
+class _Reported:
+    """The model of a run that stands for it: the first finished one that was measured."""
+
+    task: str
+    seed: str
+    name: str
+    folder: Path
+    is_one_of_several: bool
+
+
 def _of_run(folder: Path) -> Path:
+    reported = _reported(folder)
+    if not reported.folder.is_dir():
+        raise UsageError(f"{folder}: the model of `{reported.name}` is not in the lab any more ({reported.folder} is missing)")
+    if reported.is_one_of_several:
+        where = f"{reported.task}, seed {reported.seed}: {reported.folder}"
+        progress.say(f"{folder} holds several models; taking `{reported.name}` of {where}")
+    return reported.folder
+
+
+def _reported(folder: Path) -> _Reported:
     results = read_results(folder / "results.json")
     models = [
         (task, seed, stage["of"], stage.get("at", ""), stages[stage["of"]]["key"])
@@ -116,10 +149,5 @@ def _of_run(folder: Path) -> Path:
     if not models:
         raise UsageError(f"{folder}: the run evaluated no model of its own")
     task, seed, of, at, key = min(models, key=lambda model: model[3] != "")
-    place: Path = folder.resolve().parent.parent / "stages" / key[:2] / key / model_folder(at)
-    name = checkpoint(of, at)
-    if not place.is_dir():
-        raise UsageError(f"{folder}: the model of `{name}` is not in the lab any more ({place} is missing)")
-    if len({(at, key) for *_, at, key in models}) > 1:
-        progress.say(f"{folder} holds several models; taking `{name}` of {task}, seed {seed}: {place}")
-    return place
+    place = folder.resolve().parent.parent / "stages" / key[:2] / key / model_folder(at)
+    return _Reported(task, seed, checkpoint(of, at), place, len({(at, key) for *_, at, key in models}) > 1)

@@ -20,7 +20,7 @@ from ticketlab.tasks.trained_on import find
 from ticketlab.tickets.ticket import Ticket
 
 SETTINGS = (
-    *("pruner", "adversary", "objective", "loss", "augment", "stop", "epochs", "lr"),
+    *("ticket", "pruner", "adversary", "objective", "loss", "bias", "teacher", "augment", "mix_ood", "stop", "epochs", "lr"),
     *("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "reinit"),
 )
 """What a card tells of a stage."""
@@ -142,11 +142,29 @@ def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measured
         if not (inside or (of and Path(of).absolute() in places)) or entry.stage["key"] in seen:
             continue
         seen.add(entry.stage["key"])
+        warnings = _warnings(entry)
         if clean := entry.stage.get("clean"):
-            yield Measured(entry.task, "no attack", clean["accuracy"], how=f"{clean['n']:,} examples of {clean.get('split', 'test')}")
+            yield Measured(entry.task, "no attack", clean["accuracy"], how=_examples(clean), warnings=warnings)
+        for name, found in entry.stage.get("ood", {}).items():
+            yield Measured(f"{entry.task}, challenge set {name}", "no attack", found["accuracy"], how=_examples(found), warnings=warnings)
         sample = entry.stage.get("sample", {})
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
         for name, found in entry.stage.get("attacks", {}).items():
             numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
             attacked = f", {found['n'] - found['skipped']:,} attacked" if "skipped" in found else ""
-            yield Measured(entry.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}")
+            yield Measured(entry.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
+
+
+def _examples(found: Mapping[str, Any]) -> str:
+    """Say on which examples an accuracy was measured, and what the commonest label alone would get."""
+    majority = f"; majority class {100 * found['majority']:.1f} %" if found.get("majority") is not None else ""
+    return f"{found['n']:,} examples of {found.get('split', 'test')}{majority}"
+
+
+def _warnings(entry: _Entry) -> list[str]:
+    """Return what the tables of the run say under the numbers of a stage: of its data, its model and itself."""
+    about = entry.results.get("data", {})
+    sets = [entry.task, *entry.stage.get("ood", {})]
+    of_data = [f"{name}: {warning}" for name in sets for warning in about.get(name, {}).get("warnings", ())]
+    of_stage = [f"{entry.task}, {entry.name}: {warning}" for warning in entry.stage.get("warnings", ())]
+    return [*of_data, *entry.stage.get("input_warnings", ()), *of_stage]

@@ -102,7 +102,7 @@ def run(
     written ./show.
     """
     from ticketlab.composition import attack_tables
-    from ticketlab.lab.finished import one_stage
+    from ticketlab.lab.finished import called, one_stage
     from ticketlab.lab.latest import run_of
 
     model = run_of(model, lab, "model")
@@ -117,11 +117,12 @@ def run(
         _check_place(target)
     running.check_csv(csv_file, [recipe])
     done = running.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
-    rows = running.rows_of(done, label=model)
+    shown = called(model)
+    rows = running.rows_of(done, label=shown)
     if as_json:
         running.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done, model), running.notes_of([done]))
+        running.print_rows(rows, running.title_of(done, shown), running.notes_of([done]))
     for (task, stage), target in targets.items():
         files.replace(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
     running.finish([done], rows, csv_file)
