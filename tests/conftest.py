@@ -6,10 +6,12 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-import signal
+gc.disable()  # until all is imported, of which nothing is garbage
 
-import hypothesis
-import pytest
+import signal  # noqa: E402
+
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
 
 for interruption, handler in (
     (signal.SIGINT, signal.default_int_handler),
@@ -30,6 +32,23 @@ def pytest_collection_finish() -> None:
 
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+def freeze() -> None:
+    """Let the garbage collector look at new objects alone: the millions of the libraries took it a fifth of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    freeze()
+    gc.enable()
+
+
+@pytest.fixture
+def only_new_objects() -> None:
+    """For tests that collect garbage or count objects."""
+    freeze()
 
 
 @pytest.fixture(scope="session")
@@ -56,4 +75,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from ticketlab.testing.tiny import tiny_model
 
     root = tmp_path_factory.mktemp("tiny")
-    return {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}
+    made = {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}
+    freeze()  # what that imported
+    return made

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_exports import LABELS
+from small_exports import LABELS, ticket_for
 
 from ticketlab.backbone.loading import load_classifier
+from ticketlab.export.model import export_model
 
 Classifier = Callable[[str], tuple[Any, Any]]
 
@@ -16,3 +17,12 @@ Classifier = Callable[[str], tuple[Any, Any]]
 def classifier(tiny: dict[str, Path]) -> Classifier:
     """Load the tiny model of a family with a head, and its tokenizer."""
     return lambda family: load_classifier(str(tiny[family]), LABELS, 0)
+
+
+@pytest.fixture(scope="session")
+def onnx_folder(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny BERT under a ticket, exported as onnx."""
+    model, tokenizer = load_classifier(str(tiny["bert"]), LABELS, 0)
+    folder = tmp_path_factory.mktemp("exported") / "onnx"
+    export_model(model, tokenizer, folder, "onnx", ticket=ticket_for(model))
+    return folder

@@ -242,6 +242,7 @@ def test_a_restart_begins_the_rates_anew_at_each_pruning(tmp_path, restart, expe
     assert rates == pytest.approx(expected)  # linear decay over 20 steps; prunings after 0, 2 and 4
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_four_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_path):
     model = odd_model()
     names, start = set(model.state_dict()), state_of(model)
@@ -262,6 +263,7 @@ def test_four_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_pa
     assert set(model.state_dict()) == names
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_memory_does_not_grow_from_pruning_to_pruning(tmp_path):
     counts = []
     loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=1.0, after=[Watch(lambda step: counts.append(alive()[0]))])

@@ -137,6 +137,7 @@ def test_frozen_weights_get_no_gradient(model):
     assert bool((search.coefficients["heads/0"].grad != search.coefficients["heads/0"].grad[0]).any())
 
 
+@pytest.mark.usefixtures("only_new_objects")
 def test_four_rounds_of_searching_and_shrinking_leave_nothing_behind(tmp_path):
     model = load_classifier(str(tiny.tiny_model("bert", tmp_path / "model")), ("negative", "positive"), 0)[0]
     before = {name: value.clone() for name, value in model.state_dict().items()}

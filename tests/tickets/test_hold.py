@@ -36,7 +36,7 @@ def model(tiny: dict[str, Path]) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _no_hook_is_left() -> Iterator[None]:
+def _no_hook_is_left(only_new_objects: None) -> Iterator[None]:
     before = len(optimizers._global_optimizer_post_hooks)
     yield
     gc.collect()
