@@ -24,13 +24,6 @@ for interruption, handler in (
 hypothesis.settings.register_profile("suite", deadline=None)  # a test may take long on a busy machine
 hypothesis.settings.load_profile("suite")
 
-
-def pytest_collection_finish() -> None:
-    """Leave what the imports made out of every later garbage collection, which takes a quarter of the suite's time otherwise."""
-    gc.collect()
-    gc.freeze()
-
-
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 

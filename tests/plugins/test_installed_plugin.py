@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -43,27 +42,31 @@ def _install_by_hand(folder: Path) -> None:
     (info / "entry_points.txt").write_text("[ticketlab]\n" + "".join(points), encoding="utf-8")
 
 
-def ticketlab(installed: Path, *arguments: str, lab: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(installed), "TICKETLAB_STRICT_PLUGINS": "1", "TICKETLAB_LAB": str(lab)}
-    command = [sys.executable, "-c", "from ticketlab.cli.main import main; main()", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture
+def ticketlab(installed: Path, invoke: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command that finds the plugin as an installed one."""
+    monkeypatch.syspath_prepend(installed)
+    monkeypatch.setenv("TICKETLAB_STRICT_PLUGINS", "1")
+    yield invoke
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ticketlab_snip"]:
+        del sys.modules[name]
 
 
-def test_it_is_listed_with_its_package(installed: Path) -> None:
-    done = ticketlab(installed, "plugins", "--json")
+def test_it_is_listed_with_its_package(ticketlab: Any) -> None:
+    done = ticketlab("plugins", "--json")
     assert done.stderr == ""
     listed = {one["name"]: one["source"] for one in json.loads(done.stdout)["components"]}
     assert listed["snip"] == "ticketlab-snip 0.1.0"
 
 
-def test_it_is_left_out_on_request(installed: Path) -> None:
-    assert "snip" not in ticketlab(installed, "plugins", "--no-plugins").stdout
+def test_it_is_left_out_on_request(ticketlab: Any) -> None:
+    assert "snip" not in ticketlab("plugins", "--no-plugins").stdout
 
 
-def test_it_finds_a_ticket_under_an_adversary(installed: Path, quick: list[str], tmp_path: Path) -> None:
+def test_it_finds_a_ticket_under_an_adversary(ticketlab: Any, quick: list[str], tmp_path: Path) -> None:
     settings = ["--pruner", "snip", "--adversary", "freelb", "--set", "search.pruner.batches=1", "--set", "search.batch_size=24"]
-    done = ticketlab(installed, "run", *quick, "--set", "search.epochs=1", *settings, "--json", lab=tmp_path / "lab")
-    assert done.returncode == 0, done.stderr
+    done = ticketlab("run", *quick, "--set", "search.epochs=1", *settings, "--json")
+    assert done.exit_code == 0, done.stderr
     stages: dict[str, Any] = json.loads(done.stdout)["tasks"]["reviews"]["0"]
     assert stages["search"]["search"]["steps"] == 1
     assert stages["draw"]["ticket"]["achieved"] == pytest.approx(0.3, abs=1e-4)

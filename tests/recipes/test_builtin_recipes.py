@@ -17,21 +17,23 @@ RECIPES = {name: read(name)[1] for name in builtins.ticketlab_recipes()}
 SRNETS = [name for name in RECIPES if name.startswith("srnet")]
 ROBUST = [name for name in RECIPES if name not in SRNETS]
 TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "fever", "demo")
+SCALED = [(name, scale) for name, table in RECIPES.items() for scale in ("full", *table.get("scales", {}))]
 
 
 def build(name: str, scale: str = "full", task: str = "sst2") -> Recipe:
     return from_table_of_stages(name, resolve(RECIPES[name], scale=scale, task=task))
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_builds_at_every_scale_for_every_task(name: str) -> None:
-    scales = ("full", *RECIPES[name].get("scales", {}))
-    tables = [resolve(RECIPES[name], scale=scale, task=task) for scale in scales for task in TASKS]
-    different = {repr(table): table for table in tables}
-    assert len(different) >= len(scales)
-    for table in different.values():
+@pytest.mark.parametrize(("name", "scale"), SCALED)
+def test_a_recipe_builds_at_every_scale_for_every_task(name: str, scale: str) -> None:
+    built: list[Any] = []
+    for task in TASKS:
+        table = resolve(RECIPES[name], scale=scale, task=task)
+        if table in built:  # most recipes treat tasks alike
+            continue
+        built.append(table)
         recipe = from_table_of_stages(name, table)
-        assert recipe.scale == table.get("scale", "full")
+        assert recipe.scale == scale
         assert from_table_of_stages(name, tomllib.loads(recipe.to_toml())).digest() == recipe.digest()
 
 
