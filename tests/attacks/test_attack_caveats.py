@@ -42,6 +42,10 @@ SAID = {
         [*rows(10, words_replaceable=3, words_allowed=3), *rows(10, label="positive", words_replaceable=4, words_allowed=1)],
         ["pwws had a candidate in 20 of 20 attacked examples, for 70 of 160 words: Aua overstates robustness"],
     ),
+    "no words in some": (
+        [*rows(10), *rows(4, words_total=0, words_tried=0, words_replaceable=0, words_allowed=0), *rows(10, label="positive")],
+        ["4 of 24 attacked examples have no word to change, and count in Aua as withstood"],
+    ),
     "half of the words is enough": (
         [*rows(10, words_replaceable=4, words_allowed=4), *rows(10, label="positive", words_replaceable=4, words_allowed=4)],
         [],

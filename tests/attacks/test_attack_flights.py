@@ -39,6 +39,7 @@ def adder():
     model = Adder()
     ask = Canonical(model, lambda batch, rows: model(**batch).tolist())
     ask._linears.complete = True  # sums are exact
+    ask._is_steady = lambda row: True
     return ask
 
 

@@ -163,6 +163,15 @@ def test_what_looks_like_a_division_and_is_none_is_said(tmp_path: Path, column: 
     assert "write train, validation or test into a column `split`" in said
 
 
+def test_names_of_splits_in_another_language_are_said_to_divide_nothing(tmp_path: Path) -> None:
+    data = Local(path=write(tmp_path / "reviews.csv", ["\u8bad\u7ec3\u96c6", "\u6d4b\u8bd5\u96c6"], 40)).load()
+    assert [len(examples) for examples in data.splits.values()] == [32, 4, 4]
+    (said,) = data.warnings
+    assert said.startswith(
+        "column `split` (`\u8bad\u7ec3\u96c6` 20, `\u6d4b\u8bd5\u96c6` 20) does not divide the rows, as its values are no"
+    )
+
+
 @pytest.mark.parametrize(("column", "values"), [("vehicle", ["train", "car"]), ("dataset", ["imdb", "yelp"]), ("kind", ["test", "real"])])
 def test_values_that_only_look_like_splits_stay_subsets(tmp_path: Path, column: str, values: list[str]) -> None:
     data = Local(path=write(tmp_path / "reviews.csv", values, 40, column=column), label_column="label").load()

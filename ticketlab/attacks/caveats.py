@@ -31,6 +31,7 @@ def of(attack: str, records: Sequence[Record], label_names: Sequence[str], *, qu
         *_of_sample(records, label_names),
         *_of_victim(records),
         *_of_script(records),
+        *_of_wordless(records),
         *_of_candidates(attack, records),
         *_of_budget(attack, records, query_budget),
         *_of_length(records),
@@ -74,6 +75,14 @@ def _of_script(records: Sequence[Record]) -> Iterator[str]:
             f"{undivided} of {counted(len(records), 'example')} are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): all up "
             "to the next space or sign counts as one word, so the attack has few words to change, and Words % is of these"
         )
+
+
+def _of_wordless(records: Sequence[Record]) -> Iterator[str]:
+    """Say that some examples have nothing that could be changed, such as those of emoji alone, although others have."""
+    attacked = [record for record in records if record.status in ("success", "failed")]
+    wordless = sum(not record.words_total for record in attacked)
+    if 0 < wordless < len(attacked):
+        yield f"{wordless} of {counted(len(attacked), 'attacked example')} have no word to change, and count in Aua as withstood"
 
 
 def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:

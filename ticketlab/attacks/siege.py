@@ -152,7 +152,7 @@ def outcome(result: Any, victim: Victim) -> Mapping[str, Any]:
         "queries": int(result.num_queries),
         "words_changed": sum(map(operator.ne, words, changed)),
         "words_total": len(words),
-        "message": "" if words else "no words to change",
+        "message": "" if words or _status(result) == "skipped" else "no words to change",
     }
 
 

@@ -146,11 +146,18 @@ def _by(
 def _undivided(read: Mapping[str, Table], taken: Collection[str]) -> Division:
     """Say which columns look as if they should divide the rows and do not."""
     names = [name for name in _names(read) if name not in taken and (is_split_like(name) or is_flag(name))]
-    values = {name: set(_column(read, name).rows) for name in names}
+    columns = [_column(read, name) for name in names]
+    values = {column.name: set(column.rows) for column in columns}
     write = "does not divide the rows: if it should, write train, validation or test into a column `split`"
     folds = tuple(f"column `{name}` has numbers and {write}" for name in names if are_folds(name, values[name]))
     flags = tuple(f"column `{name}` may say which rows are for training, but {write}" for name in names if are_flags(name, values[name]))
-    return Division(read, folds, flags)
+    other = [column for column in columns if column.name.lower() in ("split", "splits", "partition") and len(column.rows) > 1]
+    foreign = tuple(
+        f"{column.shown} does not divide the rows, as its values are no names of splits that are known: train, validation or dev, test"
+        for column in other
+        if not are_folds(column.name, values[column.name])
+    )
+    return Division(read, folds, (*flags, *foreign))
 
 
 def _may_say_splits(read: Mapping[str, Table], name: str) -> bool:

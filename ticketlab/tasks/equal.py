@@ -15,6 +15,7 @@ _INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 """Controls, the blank Braille pattern, and Unicode's ``Default_Ignorable_Code_Point`` (DerivedCoreProperties.txt): nothing is drawn."""
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 
 
 def is_empty(text: str) -> bool:
@@ -31,8 +32,15 @@ def canonical(text: str) -> str:
 
 
 def folded(texts: Sequence[str]) -> Texts:
-    """Return canonical texts with upper and lower case as one, as an uncased model reads them."""
-    return tuple(text.casefold() for text in texts)
+    """Return canonical texts as an uncased model reads them: upper and lower case as one, Latin, Greek and Cyrillic without accents."""
+    return tuple(map(_folded, texts))
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold()))
+    return unicodedata.normalize("NFC", plain).replace("\u0131", "i")  # Turkish: I is the capital of a dotless i there, of i elsewhere
 
 
 @frozen
@@ -55,8 +63,9 @@ class Equal:
 def compare(texts: Mapping[str, Texts]) -> Equal:
     """Find the examples with equal texts; ``texts`` are their canonical texts by id.
 
-    Upper and lower case count as one although a label may be about them: that two such texts are on one side of a split costs nothing, and
-    that they are on two tells an uncased model an answer. A pair in the other order is another pair: what it means depends on the task.
+    Upper and lower case count as one, and letters with and without accents, although a label may be about them: that two such texts are on
+    one side of a split costs nothing, and that they are on two tells an uncased model an answer. A pair in the other order is another
+    pair: what it means depends on the task.
     """
     first: dict[Texts, str] = {}
     same: dict[str, str] = {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.wording import counted
 
 
 def meanings(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[str]:
@@ -52,13 +54,18 @@ def match(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence
         places[folded] = index
     missing = [name for name in task_names if fold(name) not in places]
     if len(model_names) != len(task_names):
+        known = {fold(name) for name in renamed.values()}
+        advice = "evaluate it on a task with its own labels (--task), and on this one as a challenge set (`ticketlab evaluate --ood`)"
+        if all(fold(name) in known for name in task_names):
+            flags = " ".join(f"--labels {shlex.quote(renamed[name])}" for name in model_names)
+            advice = f"if the task has only some of them, declare all: {flags}"
         raise UsageError(
-            f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}, which are not as many: judge it on a "
-            "task of its own labels with --task, and on this one as a challenge set with --ood"
+            f"the model has {counted(len(model_names), 'label')} ({', '.join(model_names)}) and the task {len(task_names)} "
+            f"({', '.join(task_names)}): {advice}"
         )
     if missing:
         raise UsageError(
             f"the model's labels are {', '.join(model_names)} and the task's {', '.join(task_names)}; "
-            f"say which is which with {flag} {model_names[0]}=NAME, once for each"
+            f"say which is which with {flag} {shlex.quote(model_names[0])}=NAME, once for each"
         )
     return [places[fold(name)] for name in task_names]

@@ -83,13 +83,13 @@ def _contradictory(splits: Mapping[str, Sequence[Example]], equal: Equal) -> int
 
 
 def beside(other: TaskData, tasks: Sequence[TaskData], *, mixed: bool) -> TaskData:
-    """Return a challenge set that says how many of its test texts the tasks train on.
+    """Return a challenge set that says how many of its test texts the tasks train on, or have in a split of their own to measure on.
 
     Where its training examples are ``mixed`` into the tasks' training, it says too how many of these are test texts of a task.
     """
     counts = dict(other.counts)
     warnings = list(other.warnings)
-    parts = [("test", "train"), *([("train", "dev"), ("train", "test")] if mixed else [])]
+    parts = [("test", "train"), ("test", "dev"), ("test", "test"), *([("train", "dev"), ("train", "test")] if mixed else [])]
     for own, theirs in parts:
         keys = [_key(example) for example in other.splits[own]]
         wanted = set(keys)
