@@ -7,6 +7,8 @@ import pytest
 
 from ticketlab.errors import DataError, SettingError
 from ticketlab.options import from_table
+from ticketlab.tasks.base import Example
+from ticketlab.tasks.damaged import damage
 from ticketlab.tasks.local import Local
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
@@ -263,3 +265,21 @@ def test_importing_the_tasks_is_light():
     heavy = "torch", "datasets", "pandas", "pyarrow", "numpy", "sklearn", "transformers"
     code = f"import ticketlab.tasks.choose, ticketlab.tasks.hub, ticketlab.tasks.demo, sys; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("texts", "warned", "noticed"),
+    [
+        (["nan", "None", "nan", "a film"], "3 of 4 texts in `text` (75.0 %) are `nan`, `None`: a missing value written as text?", ""),
+        (["#N/A", *"abc"], "1 of 4 texts in `text` (25.0 %) is `#N/A`: a missing", ""),
+        (["N/A", *map(str, range(99))], "", "1 of 100 texts in `text` (1.0 %) is `N/A`: a missing value"),
+        (["caf\ufffd", "tr\ufffds b\ufffdn", *"ab"], "2 of 4 texts in `text` (50.0 %) have the character U+FFFD", ""),
+        (["caf\u00c3\u00a9", "d\u00e9j\u00e0 vu", "it\u00e2\u20ac\u2122s"], "2 of 3 texts in `text` (66.7 %) seem to be UTF-8 that", ""),
+        (["caf\u00e9", "N\u00c3O", "\u00abIRM\u00c3\u00bb", "none of it", "?", "unknown"], "", ""),
+    ],
+    ids=["missing", "of a spreadsheet", "a few", "replaced", "decoded twice", "sound"],
+)
+def test_damaged_texts_are_told(texts: list[str], warned: str, noticed: str) -> None:
+    notices, warnings = damage([Example(str(n), (text,), 0) for n, text in enumerate(texts)], ("text",))
+    assert [found[: len(warned)] for found in warnings] == [warned] * bool(warned)
+    assert [found[: len(noticed)] for found in notices] == [noticed] * bool(noticed)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticketlab.errors import DataError
-from ticketlab.tasks import classes, labels, leaks, repeats
+from ticketlab.tasks import classes, damaged, labels, leaks, repeats
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.equal import Equal, canonical, compare
 from ticketlab.tasks.rows import Row
@@ -81,7 +81,9 @@ def assemble(
         examples["train"] = tuple(pick(examples["train"], train_rows)[0])
     found = repeats.count(examples, equal)
     doubts = [] if declared else list(classes.doubts(Counter(row.label for row in known)))
-    doubts += leaks.leaks(sum(examples.values(), ()), names)
+    everything = sum(examples.values(), ())
+    doubts += leaks.leaks(everything, names)
+    few_damaged, many_damaged = damaged.damage(everything, columns)
     if not challenge:
         doubts += classes.small(_sizes(examples, names), [split for split in ("train", "dev", "test") if examples[split]])
     return TaskData(
@@ -95,8 +97,8 @@ def assemble(
         positive_label=positive_label,
         measures=tuple(measures),
         counts=found.counts,
-        notices=tuple(notices),
-        warnings=(*repeats.said(found.of_splits), *warnings, *found.warnings, *doubts),
+        notices=(*notices, *few_damaged),
+        warnings=(*repeats.said(found.of_splits), *warnings, *found.warnings, *many_damaged, *doubts),
         of_splits=found.of_splits,
     )
 
