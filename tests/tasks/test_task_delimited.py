@@ -111,6 +111,8 @@ def test_a_backslash_before_a_quotation_mark_is_an_escape_where_nothing_else_can
         ("0,1\ngreat,5\ndull,3\n", True),
         ("text,0,1\na,1,0\nb,0,1\nc,0,1\nd,1,0\n", True),
         ("id,1,2\na,1,0\nb,0,1\nc,0,1\nd,1,0\n", True),
+        ("comment_text,toxic\nyou fool,toxic\nthanks,ok\ngo,toxic\nsee,ok\nme,ok\n", True),
+        ("text_a,spam\nx,spam\ny,ham\nz,ham\nw,spam\n", True),
         ("sentiment,phrase\nsentiment,a\npos,b\npos,c\nneg,d\nneg,e\n", True),
     ],
     ids=["class", "number of a class", "numbers", "pandas numbers", "one column a class", "bias probabilities", "a usual name"],

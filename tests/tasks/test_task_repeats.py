@@ -153,11 +153,12 @@ def test_given_splits_keep_their_rows_and_what_they_share_is_counted() -> None:
         "test texts in dev": 1,
         "texts with contradictory labels": 1,
     }
+    assert [repeats.said_of(what, number) for what, number in read.counts.items()][2:4] == ["1 dev text in train", "2 test texts in train"]
     joined = "; ".join(read.warnings)
     for words in (
         "2 of 4 test texts (50.0 %) are in train",
-        "1 of 3 dev texts (33.3 %)",
-        "1 of 25 different texts have contradictory labels",
+        "1 of 3 dev texts (33.3 %) is in train",
+        "1 of 25 different texts has contradictory labels",
     ):
         assert words in joined
 

@@ -23,6 +23,7 @@ from ticketlab.lab.prepared import Prepared, checked, prepare
 from ticketlab.recipe import Recipe
 from ticketlab.results import impossible
 from ticketlab.stages.base import RESULT, UNTIL_DONE, Context, Stage
+from ticketlab.tasks import repeats
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.objective import Precision
 from ticketlab.wording import counted
@@ -157,7 +158,7 @@ class _Runner:
         names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names[:MOST_NAMES]))
         names += f" and {len(data.label_names) - MOST_NAMES} more" if len(data.label_names) > MOST_NAMES else ""
         dropped = "".join(f"; {counted(count, 'row')} dropped ({reason})" for reason, count in data.dropped.items() if count)
-        counts = "".join(f"; {count} {what}" for what, count in data.counts.items() if count)
+        counts = "".join(f"; {repeats.said_of(what, count)}" for what, count in data.counts.items() if count)
         progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}{counts}")
         for notice in data.notices:
             progress.say(f"{label}: {notice}")

@@ -15,9 +15,11 @@ FEW_CLASSES = 10
 MANY_NUMBERS = 100
 """More different numbers than these are doubted, and amounts rather than classes if they have fewer than :data:`ENOUGH` rows each."""
 ENOUGH = 20
-SEPARATORS = (",", ";", "|", "#", "\t", "/", "&", "+")
-LISTING = frozenset(SEPARATORS[:5])
-"""Separators that a single name seldom contains."""
+LISTING = {",": ",", ";": ";", "|": r"\|", "#": "#", "tab": "\t", "line": r"[\r\n]+", "fastText": r"\s+(?=__label__)"}
+"""Separators that a single name seldom contains, as patterns."""
+SEPARATORS = {**LISTING, "/": "/", "&": "&", "+": r"\+", "and": r"\s+and\s+"}
+SCORES = frozenset({"score", "similarity", "rating", "target", "stars"})
+MOST_STARS = 5
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE = re.compile(
     rf"(\d{{1,4}}([-/.])\d{{1,2}}\2\d{{1,4}}|{_MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}\.? {_MONTH},? \d{{4}})([T ,]+\d.*)?", re.IGNORECASE
@@ -66,10 +68,13 @@ def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
     """
     names = list(sizes)
     if joined := joins(names):
+        are = "is a join" if len(joined) == 1 else "are joins"
         yield (
-            f"{len(joined)} of {len(names)} labels are joins of others, such as {some(joined, 3)}, and each is a class of its own here: "
+            f"{len(joined)} of {len(names)} labels {are} of others, such as {some(joined, 3)}, and each is a class of its own here: "
             f"{MULTI_LABEL}"
         )
+    if are_bits(names):
+        yield f"labels {some(names, 3)} look like a digit for each of several labels, and each is a class of its own here: {MULTI_LABEL}"
     for spellings in variants(names):
         yield (
             f"labels {some(spellings)} look like one label written differently, and are {len(spellings)} classes here; if they are one, "
@@ -77,7 +82,12 @@ def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
         )
     numbered = [name for name in ordered(names) if number(name) is not None]
     named = [name for name in ordered(names) if number(name) is None]
-    if min(len(numbered), len(named)) > 1:
+    if len(numbered) == 1 and named:
+        yield (
+            f"label {some(numbered)} ({counted(sizes[numbered[0]], 'row')}) is a number beside {some(named, 4)}, and a class; if it means "
+            "a name, write that, and if it counts rows, as a row of totals does, leave it out"
+        )
+    elif min(len(numbered), len(named)) > 1:
         yield f"labels {some(numbered, 4)} are numbers, {some(named, 4)} names, and each is a class; if numbers mean names, write these"
     if len(names) > 1 and all(map(split_of, names)):
         yield f"the labels {some(names)} are names of splits: is this the column of the label?"
@@ -102,20 +112,51 @@ def small(sizes: Mapping[str, Mapping[str, int]], evaluated: Sequence[str]) -> I
 def joins(names: Collection[str], *, sure: bool = False) -> list[str]:
     """Return the names made of others, as ``a,b`` is beside ``a`` and ``b``; nothing where that can be by chance.
 
-    A name counts where each of its parts comes in another name too. They are told of where the separator is one that makes lists and all
-    parts of one of them are names of their own, and, unless ``sure``, where half of the names are such.
+    One whose parts are all names of their own shows that names are joined. Where its separator does not make lists (``a and b``), a second
+    one, or a third name, is needed: ``yes/no`` beside ``yes`` and ``no`` is a class between them. Then each name counts that shares a part
+    with another; if ``sure``, only where a separator makes lists, and all its parts come in others. Without it names count, unless
+    ``sure``, where half of them have parts that all come in others.
     """
-    for separator in SEPARATORS:
-        parts = {name: [part.strip() for part in name.split(separator)] for name in names}
-        where: dict[str, set[str]] = {}
+    divided = {separator: _divided(names, separator) for separator in SEPARATORS}
+    where: dict[str, set[str]] = {name: {name} for name in names}
+    for parts in divided.values():
         for name, own in parts.items():
             for part in own:
                 where.setdefault(part, set()).add(name)
-        found = [name for name, own in parts.items() if len(own) > 1 and all(part and len(where[part]) > 1 for part in own)]
-        listed = separator in LISTING and any(all(part in parts for part in parts[name]) for name in found)
-        if listed or (not sure and len(found) >= max(2, len(names) / 2)):
-            return found
-    return []
+    listed: set[str] = set()
+    loose: set[str] = set()
+    for separator, parts in divided.items():
+        whole = {name for name, own in parts.items() if all(part in names for part in own)}
+        shared = {name for name, own in parts.items() if (all if sure else any)(len(where[part]) > 1 for part in own)}
+        if separator in LISTING and whole:
+            listed |= shared
+        elif not sure:
+            between = len(whole) == 1 and all(set(parts[name]) | {name} == set(names) for name in whole)
+            every = {name for name in shared if all(len(where[part]) > 1 for part in parts[name])}
+            loose |= shared if whole and not between else every if len(every) >= max(2, len(names) / 2) else set()
+    return [name for name in names if name in listed or name in loose]
+
+
+def _divided(names: Collection[str], separator: str) -> dict[str, list[str]]:
+    """Return the parts of each name that a separator divides, none of them empty."""
+    parts = {name: [part.strip() for part in re.split(SEPARATORS[separator], name)] for name in names}
+    return {name: own for name, own in parts.items() if len(own) > 1 and all(own)}
+
+
+def are_bits(names: Collection[str]) -> bool:
+    """Say whether names are rows of zeros and ones, of one length and more than two: a digit for each of several labels."""
+    return len(names) > 2 and len(set(map(len, names))) == 1 and all(re.fullmatch("[01]{2,}", name) for name in names)
+
+
+def regression(column: str, names: Collection[str]) -> Iterator[str]:
+    """Yield a notice where the classes are whole numbers of up to :data:`MOST_STARS` in a column that is called as scores are."""
+    values = [number(name) for name in names]
+    whole = all(value is not None and value.is_integer() and 0 <= value <= MOST_STARS for value in values)
+    if column.casefold() in SCORES and len(names) > 2 and whole:
+        yield (
+            f"the values of {some([column])} are taken for {len(names)} classes; a score that is to be predicted as a number needs a "
+            "regression, which is not supported"
+        )
 
 
 def variants(names: Collection[str]) -> list[list[str]]:

@@ -11,8 +11,8 @@ from ticketlab.errors import DataError
 from ticketlab.tasks.content import Parsed
 
 _NAMES = re.compile(
-    r"id|idx|index|texts?|sentences?[12]?|premise|hypothesis|questions?[12]?|claim|evidence|reviews?|content|comments?|tweets?|documents?|"
-    r"utterance|title|body|message|labels?|class|category|target|sentiment|stars|rating|score|split|source|date",
+    r"(?:\w+[_-])?(?:text|sentence|question|review|content|comment|tweet|document|utterance)s?(?:_?[12ab])?|"
+    r"id|idx|index|premise|hypothesis|context|claim|evidence|title|body|message|labels?|class|category|target|sentiment|stars|rating|score|split|source|date",
     re.IGNORECASE,
 )
 """Names of columns that no cell of data consists of: a first line with one of them is a header."""

@@ -11,6 +11,7 @@ from ticketlab.errors import DataError, did_you_mean
 from ticketlab.tasks.equal import canonical
 
 UNLABELLED = frozenset({"", "-", "-1", "null", "nan"})
+_BETWEEN = re.compile(r"(?<=[^\W_])[\s_\-.]+(?=[^\W\d_])|(?<=[^\W\d_])[\s_\-.]+(?=[^\W_])")
 MULTI_LABEL = (
     "several labels a row need a multi-label objective, with an output of its own for each label, which ticketlab does not have; keep one "
     "label a row, or write a column of 0 and 1 for each label and run a task for each (--label-column)"
@@ -71,12 +72,15 @@ def number(name: str) -> float | None:
 
 
 def spelling(name: str) -> str:
-    """Return what labels share that differ only in case, white space, Unicode form, hyphens, closing punctuation or way of a number."""
+    """Return what labels share that differ only in case, white space, Unicode form, hyphens, closing punctuation or way of a number.
+
+    Nothing is left between two words, so that ``NotEnoughInfo`` is ``NOT ENOUGH INFO``; between two digits it stays.
+    """
     value = number(name)
     if value is not None and not name.endswith("%"):
         return repr(value)
     plain = canonical(name).casefold()
-    words = re.sub(r"(?<=\w)[\s_\-]+(?=\w)", " ", plain).strip(" .,;:!?'\"")
+    words = _BETWEEN.sub("", plain).strip(" .,;:!?'\"_")
     return words or plain
 
 

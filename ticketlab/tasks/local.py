@@ -11,7 +11,7 @@ from attrs import frozen
 from ticketlab.errors import DataError, did_you_mean
 from ticketlab.files import expand
 from ticketlab.options import setting
-from ticketlab.tasks import columns, files, subsets, tables
+from ticketlab.tasks import classes, columns, files, subsets, tables
 from ticketlab.tasks.assemble import SET, assemble
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.division import divide
@@ -113,6 +113,8 @@ class Tabular(Task):
         marked, doubts = self._check_labels(labelling, challenge)
         left_out, lost = losses(labelling)
         notices = [*found.said, *division.notices, *labelling.notices, *marked, *left_out]
+        if not self.labels:
+            notices += classes.regression(chosen.label, {row.label for rows in splits.values() for row in rows})
         if "train" not in splits and len(splits) > 1 and not challenge:
             raise DataError(f"{self._source}: there is no training split beside {' and '.join(splits)}; name one train, or pass one file")
         if chosen.id:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
@@ -39,17 +40,24 @@ def count(splits: Mapping[str, Sequence[Example]], equal: Equal) -> Repeats:
         counts |= {f"{split} texts in train": inside, f"{split} pairs in train in the other order": swapped}
         if inside:
             share = _share(inside, keys[split], f"{split} texts")
-            of_splits.append(SplitWarning(split, f"{share} are in train too: a model can know their labels by heart", trained=True))
+            of_splits.append(SplitWarning(split, f"{share} in train too: a model can know their labels by heart", trained=True))
         if swapped:
             share = _share(swapped, keys[split], f"{split} pairs")
-            of_splits.append(SplitWarning(split, f"{share} are in train in the other order", trained=True))
+            of_splits.append(SplitWarning(split, f"{share} in train in the other order", trained=True))
     dev = set(keys["dev"])
     counts["test texts in dev"] = sum(key in dev for key in keys["test"])
     counts["texts with contradictory labels"] = torn = _contradictory(splits, equal)
     if torn:
+        have = "has" if torn == 1 else "have"
         different = counted(len(set().union(*keys.values())), "different text")
-        warnings.append(f"{torn} of {different} have contradictory labels: no model can be right about all their rows")
+        warnings.append(f"{torn} of {different} {have} contradictory labels: no model can be right about all their rows")
     return Repeats({what: number for what, number in counts.items() if number}, tuple(of_splits), warnings)
+
+
+def said_of(what: str, number: int) -> str:
+    """Return a count of :attr:`TaskData.counts` in words: ``1 repeated text in test``."""
+    one = re.sub(r"(text|pair)s\b", r"\1", what, count=1)
+    return counted(number, one, what)
 
 
 def _alike(keys: Mapping[str, Sequence[str]]) -> Iterator[SplitWarning]:
@@ -57,7 +65,10 @@ def _alike(keys: Mapping[str, Sequence[str]]) -> Iterator[SplitWarning]:
         alike = len(own) - len(set(own))
         if alike > MANY * len(own):
             what = "texts of all splits" if split == "all" else f"{split} texts"
-            yield SplitWarning(split, f"{_share(alike, own, what)} repeat another: intervals take each for a text of its own")
+            yield SplitWarning(
+                split,
+                f"{_share(alike, own, what, 'repeats', 'repeat')} another: intervals take each for a text of its own",
+            )
 
 
 def said(
@@ -98,7 +109,7 @@ def beside(other: TaskData, tasks: Sequence[TaskData], *, mixed: bool) -> TaskDa
             inside = sum(key in known for key in keys)
             if inside:
                 counts[f"{own} texts in {theirs} of {data.name}"] = inside
-                warnings.append(f"{_share(inside, keys, f'{own} texts')} are in {theirs} of {data.name}")
+                warnings.append(f"{_share(inside, keys, f'{own} texts')} in {theirs} of {data.name}")
     return evolve(other, counts=counts, warnings=tuple(warnings))
 
 
@@ -106,5 +117,5 @@ def _key(example: Example) -> Texts:
     return folded([canonical(text) for text in example.texts])
 
 
-def _share(number: int, whole: Sequence[object], what: str) -> str:
-    return f"{number} of {len(whole)} {what} ({100 * number / len(whole):.1f} %)"
+def _share(number: int, whole: Sequence[object], what: str, one: str = "is", many: str = "are") -> str:
+    return f"{number} of {len(whole)} {what} ({100 * number / len(whole):.1f} %) {one if number == 1 else many}"
