@@ -201,8 +201,8 @@ def test_the_command_line_gives_every_odd_text_a_status(folder, call):
     rows = labelled([*PLAIN, *kept, *("good film", "bad film", "great music") * 5])
     result, records = call(folder, [*rows, {"text": "", "label": "positive"}, {"text": "unlabelled", "label": -1}])
     assert result.exit_code == 0, result.stderr
-    assert "1 rows dropped (empty)" in result.stderr
-    assert "1 rows dropped (unlabelled)" in result.stderr
+    assert "1 row dropped (empty)" in result.stderr
+    assert "1 row dropped (unlabelled)" in result.stderr
     assert {(text,) for text in (*PLAIN, *kept)} <= set(records)
     assert ("unlabelled",) not in records
     assert {record.status for record in records.values()} <= {"success", "failed", "skipped"}

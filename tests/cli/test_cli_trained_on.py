@@ -67,7 +67,7 @@ TRAINED, SELECTED, GUESSED = (
     "{} evaluated texts of {} are in the text whose words the model or its ticket learnt to guess",
 )
 ON_LEAK = [TRAINED.format("4 of 10", "leak (test)"), SELECTED.format("1 of 10", "leak (test)"), GUESSED.format("2 of 10", "leak (test)")]
-MESSAGES = (" was trained on", " was selected on", " learnt to guess", " in train", " repeat another")
+MESSAGES = (" was trained on", " was selected on", " learnt to guess", " in train", " another: intervals")
 REPEATS = "1 of 4 test texts (25.0 %) repeats another: intervals take each for a text of its own"
 REPEATS_IN_ALL = "5 of 18 texts of all splits (27.8 %) repeat another: intervals take each for a text of its own"
 IN_TRAIN = "2 of 4 test texts (50.0 %) are in train too: a model can know their labels by heart"

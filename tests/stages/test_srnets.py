@@ -315,7 +315,7 @@ def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, lab, tmp_path):
     config = json.loads((other / "config.json").read_text())
     config |= {"id2label": {"0": "bad", "1": "good"}, "label2id": {"bad": 0, "good": 1}}
     (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UsageError, match=r"say which is which with search\.teacher_labels bad=negative"):
+    with pytest.raises(UsageError, match=r"say which is which with search\.teacher_labels bad=NAME"):
         run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), lab)
     names = 'search.teacher_labels=["bad=negative", "good=positive"]'
     named = run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}", names), lab)

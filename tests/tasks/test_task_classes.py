@@ -200,3 +200,8 @@ def test_several_labels_in_a_cell_are_told(real_data: Path) -> None:
     assert warning.startswith("10 of 14 labels are joins of others, such as `")
     assert "several labels a row need a multi-label objective" in warning
     assert not Local(path=str(real_data / "ag_news")).load().warnings
+
+
+def test_json_among_the_labels_is_said() -> None:
+    (doubt,) = doubts(sizes(["positive", "negative", '{"choices":["positive","negative"]}']))
+    assert doubt.startswith('`{"choices":["positive","negative"]}` among the labels is JSON, and a class of its own here')

@@ -68,7 +68,7 @@ def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused
         assert "--labels" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["?", "n/a", "N/A", "unknown", "None", "Not available"])
+@pytest.mark.parametrize("name", ["?", "n/a", "N/A", "unknown", "None", "Not available", "#NV", "#WERT!"])
 def test_a_name_that_may_mean_no_label_is_a_class_and_told(name: str) -> None:
     (warning,) = doubtful({"train": Counter({"yes": 6, name: 2}), "test": Counter({"no": 1, name: 1, "": 9})}, "--drop-label ")
     assert warning.startswith(f"3 of 10 rows (30.0 %) labelled `{name}`, a class here; if it means that there is no label, --drop-label ")

@@ -192,7 +192,7 @@ def test_a_challenge_set_says_what_of_it_the_task_trains_on() -> None:
     other = data(test=[("seen", "a"), ("new", "b"), ("Filler 3", "b"), ("Y", "a")])
     told = repeats.beside(other, [task], mixed=False)
     assert told.counts == {"test texts in train of set": 2, "test texts in test of set": 1}
-    assert told.warnings == ("2 of 4 test texts (50.0 %) are in train of set", "1 of 4 test texts (25.0 %) are in test of set")
+    assert told.warnings == ("2 of 4 test texts (50.0 %) are in train of set", "1 of 4 test texts (25.0 %) is in test of set")
     assert told.fingerprint == other.fingerprint
 
 

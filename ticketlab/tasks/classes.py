@@ -67,6 +67,11 @@ def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
     These are joins of others, other spellings of one, numbers beside names, names of splits, and more labels than the rows can teach.
     """
     names = list(sizes)
+    if objects := [name for name in names if _OBJECT.fullmatch(name)]:
+        yield (
+            f"{some(objects, 2)} among the labels is JSON, and a class of its own here: write the value that is the label into the column, "
+            f"one a row; {MULTI_LABEL}"
+        )
     if joined := joins(names):
         are = "is a join" if len(joined) == 1 else "are joins"
         yield (

@@ -13,12 +13,14 @@ from ticketlab.wording import counted, percent
 MISSING = frozenset({"", "nan"})
 """Of what marks a row without label, what is never the name of a class."""
 MOST_MARKED = 0.02
-_NOTHING = ("na", "n/a", "n.a.", "#n/a", "<na>", "none", "(none)", "nil")
-MISSING_VALUES = frozenset((*_NOTHING, "nan", "null"))
+_NOTHING = ("na", "n/a", "n.a.", "#n/a", "#n/d", "#nv", "#yok", "<na>", "none", "(none)", "nil")
+_ERRORS = ("#ref!", "#value!", "#name?", "#div/0!", "#num!", "#null!", "#wert!", "#bezug!")
+"""Errors of a spreadsheet."""
+MISSING_VALUES = frozenset((*_NOTHING, *_ERRORS, "nan", "null"))
 """What programs write for a missing value, in lower case: a text of it alone is hardly one that somebody wrote."""
 DOUBTFUL = frozenset(
     (
-        *("?", "??", "???", *_NOTHING, "unknown", "undefined", "undetermined", "tbd"),
+        *("?", "??", "???", *_NOTHING, *_ERRORS, "unknown", "undefined", "undetermined", "tbd"),
         *("todo", "unlabelled", "unlabeled", "no label", "missing", "not available", "unspecified", "blank", "(blank)"),
     )
 )
