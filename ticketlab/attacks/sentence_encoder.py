@@ -52,6 +52,14 @@ class Encoder:
         embeddings = dict(zip(unique, self.canonical(rows), strict=True))
         return torch.stack([embeddings[sentence] for sentence in sentences])
 
+    def unknown_share(self, sentences: Sequence[str]) -> float:
+        """Return the share of the tokens of the sentences that the vocabulary lacks, special tokens left out; 0 where there are none."""
+        if not sentences:
+            return 0.0
+        found = self.tokenizer(list(sentences), add_special_tokens=False, truncation=True, max_length=self.max_length)["input_ids"]
+        tokens = [token for row in found for token in row]
+        return tokens.count(self.tokenizer.unk_token_id) / len(tokens) if tokens else 0.0
+
     def _means(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
         hidden: Tensor = self.canonical.model(**batch).last_hidden_state.flatten(0, 1).float()
         shapes = runs(length(row) for row in rows)

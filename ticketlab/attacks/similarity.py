@@ -9,6 +9,8 @@ from attrs import evolve
 
 from ticketlab.attacks.records import Record
 from ticketlab.attacks.resources import Resources
+from ticketlab.training.sight import UNKNOWN
+from ticketlab.wording import percent
 
 if TYPE_CHECKING:
     from ticketlab.attacks.sentence_encoder import Encoder
@@ -33,6 +35,14 @@ def with_similarity(records: Iterable[Record], encoder: Encoder) -> list[Record]
     cosines = cosine_similarity(embedded[::2], embedded[1::2], dim=1).clamp(-1, 1).tolist()
     found = {record.id: evolve(record, similarity=cosine) for record, cosine in zip(successes, cosines, strict=True)}
     return [found.get(record.id, record) for record in records]
+
+
+def doubt(records: Iterable[Record], encoder: Encoder) -> str:
+    """Return what there is to say where an encoder does not know the language of the texts that it compared, else nothing."""
+    share = encoder.unknown_share([text for record in records if record.status == "success" for text in record.original])
+    return f"the encoder of Similarity knows {percent(1 - share)} of the tokens of these texts: it says little about them" * (
+        share > UNKNOWN
+    )
 
 
 def find_encoder(asked: str | None, flag: str = "--set attack.similarity=NAME") -> Resources | None:

@@ -14,7 +14,7 @@ from ticketlab.attacks.canonical import Precision
 from ticketlab.attacks.engine import IN_FLIGHT, run_attack, sample
 from ticketlab.attacks.metrics import measure
 from ticketlab.attacks.records import RecordFile, path_in
-from ticketlab.attacks.similarity import AUTO, find_encoder, with_similarity
+from ticketlab.attacks.similarity import AUTO, doubt, find_encoder, with_similarity
 from ticketlab.attacks.victim import Victim
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
@@ -119,7 +119,9 @@ class AttackStage(Stage):
                 workers=self.workers,
             )
             if encoder:
-                found = with_similarity(found, encoder.load_encoder(victim.device))
+                loaded = encoder.load_encoder(victim.device)
+                found = with_similarity(found, loaded)
+                context.warn_if(doubt(found, loaded))
             records.finish([example.id for example in chosen], found)
             for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget):
                 context.warn(caveat)
