@@ -105,6 +105,22 @@ def test_what_numbers_lack_is_said(records: list[Record], said: list[str]) -> No
     assert all("\n" not in line for line in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("it was the best film that I have seen in a long time", False),
+        ("der film war toll und die geschichte so spannend wie nie zuvor", True),
+        ("film muhteşemdi oyunculuk harika kesinlikle tavsiye ederim", True),
+    ],
+    ids=["English", "German", "Turkish"],
+)
+def test_an_attack_for_english_on_texts_of_another_language_is_said(text: str, said: bool) -> None:
+    records = [*rows(10, original=[text]), *rows(10, "success", label="positive", original=[text])]
+    found = caveats.of("pwws", records, LABELS, english=True)
+    assert ["are English stop words: unless" in line for line in found] == [True] * said
+    assert not caveats.of("deepwordbug", records, LABELS)
+
+
 def test_giving_up_after_a_number_of_queries_is_said_of_most(capsys: pytest.CaptureFixture[str]) -> None:
     records = [*rows(6, queries=40), *rows(5, label="positive", queries=12), *rows(3, "success", label="positive", queries=40)]
     assert caveats.of("pwws", records, LABELS, query_budget=40) == [

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ticketlab.attacks import stop_words
 from ticketlab.attacks.metrics import Part, measure
 from ticketlab.attacks.record import Record
+from ticketlab.attacks.words import words_of
 from ticketlab.wording import counted
 
 FEW_CANDIDATES = 0.5
@@ -17,20 +19,26 @@ MANY_TRUNCATED = 0.1
 MANY_UNDIVIDED = 0.1
 UNDIVIDED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]{2}")
 """Thai, Lao, Burmese, Khmer and kana: no spaces between words, and nothing here that divides them."""
+FEW_ENGLISH = 0.1
+"""The share of stop words (pronouns, prepositions and the like) below which texts are hardly English, where it is 0.3 to 0.5."""
+ENOUGH_WORDS = 50
 FEW_OF_A_CLASS = 5
 ENOUGH = 10
 """Examples from which on an accuracy is compared with that of the commonest label."""
 
 
-def of(attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None) -> list[str]:
+def of(
+    attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None, english: bool = False
+) -> list[str]:
     """Return what there is to say of the records of one attack, a sentence each; docs/reference/metrics.md has the limits.
 
-    ``label_names`` are those of the task.
+    ``label_names`` are those of the task; ``english`` says that the attack is meant for English.
     """
     return [
         *_of_sample(records, label_names),
         *_of_victim(records),
         *_of_script(records),
+        *(_of_language(attack, records) if english else ()),
         *_of_wordless(records),
         *_of_candidates(attack, records),
         *_of_budget(attack, records, query_budget),
@@ -77,6 +85,18 @@ def _of_script(records: Sequence[Record]) -> Iterator[str]:
         )
 
 
+def _of_language(attack: str, records: Sequence[Record]) -> Iterator[str]:
+    """Say that the texts are hardly in the language of the words that the attack puts in, although it finds some for their spellings."""
+    attacked = [record for record in records if record.status in ("success", "failed")]
+    words = [word.lower() for record in attacked for text in record.original for word in words_of(text)]
+    known = sum(word in stop_words.english() for word in words)
+    if len(words) >= ENOUGH_WORDS and known < FEW_ENGLISH * len(words):
+        yield (
+            f"only {known} of {counted(len(words), 'word')} are English stop words: unless {attack} has resources of the language of "
+            f"the texts, its changes do not keep the meaning, and no number says how robust the model is; {_languages(attack)}"
+        )
+
+
 def _of_wordless(records: Sequence[Record]) -> Iterator[str]:
     """Say that some examples have nothing that could be changed, such as those of emoji alone, although others have."""
     attacked = [record for record in records if record.status in ("success", "failed")]
@@ -89,7 +109,7 @@ def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:
     """Say that the attack could change little: what it left alone is not what the model withstood."""
     found = measure(records)
     examples, words, allowed = found.replaceable_examples, found.replaceable_words, found.allowed_examples
-    languages = f"`ticketlab show attack {attack}` says for which languages it is meant"
+    languages = _languages(attack)
     if not examples.total:
         return
     if not examples.count:
@@ -121,6 +141,10 @@ def _of_length(records: Sequence[Record]) -> Iterator[str]:
     if unknown:
         words = ", and its tokenizer does not say where, so that words are attacked that it does not see"
     yield f"{truncated} of {counted(len(records), 'example')} are longer than what the model sees{words}"
+
+
+def _languages(attack: str) -> str:
+    return f"`ticketlab show attack {attack}` says for which languages it is meant"
 
 
 def _under(part: Part) -> bool:

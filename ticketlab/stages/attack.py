@@ -123,7 +123,8 @@ class AttackStage(Stage):
                 found = with_similarity(found, loaded)
                 context.warn_if(doubt(found, loaded))
             records.finish([example.id for example in chosen], found)
-            for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget):
+            english = attack.languages.startswith("English")
+            for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget, english=english):
                 context.warn(caveat)
             results[attack.label] = {
                 **measure(found, query_budget=attack.query_budget).to_table(),
