@@ -19,7 +19,7 @@ MANY_TRUNCATED = 0.1
 MANY_UNDIVIDED = 0.1
 UNDIVIDED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]{2}")
 """Thai, Lao, Burmese, Khmer and kana: no spaces between words, and nothing here that divides them."""
-FEW_ENGLISH = 0.1
+FEW_ENGLISH = 0.15
 """The share of stop words (pronouns, prepositions and the like) below which texts are hardly English, where it is 0.3 to 0.5."""
 ENOUGH_WORDS = 50
 FEW_OF_A_CLASS = 5
