@@ -115,7 +115,17 @@ def test_a_backslash_before_a_quotation_mark_is_an_escape_where_nothing_else_can
         ("text_a,spam\nx,spam\ny,ham\nz,ham\nw,spam\n", True),
         ("sentiment,phrase\nsentiment,a\npos,b\npos,c\nneg,d\nneg,e\n", True),
     ],
-    ids=["class", "number of a class", "numbers", "pandas numbers", "one column a class", "bias probabilities", "a usual name"],
+    ids=[
+        "class",
+        "number of a class",
+        "numbers",
+        "pandas numbers",
+        "one column a class",
+        "bias probabilities",
+        "a text",
+        "a part",
+        "a usual name",
+    ],
 )
 def test_a_first_line_of_data_is_told_from_names(tmp_path, content, names_are):
     if names_are:
