@@ -113,6 +113,7 @@ def test_joins_of_labels_are_told_from_names_that_have_such_a_sign(labels: Seque
         (["caf\u00e9", "cafe\u0301"], [["caf\u00e9", "cafe\u0301"]]),
         (["not entailment", "not_entailment", "Not-Entailment"], [["not entailment", "not_entailment", "Not-Entailment"]]),
         (["pos.", "pos", "neg"], [["pos.", "pos"]]),
+        (["\u0130Y\u0130", "iyi", "k\u00f6t\u00fc"], [["\u0130Y\u0130", "iyi"]]),
         (["1", "1.0", "01", "2"], [["1", "1.0", "01"]]),
         (["very  good", "very good"], [["very  good", "very good"]]),
         (["NOT ENOUGH INFO", "NOT_ENOUGH_INFO", "NotEnoughInfo"], [["NOT ENOUGH INFO", "NOT_ENOUGH_INFO", "NotEnoughInfo"]]),

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ticketlab.errors import DataError, did_you_mean
-from ticketlab.tasks.equal import canonical
+from ticketlab.tasks.equal import canonical, folded
 
 UNLABELLED = frozenset({"", "-", "-1", "null", "nan"})
 _BETWEEN = re.compile(r"(?<=[^\W_])[\s_\-.]+(?=[^\W\d_])|(?<=[^\W\d_])[\s_\-.]+(?=[^\W_])")
@@ -72,14 +72,14 @@ def number(name: str) -> float | None:
 
 
 def spelling(name: str) -> str:
-    """Return what labels share that differ only in case, white space, Unicode form, hyphens, closing punctuation or way of a number.
+    """Return what labels share that differ only in case, accents, white space, hyphens, closing punctuation or way of a number.
 
     Nothing is left between two words, so that ``NotEnoughInfo`` is ``NOT ENOUGH INFO``; between two digits it stays.
     """
     value = number(name)
     if value is not None and not name.endswith("%"):
         return repr(value)
-    plain = canonical(name).casefold()
+    (plain,) = folded([canonical(name)])
     words = _BETWEEN.sub("", plain).strip(" .,;:!?'\"_")
     return words or plain
 
