@@ -14,6 +14,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def verb(number: int, one: str = "is", many: str = "are") -> str:
+    """Return the verb for so many: ``1 of 3 texts is``, ``2 of 3 texts are``."""
+    return one if number == 1 else many
+
+
 def shown(text: object, *, lines: bool = False) -> str:
     r"""Return a text as it may go to a terminal: what moves a cursor, changes colours or turns a line around becomes a visible ``\x1b``.
 

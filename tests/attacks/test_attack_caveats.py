@@ -116,7 +116,7 @@ def test_what_numbers_lack_is_said(records: list[Record], said: list[str]) -> No
 )
 def test_an_attack_for_english_on_texts_of_another_language_is_said(text: str, said: bool) -> None:
     records = [*rows(10, original=[text]), *rows(10, "success", label="positive", original=[text])]
-    found = caveats.of("pwws", records, LABELS, english=True)
+    found = caveats.of("pwws", records, LABELS, uses_resources=True)
     assert ["are English stop words: unless" in line for line in found] == [True] * said
     assert not caveats.of("deepwordbug", records, LABELS)
 

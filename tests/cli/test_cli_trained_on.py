@@ -66,7 +66,8 @@ TRAINED, SELECTED, GUESSED = (
     "{} evaluated texts of {} are among those that the model was selected on: its numbers there may be better than on new texts",
     "{} evaluated texts of {} are in the text whose words the model or its ticket learnt to guess",
 )
-ON_LEAK = [TRAINED.format("4 of 10", "leak (test)"), SELECTED.format("1 of 10", "leak (test)"), GUESSED.format("2 of 10", "leak (test)")]
+ONE_SELECTED = SELECTED.format("1 of 10", "leak (test)").replace(" are among", " is among")
+ON_LEAK = [TRAINED.format("4 of 10", "leak (test)"), ONE_SELECTED, GUESSED.format("2 of 10", "leak (test)")]
 MESSAGES = (" was trained on", " was selected on", " learnt to guess", " in train", " another: intervals")
 REPEATS = "1 of 4 test texts (25.0 %) repeats another: intervals take each for a text of its own"
 REPEATS_IN_ALL = "5 of 18 texts of all splits (27.8 %) repeat another: intervals take each for a text of its own"

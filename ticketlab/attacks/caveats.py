@@ -28,17 +28,18 @@ ENOUGH = 10
 
 
 def of(
-    attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None, english: bool = False
+    attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None, uses_resources: bool = False
 ) -> list[str]:
-    """Return what there is to say of the records of one attack, a sentence each; docs/reference/metrics.md has the limits.
+    """Return the warnings about the records of one attack, a sentence each; docs/reference/metrics.md has the limits.
 
-    ``label_names`` are those of the task; ``english`` says that the attack is meant for English.
+    ``label_names`` are those of the task; ``uses_resources`` says that the attack takes its words from resources, which are English where
+    no others were given.
     """
     return [
         *_of_sample(records, label_names),
         *_of_victim(records),
         *_of_script(records),
-        *(_of_language(attack, records) if english else ()),
+        *(_of_language(attack, records) if uses_resources else ()),
         *_of_wordless(records),
         *_of_candidates(attack, records),
         *_of_budget(attack, records, query_budget),
@@ -86,7 +87,7 @@ def _of_script(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _of_language(attack: str, records: Sequence[Record]) -> Iterator[str]:
-    """Say that the texts are hardly in the language of the words that the attack puts in, although it finds some for their spellings."""
+    """Warn that the texts are probably not English, although the attack finds replacements for their spellings."""
     attacked = [record for record in records if record.status in ("success", "failed")]
     words = [word.lower() for record in attacked for text in record.original for word in words_of(text)]
     known = sum(word in stop_words.english() for word in words)
@@ -124,10 +125,12 @@ def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:
 
 
 def _of_budget(attack: str, records: Sequence[Record], query_budget: int | None) -> Iterator[str]:
+    if query_budget is None:
+        return
     held = [record for record in records if record.status == "failed"]
-    given_up = [record for record in held if query_budget is not None and record.queries >= query_budget]
+    given_up = [record for record in held if record.queries >= query_budget]
     if len(given_up) > len(held) / 2:
-        budget = counted(query_budget or 0, "query", "queries")
+        budget = counted(query_budget, "query", "queries")
         yield f"{attack} gave up on {len(given_up)} of the {counted(len(held), 'example')} that count for Aua, after {budget} each"
 
 

@@ -38,7 +38,7 @@ def with_similarity(records: Iterable[Record], encoder: Encoder) -> list[Record]
 
 
 def doubt(records: Iterable[Record], encoder: Encoder) -> str:
-    """Return what there is to say where an encoder does not know the language of the texts that it compared, else nothing."""
+    """Return a warning if the encoder does not know the language of the texts that it compared, else an empty string."""
     share = encoder.unknown_share([text for record in records if record.status == "success" for text in record.original])
     return f"the encoder of Similarity knows {percent(1 - share)} of the tokens of these texts: it says little about them" * (
         share > UNKNOWN

@@ -14,6 +14,7 @@ from ticketlab.export.origin import Measured, Origin
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.outside import drawn_in
 from ticketlab.recipe import named_checkpoint
+from ticketlab.report.notes import notes
 from ticketlab.results import read_results
 from ticketlab.stages.base import PRETRAINED, TICKET, Input, model_folder
 from ticketlab.tasks.trained_on import find
@@ -164,7 +165,5 @@ def _examples(found: Mapping[str, Any]) -> str:
 def _warnings(entry: _Entry) -> list[str]:
     """Return what the tables of the run say under the numbers of a stage: of its data, its model and itself."""
     about = entry.results.get("data", {})
-    sets = [entry.task, *entry.stage.get("ood", {})]
-    of_data = [f"{name}: {warning}" for name in sets for warning in about.get(name, {}).get("warnings", ())]
-    of_stage = [f"{entry.task}, {entry.name}: {warning}" for warning in entry.stage.get("warnings", ())]
-    return [*of_data, *entry.stage.get("input_warnings", ()), *of_stage]
+    sets = {name: about[name] for name in (entry.task, *entry.stage.get("ood", {})) if name in about}
+    return notes({"tasks": {entry.task: {entry.seed: {entry.name: entry.stage}}}, "seeds": [entry.seed], "data": sets})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ticketlab import wording
 from ticketlab.lab.checks import mixes
 from ticketlab.lab.placing import Placed
 from ticketlab.recipe import Recipe
@@ -12,10 +13,10 @@ from ticketlab.tasks import trained_on
 from ticketlab.tasks.base import TaskData
 
 WORDS = {
-    trained_on.TRAIN: "are among those that the model was trained on: its numbers there do not show how it does on new texts",
-    trained_on.SWAPPED: "are pairs that the model was trained on in the other order",
-    trained_on.TEXT: "are in the text whose words the model or its ticket learnt to guess",
-    trained_on.DEV: "are among those that the model was selected on: its numbers there may be better than on new texts",
+    trained_on.TRAIN: "among those that the model was trained on: its numbers there do not show how it does on new texts",
+    trained_on.SWAPPED: "pairs that the model was trained on in the other order",
+    trained_on.TEXT: "in the text whose words the model or its ticket learnt to guess",
+    trained_on.DEV: "among those that the model was selected on: its numbers there may be better than on new texts",
 }
 DATA_TELL = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pairs in train in the other order"}
 """The counts of a data set (:mod:`ticketlab.tasks.repeats`) that come with a warning of their own, by the split."""
@@ -31,7 +32,7 @@ def remarks(recipe: Recipe, name: str, placed: Placed, result: Mapping[str, Any]
         return []
     told = placed.inputs["model"].inside if "model" in placed.inputs else False
     return [
-        f"{number} of {whole} {verb} texts of {data.name} ({split}) {WORDS[kind]}"
+        f"{number} of {whole} {verb} texts of {data.name} ({split}) {wording.verb(number)} {WORDS[kind]}"
         for data, split, verb, whole, counts in _measured(placed, result)
         for kind, number in counts.items()
         if number and not (told and number <= _told(kind, split, data, placed.data, mixed=mixes(recipe)))

@@ -39,7 +39,7 @@ class Sample:
 
 
 def described(samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield what there is to say of the samples of each split, such as ``sample of 100 test examples, 86 attacked``."""
+    """Yield a description of the samples of each split, such as ``sample of 100 test examples, 86 attacked``."""
     by_split: dict[str, list[Sample]] = {}
     for sample in samples:
         by_split.setdefault(sample.split, []).append(sample)

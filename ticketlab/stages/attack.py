@@ -123,8 +123,8 @@ class AttackStage(Stage):
                 found = with_similarity(found, loaded)
                 context.warn_if(doubt(found, loaded))
             records.finish([example.id for example in chosen], found)
-            english = attack.languages.startswith("English")
-            for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget, english=english):
+            uses_resources = bool(facts["resources"])
+            for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget, uses_resources=uses_resources):
                 context.warn(caveat)
             results[attack.label] = {
                 **measure(found, query_budget=attack.query_budget).to_table(),

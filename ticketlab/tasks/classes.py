@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ticketlab.errors import DataError
 from ticketlab.tasks.labels import MULTI_LABEL, number, ordered, some, spelling
 from ticketlab.tasks.split_values import split_of
-from ticketlab.wording import counted
+from ticketlab.wording import counted, verb
 
 FEW_CLASSES = 10
 """So many classes are taken for classes however few rows each has."""
@@ -62,7 +62,7 @@ def check(source: str, sizes: Mapping[str, int], declare: str = "--labels") -> N
 
 
 def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield what is doubtful about labels that nobody declared.
+    """Yield warnings about labels that were not declared.
 
     These are joins of others, other spellings of one, numbers beside names, names of splits, and more labels than the rows can teach.
     """
@@ -73,7 +73,7 @@ def doubts(sizes: Mapping[str, int]) -> Iterator[str]:
             f"one a row; {MULTI_LABEL}"
         )
     if joined := joins(names):
-        are = "is a join" if len(joined) == 1 else "are joins"
+        are = verb(len(joined), "is a join", "are joins")
         yield (
             f"{len(joined)} of {len(names)} labels {are} of others, such as {some(joined, 3)}, and each is a class of its own here: "
             f"{MULTI_LABEL}"
@@ -149,7 +149,7 @@ def _divided(names: Collection[str], separator: str) -> dict[str, list[str]]:
 
 
 def are_bits(names: Collection[str]) -> bool:
-    """Say whether names are rows of zeros and ones, of one length and more than two: a digit for each of several labels."""
+    """Say whether names are strings of zeros and ones of one length, as a digit for each of several labels gives."""
     return len(names) > 2 and len(set(map(len, names))) == 1 and all(re.fullmatch("[01]{2,}", name) for name in names)
 
 

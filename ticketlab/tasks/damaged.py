@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.labels import some
 from ticketlab.tasks.markers import MISSING_VALUES
-from ticketlab.wording import percent
+from ticketlab.wording import percent, verb
 
 MOST_DAMAGED = 0.02
 """The share of the texts of a column up to which damage is a notice and no warning: a few published texts are `n/a` too."""
@@ -36,17 +36,17 @@ def _found(column: str, texts: Sequence[str]) -> Iterator[tuple[int, str]]:
     twice = sum(not text.isascii() and bool(_DECODED_TWICE.search(text)) for text in texts)
     if number := missing.total():
         names = [name for name, _ in missing.most_common()]
-        yield number, f"{_share(number, texts, column)} {_verb(number, 'is', 'are')} {some(names, 4)}: a missing value written as text?"
+        yield number, f"{_share(number, texts, column)} {verb(number)} {some(names, 4)}: a missing value written as text?"
     if replaced:
         yield (
             replaced,
-            f"{_share(replaced, texts, column)} {_verb(replaced, 'has', 'have')} the character U+FFFD, which stands for what was decoded "
+            f"{_share(replaced, texts, column)} {verb(replaced, 'has', 'have')} the character U+FFFD, which stands for what was decoded "
             "wrongly: export the file as UTF-8",
         )
     if twice:
         yield (
             twice,
-            f"{_share(twice, texts, column)} {_verb(twice, 'seems', 'seem')} to be UTF-8 that was decoded as Windows-1252 (`\u00c3\u00a9` "
+            f"{_share(twice, texts, column)} {verb(twice, 'seems', 'seem')} to be UTF-8 that was decoded as Windows-1252 (`\u00c3\u00a9` "
             "for `\u00e9`): export the file as UTF-8",
         )
 
@@ -57,7 +57,3 @@ def _cell(text: str) -> str:
 
 def _share(number: int, texts: Sequence[str], column: str) -> str:
     return f"{number} of {len(texts)} texts in `{column}` ({percent(number / len(texts))})"
-
-
-def _verb(number: int, one: str, many: str) -> str:
-    return one if number == 1 else many

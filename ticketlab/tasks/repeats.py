@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from ticketlab.tasks.base import Example, SplitWarning, TaskData
 from ticketlab.tasks.equal import Equal, Texts, canonical, folded
-from ticketlab.wording import counted
+from ticketlab.wording import counted, verb
 
 MANY = 0.1
 """The share of test texts that repeat another which is worth a warning."""
@@ -118,4 +118,4 @@ def _key(example: Example) -> Texts:
 
 
 def _share(number: int, whole: Sequence[object], what: str, one: str = "is", many: str = "are") -> str:
-    return f"{number} of {len(whole)} {what} ({100 * number / len(whole):.1f} %) {one if number == 1 else many}"
+    return f"{number} of {len(whole)} {what} ({100 * number / len(whole):.1f} %) {verb(number, one, many)}"

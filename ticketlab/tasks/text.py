@@ -49,7 +49,6 @@ def read(place: str, config: str | None = None, column: str | None = None, split
     """Read the paragraphs of a file, folder or hub data set. Without a validation split, a tenth (by hash of the id) is for development.
 
     A column whose values are names of splits divides the rows of a file, as it does those of a task; the test split is left out.
-
     ``column`` is inferred where only one reading is possible.
 
     :raises DataError: nothing there, nothing readable, an ambiguous column, or no paragraph to learn from or to measure on.

@@ -141,7 +141,7 @@ def _notes(header: Mapping[str, Any], path: Path, rows: Sequence[Record]) -> lis
         rows,
         [str(label) for label in labels] if isinstance(labels, list) else sorted({record.label for record in rows}),
         query_budget=_query_budget(header),
-        english=bool(header.get("resources")),  # those of an attack that takes its words from them
+        uses_resources=bool(header.get("resources")),
     )
 
 
