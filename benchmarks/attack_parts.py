@@ -16,10 +16,12 @@ from typing import Any
 import torch
 from attrs import evolve
 
-from ticketlab import Example, TaskData, files, recipe, registry, run
-from ticketlab.attacks.engine import sample
+from ticketlab import Example, TaskData, run
+from ticketlab.attacks.engine.run import sample
 from ticketlab.backbone.device import pick_device
-from ticketlab.tasks.choose import choose
+from ticketlab.core import files, registry
+from ticketlab.recipes import recipe
+from ticketlab.tasks.datasets.lookup import choose
 
 SEED = 0
 LENGTH = 128

@@ -24,12 +24,12 @@ from typing import Any
 import torch
 from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clocks, examples, in_child, table, trained
 
-from ticketlab.attacks.engine import run_attack
-from ticketlab.attacks.records import RecordFile
-from ticketlab.attacks.shim import import_textattack
-from ticketlab.attacks.victim import Victim
+from ticketlab.attacks.engine.run import run_attack
+from ticketlab.attacks.results.records import RecordFile
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.inference.victim import Victim
+from ticketlab.resources.textattack_import import import_textattack
 
 
 def main() -> None:

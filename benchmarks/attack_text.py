@@ -10,8 +10,8 @@ import random
 
 from timing import interleaved
 
-from ticketlab.attacks.attacked_text import attacked_text
-from ticketlab.attacks.shim import import_textattack
+from ticketlab.attacks.components.attacked_text import attacked_text
+from ticketlab.resources.textattack_import import import_textattack
 
 SENTENCE = 'the film (which seems) "fine", but it\'s not-so great -- and the plot, if there is one, never moves'
 VOCABULARY = SENTENCE.split()

@@ -30,16 +30,16 @@ from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clo
 from attrs import evolve
 from stock_attacks import Padding, Parts, build
 
-from ticketlab import files
-from ticketlab.attacks.canonical import Canonical
-from ticketlab.attacks.engine import run_attack
-from ticketlab.attacks.randomness import seed_of, seeded
-from ticketlab.attacks.records import RecordFile
-from ticketlab.attacks.shim import import_textattack
-from ticketlab.attacks.siege import attackable
-from ticketlab.attacks.victim import Victim
+from ticketlab.attacks.engine.attacker import attackable
+from ticketlab.attacks.engine.run import run_attack
+from ticketlab.attacks.results.records import RecordFile
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.core import files
+from ticketlab.inference.batch_invariant import BatchInvariantModel
+from ticketlab.inference.random_state import seed_of, seeded
+from ticketlab.inference.victim import Victim
+from ticketlab.resources.textattack_import import import_textattack
 
 STOCK = {"a": Padding(), "b": Padding(cap=128), "c": Padding(cap=128, dynamic=True)}
 ENGINE = {"d": "fp32", "e": "bf16"}
@@ -217,20 +217,20 @@ class spent:  # noqa: N801
 
     def __enter__(self) -> dict[str, float]:
         found: dict[str, float] = collections.defaultdict(float)
-        self.batch = batch = Canonical.batch
+        self.batch = batch = BatchInvariantModel.batch
 
-        def timed(canonical: Canonical, rows: Any) -> Any:
+        def timed(canonical: BatchInvariantModel, rows: Any) -> Any:
             begun = _now()
             try:
                 return batch(canonical, rows)
             finally:
                 found[self._purpose(canonical.model)] += _now() - begun
 
-        Canonical.batch = timed  # type: ignore[method-assign]
+        BatchInvariantModel.batch = timed  # type: ignore[method-assign]
         return found
 
     def __exit__(self, *_: object) -> None:
-        Canonical.batch = self.batch  # type: ignore[method-assign]
+        BatchInvariantModel.batch = self.batch  # type: ignore[method-assign]
 
     def _purpose(self, model: Any) -> str:
         if model is self.victim:

@@ -22,10 +22,10 @@ from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
 from ticketlab.backbone.shrinking import shrink
-from ticketlab.options import parse_ratio
+from ticketlab.core.settings import parse_ratio
 from ticketlab.pruners.base import Plan
 from ticketlab.pruners.importance import Importance
-from ticketlab.tasks.choose import choose
+from ticketlab.tasks.datasets.lookup import choose
 from ticketlab.training.batch import tokenize
 
 

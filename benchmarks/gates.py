@@ -29,8 +29,8 @@ def main() -> None:
 
     def training(adversary, *, gates: bool):
         model = bert_base() if options.model == "base" else loading.load_classifier("demo", ("a", "b"), 0)[0].to(pick_device())
-        lives = [Importance().attach(Backbone(model), Plan(steps=100, seed=0))] if gates else []
-        return steps(loop(model, rows, adversary, precision, lives, options.batch), batches)
+        callbacks = [Importance().attach(Backbone(model), Plan(steps=100, seed=0))] if gates else []
+        return steps(loop(model, rows, adversary, precision, callbacks, options.batch), batches)
 
     report = {"model": options.model, "precision": precision, "threads": torch.get_num_threads()}
     for name, adversary in {"plain": Clean(), "freelb K=2": FreeLB(steps=2)}.items():

@@ -17,7 +17,7 @@ from train_steps import make
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
-from ticketlab.tasks.choose import choose
+from ticketlab.tasks.datasets.lookup import choose
 
 
 def peak() -> float:

@@ -18,8 +18,8 @@ from timing import flops, interleaved, random_ticket
 
 from ticketlab.backbone import loading
 from ticketlab.backbone.shrinking import shrink
+from ticketlab.core.settings import parse_ratio
 from ticketlab.export.model import export_model
-from ticketlab.options import parse_ratio
 
 
 def session(folder: Path, threads: int):

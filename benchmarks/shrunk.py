@@ -15,7 +15,7 @@ from timing import arguments, bert_base, flops, interleaved, loop, random_rows, 
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone.device import pick_precision
 from ticketlab.backbone.shrinking import shrink
-from ticketlab.options import parse_ratio
+from ticketlab.core.settings import parse_ratio
 from ticketlab.training.evaluation import forward
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from attrs import frozen
 
-from ticketlab.attacks import stop_words
-from ticketlab.attacks.shim import import_textattack
 from ticketlab.backbone.device import pick_device
+from ticketlab.resources import stop_words
+from ticketlab.resources.textattack_import import import_textattack
 
 ENCODER_LENGTH = 256
 

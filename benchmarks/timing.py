@@ -16,7 +16,7 @@ from ticketlab.tickets.draw import draw
 from ticketlab.training.batch import Rows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
-from ticketlab.training.objective import TaskObjective
+from ticketlab.training.loss_function import ClassificationLoss
 from ticketlab.training.optimizer import adamw
 
 remember_shapes()
@@ -51,12 +51,12 @@ def _finish() -> None:
         torch.cuda.synchronize()
 
 
-def loop(model, rows: Rows, adversary, precision: str, lives: Sequence = (), batch_size: int = 32) -> Loop:
+def loop(model, rows: Rows, adversary, precision: str, callbacks: Sequence = (), batch_size: int = 32) -> Loop:
     """Return a training of a model, ready to step."""
-    objective = TaskObjective(model, CrossEntropy(), precision=precision, lives=lives)
+    loss_function = ClassificationLoss(model, CrossEntropy(), precision=precision, callbacks=callbacks)
     model.train()
     return Loop(
-        objective=objective, adversary=adversary, optimizer=adamw(model, lives, 2e-5, 0.01), lives=lives, rows=rows,
+        loss_function=loss_function, adversary=adversary, optimizer=adamw(model, callbacks, 2e-5, 0.01), callbacks=callbacks, rows=rows,
         batch_size=batch_size, epochs=1, warmup=0.1, clip=1.0, seed=0, checkpoint=Checkpoint(Path("unused")), checkpoint_seconds=1e9,
         log=print, title="benchmark",
     )  # fmt: skip
@@ -64,9 +64,9 @@ def loop(model, rows: Rows, adversary, precision: str, lives: Sequence = (), bat
 
 def steps(training: Loop, batches: Sequence[Sequence[int]]) -> Callable[[int], object]:
     """Return a call that takes one optimizer step for each batch."""
-    device = next(training.objective.model.parameters()).device
+    device = next(training.loss_function.model.parameters()).device
     prepared = [
-        training.objective.prepare(training.rows.collate(batch), step, len(batches)).to(device) for step, batch in enumerate(batches)
+        training.loss_function.prepare(training.rows.collate(batch), step, len(batches)).to(device) for step, batch in enumerate(batches)
     ]
 
     def call(turn: int) -> None:

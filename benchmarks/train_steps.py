@@ -20,7 +20,7 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
 from ticketlab.pruners.base import Plan
 from ticketlab.pruners.hard_concrete import HardConcrete
-from ticketlab.tasks.choose import choose
+from ticketlab.tasks.datasets.lookup import choose
 from ticketlab.training.batch import tokenize
 from ticketlab.training.loop import Loop
 
@@ -29,8 +29,8 @@ def make(adversary, data, precision: str, *, masks: bool) -> Loop:
     """Return a loop of its own model, ready to step."""
     model, tokenizer = loading.load_classifier("demo", data.label_names, 0)
     model.to(pick_device()).requires_grad_(not masks)
-    lives = [HardConcrete().attach(Backbone(model), Plan(steps=100, seed=0))] if masks else []
-    return loop(model, tokenize(data.splits["train"], tokenizer, 128), adversary, precision, lives)
+    callbacks = [HardConcrete().attach(Backbone(model), Plan(steps=100, seed=0))] if masks else []
+    return loop(model, tokenize(data.splits["train"], tokenizer, 128), adversary, precision, callbacks)
 
 
 def main() -> None:

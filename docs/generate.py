@@ -16,11 +16,12 @@ from typing import Any
 import click
 
 import ticketlab
-from ticketlab import hookspecs, recipe, recipe_tables, registry
+from ticketlab.cli.describe_settings import describe
 from ticketlab.cli.main import cli
-from ticketlab.cli.settings import describe
-from ticketlab.component import Component
-from ticketlab.registry import HOOK_OF_KIND
+from ticketlab.core import hookspecs, registry
+from ticketlab.core.component import Component
+from ticketlab.core.registry import HOOK_OF_KIND
+from ticketlab.recipes import recipe, tables
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py. -->\n\n"
@@ -74,7 +75,7 @@ def stages_page() -> str:
         them on the command line. A setting of the type "stage or path" names an earlier stage of the recipe, or something outside it.
         Settings marked ° change how a result is computed and not the result: they are no part of its key.
         """
-    head = table(("Key", "What it is"), [(f"`{key}`", OF_A_RECIPE[key]) for key in recipe_tables.HEAD])
+    head = table(("Key", "What it is"), [(f"`{key}`", OF_A_RECIPE[key]) for key in tables.HEAD])
     stages = "\n\n".join(section(recipe.stage_class(kind)) for kind in recipe.KINDS)
     above = f"Above the stages, a recipe has these keys, `--set KEY=VALUE`:\n\n{head}"
     return f"# Stages\n\n{paragraph(intro)}\n\n{above}\n\n{stages}"
@@ -140,7 +141,7 @@ def recipe_section(name: str, path: Path) -> str:
         parts.append(f"The published comparison is over {raw['paper_seeds']} seeds.")
     if "extends" in raw:
         parts.append(f"The recipe [{raw['extends']}](#{raw['extends']}) with these settings instead of its own:")
-    kinds = {key: value["kind"] for key, value in recipe_tables.read(path)[1].items() if isinstance(value, dict) and "kind" in value}
+    kinds = {key: value["kind"] for key, value in tables.read(path)[1].items() if isinstance(value, dict) and "kind" in value}
     rows = [(f"`{key}`", kind, settings_cell(raw[key])) for key, kind in kinds.items() if key in raw]
     if rows:
         parts.append(table(("Stage", "Kind", "Settings"), rows))

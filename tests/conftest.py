@@ -1,7 +1,15 @@
+from __future__ import annotations
+
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+    from ticketlab.core.registry import Registry
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -24,6 +32,7 @@ for interruption, handler in (
 hypothesis.settings.register_profile("suite", deadline=None)  # a test may take long on a busy machine
 hypothesis.settings.load_profile("suite")
 
+pytest_plugins = ("support.attack_fixtures", "support.run_fixtures", "support.text_fixtures")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -71,3 +80,33 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made = {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}
     freeze()  # what that imported
     return made
+
+
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load plugins anew in this test, and read no setting of the environment."""
+    from ticketlab.core import registry
+
+    monkeypatch.setattr(registry, "_current", None)
+    for name in ("TICKETLAB_STRICT_PLUGINS", "TICKETLAB_DEBUG", "TICKETLAB_LAB"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def builtins_only(own_registry: None, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """A registry of the built-ins alone, whatever is installed beside them."""
+    from ticketlab.core import registry
+
+    current = registry.load(entry_points=False)
+    monkeypatch.setattr(registry, "_current", current)
+    return current
+
+
+@pytest.fixture
+def invoke() -> Callable[..., Result]:
+    """Call the command line in this process."""
+    from click.testing import CliRunner
+
+    from ticketlab.cli.main import cli
+
+    return lambda *arguments: CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="ticketlab")

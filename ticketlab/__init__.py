@@ -18,47 +18,47 @@ _PUBLIC = {
     "Batch": "ticketlab.training.batch",
     "Begun": "ticketlab.objectives.base",
     "BiasModel": "ticketlab.bias_models.base",
-    "Component": "ticketlab.component",
+    "Component": "ticketlab.core.component",
     "Example": "ticketlab.tasks.base",
     "Given": "ticketlab.objectives.base",
     "Layer": "ticketlab.backbone.backbone",
-    "HubDataset": "ticketlab.tasks.hub_dataset",
-    "Lazy": "ticketlab.hookspecs",
-    "Live": "ticketlab.component",
-    "LiveObjective": "ticketlab.training.objective",
-    "Local": "ticketlab.tasks.local",
+    "HubDataset": "ticketlab.tasks.datasets.hub_dataset",
+    "Lazy": "ticketlab.core.hookspecs",
+    "Live": "ticketlab.core.callback",
+    "LiveObjective": "ticketlab.training.loss_function",
+    "Local": "ticketlab.tasks.datasets.local",
     "Look": "ticketlab.stop_rules.base",
     "Loss": "ticketlab.losses.base",
-    "Objective": "ticketlab.training.objective",
+    "Objective": "ticketlab.training.loss_function",
     "ObjectiveSettings": "ticketlab.objectives.base",
-    "Output": "ticketlab.training.objective",
+    "Output": "ticketlab.training.loss_function",
     "Plan": "ticketlab.pruners.base",
     "Pruner": "ticketlab.pruners.base",
-    "Recipe": "ticketlab.recipe",
+    "Recipe": "ticketlab.recipes.recipe",
     "Rows": "ticketlab.training.batch",
-    "Run": "ticketlab.lab.run",
+    "Run": "ticketlab.runs.run",
     "Search": "ticketlab.pruners.base",
     "StopRule": "ticketlab.stop_rules.base",
     "Task": "ticketlab.tasks.base",
     "TaskData": "ticketlab.tasks.base",
     "Ticket": "ticketlab.tickets.ticket",
-    "TicketlabError": "ticketlab.errors",
+    "TicketlabError": "ticketlab.core.errors",
     "Vocabulary": "ticketlab.bias_models.words",
     "Watch": "ticketlab.stop_rules.base",
     "Words": "ticketlab.bias_models.words",
-    "compose": "ticketlab.composition",
+    "compose": "ticketlab.recipes.compose",
     "draw": "ticketlab.tickets.draw",
     "export_model": "ticketlab.export.model",
     "hold": "ticketlab.tickets.holding",
-    "hookimpl": "ticketlab.hookspecs",
-    "judge": "ticketlab.composition",
+    "hookimpl": "ticketlab.core.hookspecs",
+    "judge": "ticketlab.recipes.compose",
     "load_encoder": "ticketlab.backbone.loading",
-    "load_plugins": "ticketlab.registry",
+    "load_plugins": "ticketlab.core.registry",
     "load_tokenizer": "ticketlab.backbone.loading",
     "log_likelihood": "ticketlab.losses.base",
-    "ratio": "ticketlab.options",
-    "run": "ticketlab.lab.run",
-    "setting": "ticketlab.options",
+    "ratio": "ticketlab.core.settings",
+    "run": "ticketlab.runs.run",
+    "setting": "ticketlab.core.settings",
     "shrink": "ticketlab.backbone.shrinking",
     "structured_units": "ticketlab.pruners.base",
     "tokenize": "ticketlab.training.batch",
@@ -79,47 +79,47 @@ if TYPE_CHECKING:
     from ticketlab.bias_models.base import BiasModel as BiasModel
     from ticketlab.bias_models.words import Vocabulary as Vocabulary
     from ticketlab.bias_models.words import Words as Words
-    from ticketlab.component import Component as Component
-    from ticketlab.component import Live as Live
-    from ticketlab.composition import compose as compose
-    from ticketlab.composition import judge as judge
-    from ticketlab.errors import TicketlabError as TicketlabError
+    from ticketlab.core.callback import Callback as Callback
+    from ticketlab.core.component import Component as Component
+    from ticketlab.core.errors import TicketlabError as TicketlabError
+    from ticketlab.core.hookspecs import Lazy as Lazy
+    from ticketlab.core.hookspecs import hookimpl as hookimpl
+    from ticketlab.core.registry import load_plugins as load_plugins
+    from ticketlab.core.settings import ratio as ratio
+    from ticketlab.core.settings import setting as setting
     from ticketlab.export.model import export_model as export_model
-    from ticketlab.hookspecs import Lazy as Lazy
-    from ticketlab.hookspecs import hookimpl as hookimpl
-    from ticketlab.lab.run import Run as Run
-    from ticketlab.lab.run import run as run
     from ticketlab.losses.base import Loss as Loss
     from ticketlab.losses.base import log_likelihood as log_likelihood
-    from ticketlab.objectives.base import Begun as Begun
-    from ticketlab.objectives.base import Given as Given
-    from ticketlab.objectives.base import ObjectiveSettings as ObjectiveSettings
-    from ticketlab.options import ratio as ratio
-    from ticketlab.options import setting as setting
+    from ticketlab.objectives.base import Objective as Objective
+    from ticketlab.objectives.base import TrainingContext as TrainingContext
+    from ticketlab.objectives.base import TrainingSession as TrainingSession
     from ticketlab.pruners.base import Plan as Plan
     from ticketlab.pruners.base import Pruner as Pruner
     from ticketlab.pruners.base import Search as Search
     from ticketlab.pruners.base import structured_units as structured_units
     from ticketlab.pruners.base import weight_units as weight_units
-    from ticketlab.recipe import Recipe as Recipe
-    from ticketlab.registry import load_plugins as load_plugins
-    from ticketlab.stop_rules.base import Look as Look
+    from ticketlab.recipes.compose import compose as compose
+    from ticketlab.recipes.compose import judge as judge
+    from ticketlab.recipes.recipe import Recipe as Recipe
+    from ticketlab.runs.run import Run as Run
+    from ticketlab.runs.run import run as run
+    from ticketlab.stop_rules.base import Monitor as Monitor
+    from ticketlab.stop_rules.base import Observation as Observation
     from ticketlab.stop_rules.base import StopRule as StopRule
-    from ticketlab.stop_rules.base import Watch as Watch
     from ticketlab.tasks.base import Example as Example
     from ticketlab.tasks.base import Task as Task
     from ticketlab.tasks.base import TaskData as TaskData
-    from ticketlab.tasks.hub_dataset import HubDataset as HubDataset
-    from ticketlab.tasks.local import Local as Local
+    from ticketlab.tasks.datasets.hub_dataset import HubDataset as HubDataset
+    from ticketlab.tasks.datasets.local import Local as Local
     from ticketlab.tickets.draw import draw as draw
     from ticketlab.tickets.holding import hold as hold
     from ticketlab.tickets.ticket import Ticket as Ticket
     from ticketlab.training.batch import Batch as Batch
     from ticketlab.training.batch import Rows as Rows
     from ticketlab.training.batch import tokenize as tokenize
-    from ticketlab.training.objective import LiveObjective as LiveObjective
-    from ticketlab.training.objective import Objective as Objective
-    from ticketlab.training.objective import Output as Output
+    from ticketlab.training.loss_function import LossFunction as LossFunction
+    from ticketlab.training.loss_function import Output as Output
+    from ticketlab.training.loss_function import TrainingLoss as TrainingLoss
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
 

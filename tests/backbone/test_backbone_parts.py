@@ -4,13 +4,13 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, BertConfig, BertModel
 
-from ticketlab import registry
 from ticketlab.backbone.adapters import Adapter, Bert, adapter_for, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import attach, expand
-from ticketlab.errors import UsageError
-from ticketlab.hookspecs import hookimpl
+from ticketlab.core import registry
+from ticketlab.core.errors import UsageError
+from ticketlab.core.hookspecs import hookimpl
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from ticketlab.backbone.head import load_head, put_head
 from ticketlab.backbone.loading import load_classifier, load_encoder, load_finished, load_mlm, load_tokenizer, resolve_model, save
-from ticketlab.errors import TicketlabError, UsageError
+from ticketlab.core.errors import TicketlabError, UsageError
 
 LABELS = ("negative", "positive")
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"

@@ -10,7 +10,7 @@ from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, resolve_model, save
 from ticketlab.backbone.masks import attach, detach
-from ticketlab.errors import ResourceError, UsageError
+from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.testing.tiny import tiny_model
 
 LABELS = ("negative", "positive")

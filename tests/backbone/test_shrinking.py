@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 import ticketlab.auto  # noqa: F401  (lets transformers load what the tests save)
-from ticketlab import registry
 from ticketlab.backbone.adapters import Bert
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import attach, expand, zero
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
-from ticketlab.errors import UsageError
-from ticketlab.hookspecs import hookimpl
+from ticketlab.core import registry
+from ticketlab.core.errors import UsageError
+from ticketlab.core.hookspecs import hookimpl
 
 VARIANTS = ["bert", "roberta", "electra", "distilbert", "deberta-v2", "deberta-v2 that shares keys"]
 NO_DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "seq_classif_dropout")

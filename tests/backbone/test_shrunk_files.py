@@ -10,14 +10,14 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 import ticketlab.auto
-from ticketlab import registry
 from ticketlab.backbone.adapters import Bert, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, save
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.backbone.shrunk import packed, register, shrunk_class, unpacked
-from ticketlab.errors import UsageError
-from ticketlab.hookspecs import hookimpl
+from ticketlab.core import registry
+from ticketlab.core.errors import UsageError
+from ticketlab.core.hookspecs import hookimpl
 
 LABELS = ("negative", "positive")
 TEXTS = ["a great movie", "bad"]

@@ -6,7 +6,7 @@ from torch import nn
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import HeldMask, attach, detach, expand, zero
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
 
@@ -159,11 +159,11 @@ def test_removed_weights_stay_exactly_zero_under_momentum_and_weight_decay(model
         steps.zero_grad()
         model(input_ids=IDS, attention_mask=ATTENTION, labels=torch.tensor([0, 1])).loss.backward()
         if held is not None:
-            held.after_backward()
+            held.on_after_backward()
             assert all(not backbone.parameter(name).grad[~mask].any() for name, mask in kept.items())
         steps.step()
         if held is not None:
-            assert held.after_step(0) is False
+            assert held.on_step_end(0) is False
 
     step()  # momentum from before the mask must not bring weights back
     held = HeldMask(backbone, ticket.masks)

@@ -1,15 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from ticketlab import registry
-from ticketlab.cli.main import cli
-
-Invoke = Callable[..., Result]
 
 PLUGIN = '''
 """Scores units by how far they are from the middle of their matrix."""
@@ -39,19 +32,8 @@ def ticketlab_pruners():
 
 
 @pytest.fixture(autouse=True)
-def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_current", None)
-    monkeypatch.delenv("TICKETLAB_STRICT_PLUGINS", raising=False)
-    monkeypatch.delenv("TICKETLAB_DEBUG", raising=False)
-    monkeypatch.delenv("TICKETLAB_LAB", raising=False)
-
-
-@pytest.fixture
-def invoke() -> Invoke:
-    def call(*arguments: str | Path) -> Result:
-        return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="ticketlab")
-
-    return call
+def _own_registry(own_registry: None) -> None:
+    """Commands load plugins."""
 
 
 @pytest.fixture

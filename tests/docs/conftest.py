@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from blocks import Reader
+from support.doc_blocks import Reader
 
-from ticketlab import registry
+from ticketlab.core import registry
 
 ROOT = Path(__file__).parents[2]
 SENTENCES = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from blocks import ROOT, SHELL, Block, Reader, blocks, commands, pages
 from click.testing import CliRunner
+from support.doc_blocks import ROOT, SHELL, Block, Reader, blocks, commands, pages
 
 from ticketlab.cli.main import cli
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import attrs
 import pytest
-from blocks import ROOT, Reader
+from support.doc_blocks import ROOT, Reader
 
-from ticketlab import hookspecs
 from ticketlab.attacks.deepwordbug import DeepWordBug
-from ticketlab.attacks.header import facts
-from ticketlab.attacks.metrics import AttackMetrics
-from ticketlab.attacks.records import Record
-from ticketlab.attacks.resources import Resources
+from ticketlab.attacks.results.header import facts
+from ticketlab.attacks.results.metrics import AttackMetrics
+from ticketlab.attacks.results.records import Record
+from ticketlab.core import hookspecs
+from ticketlab.resources.resources import Resources
 from ticketlab.tasks.base import TaskData
 
 REFERENCE = ROOT / "docs" / "reference"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_exports import LABELS, ticket_for
+from support.small_exports import LABELS, ticket_for
 
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.export.model import export_model

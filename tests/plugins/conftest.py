@@ -5,28 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from ticketlab import registry
-from ticketlab.cli.main import cli
+from click.testing import Result
 
 ROOT = Path(__file__).parents[2]
 Invoke = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def _own_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(registry, "_current", None)
-    monkeypatch.delenv("TICKETLAB_STRICT_PLUGINS", raising=False)
+def _own_registry(own_registry: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Commands load plugins, and use a lab of this test."""
     monkeypatch.setenv("TICKETLAB_LAB", str(tmp_path / "lab"))
-
-
-@pytest.fixture
-def invoke() -> Invoke:
-    def call(*arguments: str | Path) -> Result:
-        return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="ticketlab")
-
-    return call
 
 
 @pytest.fixture

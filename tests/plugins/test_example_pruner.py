@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from ticketlab import Backbone, Plan, Ticket, draw, registry
+from ticketlab import Backbone, Plan, Ticket, draw
 from ticketlab.backbone.loading import load_classifier
+from ticketlab.core import registry
 
 FILE = Path(__file__).parents[2] / "examples" / "layer_magnitude.py"
 

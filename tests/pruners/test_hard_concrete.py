@@ -74,9 +74,9 @@ def inputs():
 def test_gradients_reach_the_gates_as_autograd_would_send_them(model):
     settings = HardConcrete(penalty=0.7)
     search = settings.attach(Backbone(model), Plan(steps=4, seed=5))
-    search.before_step(0)
+    search.on_step_start(0)
     model(**inputs()).loss.backward()
-    search.after_backward()
+    search.on_after_backward()
     search.add_penalty()
     found = {name: location.grad.clone() for name, location in search.log_alpha.items()}
     search.close()
@@ -101,7 +101,7 @@ def test_the_mean_of_matrix_means_is_another_penalty(model):
     slopes = {}
     for reduction in ("elements", "matrices"):
         search = HardConcrete(reduction=reduction).attach(Backbone(model), Plan(steps=1, seed=0))
-        search.before_step(0)
+        search.on_step_start(0)
         search.add_penalty()
         slopes[reduction] = [location.grad.flatten()[0] * location.numel() for location in search.log_alpha.values()]
         search.close()
@@ -123,7 +123,7 @@ def test_the_penalty_rises_over_the_ramp(model):
     search = HardConcrete(penalty=1.0, penalty_ramp=0.5).attach(Backbone(model), Plan(steps=8, seed=0))
     slopes = []
     for step in range(8):
-        search.before_step(step)
+        search.on_step_start(step)
         search.add_penalty()
         slopes.append(float(next(iter(search.log_alpha.values())).grad.sum()))
     assert [slope / slopes[-1] for slope in slopes] == pytest.approx([0.25, 0.5, 0.75, 1, 1, 1, 1, 1])
@@ -133,19 +133,19 @@ def test_the_penalty_rises_over_the_ramp(model):
 def test_gates_are_drawn_once_a_step_unless_asked(model, resample):
     search = HardConcrete(resample=resample).attach(Backbone(model), Plan(steps=1, seed=0))
     gated = next(iter(search._gated.values()))
-    search.before_step(0)
-    search.before_pass(0)
+    search.on_step_start(0)
+    search.on_pass_start(0)
     first = gated.effective.detach().clone()
-    search.before_pass(1)
+    search.on_pass_start(1)
     assert torch.equal(first, gated.effective.detach()) is (resample == "step")
 
 
 def test_closing_gives_the_weights_back_bit_for_bit(model):
     before = {name: value.clone() for name, value in model.state_dict().items()}
     search = HardConcrete().attach(Backbone(model), Plan(steps=1, seed=0))
-    search.before_step(0)
+    search.on_step_start(0)
     model(**inputs()).loss.backward()
-    search.after_backward()
+    search.on_after_backward()
     search.close()
     after = model.state_dict()
     assert set(before) == set(after)

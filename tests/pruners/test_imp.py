@@ -7,11 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_searches import FAMILIES, StopAt, Watch, alive, loss_of, odd_model, same_bits, state_of, tiny_classifier, training
+from support.small_searches import FAMILIES, Monitor, StopAt, alive, loss_of, odd_model, same_bits, state_of, tiny_classifier, training
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.errors import Interrupted, SettingError
+from ticketlab.core.errors import Interrupted, SettingError
 from ticketlab.pruners.base import Plan, weight_units
 from ticketlab.pruners.imp import IMP, IMPRewind
 from ticketlab.tickets.draw import draw, removed_count
@@ -45,7 +45,7 @@ def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_fa
         seen.append((search._done, zeros(backbone, search)))
 
     pruner = IMP(amount=amount, scope=scope, restart=restart)
-    loop, search = training(pruner, model, tmp_path_factory.mktemp("imp"), steps=steps, sparsity=sparsity, after=[Watch(look)])
+    loop, search = training(pruner, model, tmp_path_factory.mktemp("imp"), steps=steps, sparsity=sparsity, after=[Monitor(look)])
     seen.append((search._done, zeros(backbone, search)))  # the first pruning needs no step
     assert search._done > 0
     loop.run()
@@ -116,7 +116,7 @@ def test_the_search_ends_an_interval_after_the_last_pruning_or_right_at_it(tmp_p
 
 def test_a_search_is_ready_only_at_its_sparsity(tmp_path):
     seen = []
-    watch = Watch(lambda step: seen.append(search.ready))
+    watch = Monitor(lambda step: seen.append(search.ready))
     loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=0.3, after=[watch])
     assert not search.ready
     loop.run()
@@ -154,8 +154,8 @@ def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_resta
     loop, search = training(IMP(restart=restart), model, tmp_path, steps=10, sparsity=0.2)
     backbone = Backbone(model)
 
-    class Look(Watch):
-        def after_backward(self):
+    class Observation(Monitor):
+        def on_after_backward(self):
             for name, score in search.scores().items():
                 norms.append(float(backbone.weight(name).grad[score < 0].abs().sum()))
 
@@ -165,8 +165,8 @@ def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_resta
         state = loop.optimizer.state.get(backbone.weight(next(iter(search.scores()))), {})
         ages.append(int(state["step"]) if state else 0)
 
-    search, look = loop.lives[0], Look(age)
-    loop.lives.append(look)
+    search, look = loop.callbacks[0], Observation(age)
+    loop.callbacks.append(look)
     loop.run()
     assert norms
     assert not any(norms)
@@ -194,14 +194,14 @@ def test_a_resumed_search_ends_with_the_same_bits(tmp_path, kind, restart, step)
     resumed, again = start(tmp_path / "parts", StopAt(99))
     found = resumed.run()
     assert (found.steps, found.loss, found.history) == (expected.steps, expected.loss, expected.history)
-    assert same_bits(state_of(whole.objective.model), state_of(resumed.objective.model))
+    assert same_bits(state_of(whole.loss_function.model), state_of(resumed.loss_function.model))
     assert same_bits(search.scores(), again.scores())
     assert again.ready
     search.close()
     again.close()
-    assert same_bits(state_of(whole.objective.model), state_of(resumed.objective.model))
+    assert same_bits(state_of(whole.loss_function.model), state_of(resumed.loss_function.model))
     if kind == "imp-rewind":
-        assert same_bits(state_of(resumed.objective.model), state_of(odd_model()))
+        assert same_bits(state_of(resumed.loss_function.model), state_of(odd_model()))
 
 
 @pytest.mark.parametrize("rewind", ["rounds", "end"])
@@ -209,11 +209,11 @@ def test_a_round_begins_with_the_very_encoder_that_the_search_began_with_and_the
     model = odd_model()
     start, backbone, rounds, looked = state_of(model), Backbone(model), [], []
 
-    class Look(Watch):
-        def before_step(self, step):
+    class Observation(Monitor):
+        def on_step_start(self, step):
             rounds.append((step, state_of(model), zeros(backbone, search)))
 
-    look = Look(lambda step: looked.append(state_of(model)))
+    look = Observation(lambda step: looked.append(state_of(model)))
     loop, search = training(IMPRewind(rewind=rewind), model, tmp_path, steps=20, sparsity=0.3, after=[look])
     loop.run()
     assert [step for step, _, _ in rounds] == [0, 1, 2, 3]  # prunings after 0, 2 and 4 steps
@@ -236,7 +236,7 @@ def test_a_round_begins_with_the_very_encoder_that_the_search_began_with_and_the
 @pytest.mark.parametrize(("restart", "expected"), [(False, [1, 0.95, 0.9, 0.85, 0.8, 0.75]), (True, [1, 0.95, 1, 0.95, 1, 0.95])])
 def test_a_restart_begins_the_rates_anew_at_each_pruning(tmp_path, restart, expected):
     rates = []
-    watch = Watch(lambda step: rates.append(loop.optimizer.param_groups[0]["lr"] / 0.02))
+    watch = Monitor(lambda step: rates.append(loop.optimizer.param_groups[0]["lr"] / 0.02))
     loop, _ = training(IMP(restart=restart), odd_model(), tmp_path, steps=20, sparsity=0.3, after=[watch])
     loop.run()
     assert rates == pytest.approx(expected)  # linear decay over 20 steps; prunings after 0, 2 and 4
@@ -266,7 +266,7 @@ def test_four_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_pa
 @pytest.mark.usefixtures("only_new_objects")
 def test_memory_does_not_grow_from_pruning_to_pruning(tmp_path):
     counts = []
-    loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=1.0, after=[Watch(lambda step: counts.append(alive()[0]))])
+    loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=1.0, after=[Monitor(lambda step: counts.append(alive()[0]))])
     loop.run()
     assert search.ready
     assert len(counts) == 10

@@ -13,7 +13,7 @@ from ticketlab.pruners.base import Plan
 from ticketlab.pruners.importance import Importance
 from ticketlab.testing import tiny
 from ticketlab.training.batch import Batch
-from ticketlab.training.objective import forward
+from ticketlab.training.loss_function import forward
 
 FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 
@@ -54,7 +54,7 @@ def gated(model):
 def test_a_search_that_has_not_moved_computes_the_very_logits_of_the_model(model):
     before = forward(model, batch(0), "fp32")
     search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
-    search.before_step(0)
+    search.on_step_start(0)
     assert torch.equal(forward(model, batch(0), "fp32"), before)
 
 
@@ -67,11 +67,11 @@ def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
         for name, coefficient in search.coefficients.items():
             coefficient.copy_(torch.rand(coefficient.shape, generator=factors) * 2 - 0.5)
             gates[name].factor.copy_(coefficient)
-    search.before_step(0)
+    search.on_step_start(0)
     for seed in (0, 1):
         loss_of(model, seed).backward()
         loss_of(explicit, seed).backward()
-    search.after_backward()
+    search.on_after_backward()
     for name, coefficient in search.coefficients.items():
         torch.testing.assert_close(coefficient.grad, gates[name].factor.grad, atol=1e-6, rtol=1e-4)
     search.close()
@@ -86,8 +86,8 @@ def test_the_penalty_adds_its_sign_and_nothing_at_zero(model):
     search = Importance(heads_penalty=0.25, neurons_penalty=0.5).attach(Backbone(model), Plan(steps=1, seed=0))
     with torch.no_grad():
         search.coefficients["heads/0"][:3] = torch.tensor([-2.0, 0.0, 3.0])
-    search.before_step(0)
-    search.after_backward()
+    search.on_step_start(0)
+    search.on_after_backward()
     search.add_penalty()  # no pass was made: the penalty is all there is
     assert search.coefficients["heads/0"].grad[:3].tolist() == [-0.25, 0.0, 0.25]
     assert set(search.coefficients["neurons/1"].grad.tolist()) == {0.5}
@@ -120,7 +120,7 @@ def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):
     assert search.parameter_groups()[0]["lr"] == 0.5
     with torch.no_grad():
         search.coefficients["neurons/0"].fill_(3.0)
-    search.before_step(0)
+    search.on_step_start(0)
     search.close()
     assert set(model.state_dict()) == names
     assert backbone.layers[0].ffn_out.weight is weight
@@ -130,9 +130,9 @@ def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):
 def test_frozen_weights_get_no_gradient(model):
     model.requires_grad_(False)
     search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
-    search.before_step(0)
+    search.on_step_start(0)
     loss_of(model, 0).backward()
-    search.after_backward()
+    search.on_after_backward()
     assert all(parameter.grad is None for parameter in model.parameters())
     assert bool((search.coefficients["heads/0"].grad != search.coefficients["heads/0"].grad[0]).any())
 
@@ -151,10 +151,10 @@ def test_four_rounds_of_searching_and_shrinking_leave_nothing_behind(tmp_path):
     counts = []
     for _ in range(4):
         search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
-        search.before_step(0)
+        search.on_step_start(0)
         loss_of(model, 0).backward()
         twin = copy.deepcopy(model)
-        search.after_backward()
+        search.on_after_backward()
         search.close()
         model.zero_grad()
         small = shrink(model, masks)

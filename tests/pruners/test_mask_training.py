@@ -7,17 +7,29 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_searches import FAMILIES, StopAt, Watch, alive, batch, loss_of, odd_model, same_bits, state_of, tiny_classifier, training
+from support.small_searches import (
+    FAMILIES,
+    Monitor,
+    StopAt,
+    alive,
+    batch,
+    loss_of,
+    odd_model,
+    same_bits,
+    state_of,
+    tiny_classifier,
+    training,
+)
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.errors import Interrupted, SettingError
+from ticketlab.core.errors import Interrupted, SettingError
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.pruners.base import Plan, weight_units
 from ticketlab.pruners.mask_training import MaskTraining, lowest_kept
 from ticketlab.tickets.draw import draw, removed_count
-from ticketlab.training.objective import TaskObjective
+from ticketlab.training.loss_function import ClassificationLoss
 
 
 class Binarize(torch.autograd.Function):
@@ -38,13 +50,13 @@ def attach(pruner, model, sparsity=0.5, steps=10):
 
 def removed(search) -> dict[str, int]:
     """Return how many weights of each matrix the model of the next step lacks."""
-    search.before_step(0)
+    search.on_step_start(0)
     counts = {}
     for name in search.masks:
         effective, weight = search._backbone.module(name).weight.detach(), search._backbone.weight(name).detach()
         assert torch.all((effective == 0) | (effective == weight))
         counts[name] = int((effective == 0).sum())
-    search.after_backward()
+    search.on_after_backward()
     return counts
 
 
@@ -66,10 +78,10 @@ def test_gradients_of_two_passes_are_those_of_autograd_straight_through(tmp_path
     plain = copy.deepcopy(model)
     search = attach(MaskTraining(), model)
     scrambled(search)
-    search.before_step(0)
+    search.on_step_start(0)
     for seed in (0, 1):
         loss_of(model, seed).backward()
-    search.after_backward()
+    search.on_after_backward()
 
     masks = {name: mask.detach().clone().requires_grad_() for name, mask in search.masks.items()}
     for seed in (0, 1):
@@ -92,14 +104,14 @@ def parameter_name(model, unit: str) -> str:
 def test_all_passes_of_a_step_see_one_masked_weight_and_add_up():
     model = odd_model().eval()
     search = attach(MaskTraining(), model)
-    objective = TaskObjective(model, CrossEntropy(), lives=[search])
+    loss_function = ClassificationLoss(model, CrossEntropy(), callbacks=[search])
     gradients = {}
     for adversary in (Clean(), FreeLB(steps=3, init_magnitude=0.0, step_size=1e-9)):  # three times a third of the clean gradient
-        search.before_step(0)
+        search.on_step_start(0)
         effective = model.classifier.weight
-        adversary.step(objective, batch(0), 0)
+        adversary.step(loss_function, batch(0), 0)
         assert model.classifier.weight is effective
-        search.after_backward()
+        search.on_after_backward()
         gradients[adversary.name] = {name: mask.grad for name, mask in search.masks.items()}
         for mask in search.masks.values():
             mask.grad = None
@@ -168,11 +180,13 @@ def test_each_update_of_the_thresholds_meets_the_sparsity_of_its_time(tmp_path_f
         checked.append(done)
 
     pruner = MaskTraining(threshold_steps=every, initial_sparsity=initial, scope=scope, initial="soft")
-    loop, search = training(pruner, odd_model(seed), tmp_path_factory.mktemp("masks"), steps=steps, sparsity=sparsity, after=[Watch(look)])
+    loop, search = training(
+        pruner, odd_model(seed), tmp_path_factory.mktemp("masks"), steps=steps, sparsity=sparsity, after=[Monitor(look)]
+    )
     loop.run()
     assert checked[-1] == steps
     mask = draw(search.scores(), sparsity, pruner.ranks())
-    search.before_step(0)
+    search.on_step_start(0)
     for name, kept in mask.items():
         assert torch.equal(search._backbone.module(name).weight != 0, kept)
 
@@ -191,7 +205,7 @@ def test_a_rising_sparsity_follows_the_cubic_schedule(steps, every, end, expecte
     search = attach(MaskTraining(initial="soft", initial_sparsity=0.7, threshold_steps=every, schedule_end=end), odd_model(), 0.9, steps)
     assert search.metrics()["sparsity"] == pytest.approx(0.7, abs=0.005)
     for step in range(steps):
-        assert search.after_step(step) is False
+        assert search.on_step_end(step) is False
         if step + 1 in expected:
             assert search.metrics()["sparsity"] == pytest.approx(expected[step + 1], abs=0.005)
 
@@ -211,7 +225,7 @@ def test_masks_that_are_equal_stay_in_the_search_and_the_drawn_ticket_has_its_co
     with torch.no_grad():
         for mask in search.masks.values():
             mask.fill_(0.3)
-    search.after_step(99)
+    search.on_step_end(99)
     assert search.metrics() == {"sparsity": 0.0}
     for kept in draw(search.scores(), 0.5, "local").values():
         assert int((~kept).sum()) == removed_count(0.5, kept.numel())
@@ -280,7 +294,7 @@ def test_a_resumed_search_ends_with_the_same_bits(tmp_path, step, first):
 def test_a_search_that_goes_on_after_its_schedule_is_at_its_sparsity_at_once():
     pruner = MaskTraining(initial="soft", initial_sparsity=0.3, schedule_end=0.5)
     search, again = attach(pruner, odd_model(), 0.7), attach(pruner, odd_model(), 0.7)
-    search.after_step(4)
+    search.on_step_end(4)
     assert removed(again) != removed(search)
     again.load_state_dict(search.state_dict())
     assert removed(again) == removed(search)
@@ -290,12 +304,12 @@ def test_between_steps_the_model_is_unmasked_and_a_copy_can_be_taken_within_one(
     model = odd_model().eval()
     before = loss_of(model, 0).item()
     search = attach(MaskTraining(), model)
-    search.before_step(0)
+    search.on_step_start(0)
     masked = loss_of(model, 0)
     masked.backward()
     twin = copy.deepcopy(model)
     assert loss_of(twin, 0).item() == masked.item()
-    search.after_backward()
+    search.on_after_backward()
     assert loss_of(model, 0).item() == before != masked.item()
     other = copy.deepcopy(search)
     assert same_bits(other.scores(), search.scores())

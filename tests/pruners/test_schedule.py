@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticketlab.errors import SettingError
+from ticketlab.core.errors import SettingError
 from ticketlab.pruners.schedule import cubic, prunings, step_at
 
 

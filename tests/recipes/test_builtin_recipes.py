@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ticketlab import builtins
-from ticketlab.composition import compose
-from ticketlab.recipe import Recipe, from_table_of_stages
-from ticketlab.recipe_tables import read, resolve
+from ticketlab.core import builtin_components
+from ticketlab.recipes.compose import compose
+from ticketlab.recipes.recipe import Recipe, from_table_of_stages
+from ticketlab.recipes.tables import read, resolve
 
-RECIPES = {name: read(name)[1] for name in builtins.ticketlab_recipes()}
+RECIPES = {name: read(name)[1] for name in builtin_components.ticketlab_recipes()}
 SRNETS = [name for name in RECIPES if name.startswith("srnet")]
 ROBUST = [name for name in RECIPES if name not in SRNETS]
 TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "fever", "demo")

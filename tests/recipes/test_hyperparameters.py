@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from ticketlab import builtins
-from ticketlab.composition import compose
+from ticketlab.core import builtin_components
+from ticketlab.recipes.compose import compose
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hyperparameters.md"
 OF_NO_PAPER = {"ticket"}
@@ -78,7 +78,7 @@ def meant(value: str) -> Any:
 
 
 ROWS = list(rows(PAGE.read_text(encoding="utf-8")))
-RECIPES = [name for name in builtins.ticketlab_recipes() if name not in OF_NO_PAPER]
+RECIPES = [name for name in builtin_components.ticketlab_recipes() if name not in OF_NO_PAPER]
 SECTIONS = {recipe: {row.section for row in ROWS if recipe in row.recipes} for recipe in RECIPES}
 
 
@@ -147,5 +147,7 @@ def test_baselines_are_trained_as_long_and_attacked_as_the_tickets_beside_them(
 
 @pytest.mark.parametrize("task", ["sst2", "imdb", "ag_news", "qnli", "qqp", "mnli"])
 def test_all_recipes_that_are_compared_see_as_much_of_a_text(task: str) -> None:
-    lengths = {compose(recipe, tasks=[task]).max_length for recipe in builtins.ticketlab_recipes() if not recipe.startswith("srnet")}
+    lengths = {
+        compose(recipe, tasks=[task]).max_length for recipe in builtin_components.ticketlab_recipes() if not recipe.startswith("srnet")
+    }
     assert lengths == {256 if task in ("imdb", "ag_news") else 128}

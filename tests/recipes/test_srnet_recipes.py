@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ticketlab import builtins
-from ticketlab.composition import compose
-from ticketlab.recipe import Recipe
+from ticketlab.core import builtin_components
+from ticketlab.recipes.compose import compose
+from ticketlab.recipes.recipe import Recipe
 
-NAMES = [name for name in builtins.ticketlab_recipes() if name.startswith("srnet")]
+NAMES = [name for name in builtin_components.ticketlab_recipes() if name.startswith("srnet")]
 
 
 def build(name: str, task: str = "mnli", scale: str | None = None, **overrides: Any) -> Recipe:

@@ -11,9 +11,9 @@ import torch
 import ticketlab
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.saving import save
-from ticketlab.recipe import from_table_of_stages
+from ticketlab.recipes.recipe import from_table_of_stages
 from ticketlab.report.notes import notes
-from ticketlab.tasks.choose import choose
+from ticketlab.tasks.datasets.lookup import choose
 
 needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")
 

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 
 import ticketlab
-from ticketlab import recipe, recipe_tables
-from ticketlab.attacks import exported
-from ticketlab.attacks.adversarial import Adversarial, Collection, collect
-from ticketlab.attacks.augmentation import augment
-from ticketlab.attacks.records import Record, RecordFile
-from ticketlab.composition import compose
-from ticketlab.errors import DataError, SettingError, UsageError
-from ticketlab.lab.finished import in_lab
-from ticketlab.recipe import from_table_of_stages
+from ticketlab.attacks.results import export
+from ticketlab.attacks.results.adversarial_examples import Adversarial, Collection, collect
+from ticketlab.attacks.results.augmentation import augment
+from ticketlab.attacks.results.records import Record, RecordFile
+from ticketlab.core.errors import DataError, SettingError, UsageError
+from ticketlab.lab.finished_models import in_lab
+from ticketlab.recipes import recipe, tables
+from ticketlab.recipes.compose import compose
+from ticketlab.recipes.recipe import from_table_of_stages
 from ticketlab.report.rows import rows
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.demo import Demo
+from ticketlab.tasks.demo.reviews import DemoTask
 
 needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")
-DEMO = Demo(rows=48, dev_rows=12, test_rows=24)
+DEMO = DemoTask(rows=48, dev_rows=12, test_rows=24)
 NAMES = ("negative", "positive")
 
 
@@ -115,7 +115,7 @@ def make(tiny: dict[str, Path]) -> Callable[..., recipe.Recipe]:
         table = {"model": str(tiny["bert"]), "max_length": 48, "precision": "fp32", "tasks": [DEMO]}
         table |= {name: stage for name, stage in TABLE.items() if name not in without}
         for assignment in sets:
-            table = recipe_tables.override(table, assignment)
+            table = tables.override(table, assignment)
         return from_table_of_stages("small", table)
 
     return make
@@ -176,7 +176,7 @@ def test_a_file_of_records_and_a_data_set_exported_from_it_are_learnt_from_alike
     make: Callable[..., recipe.Recipe], tmp_path: Path
 ) -> None:
     file = records(tmp_path / "pwws.jsonl")
-    exported.write(collect([file]), tmp_path / "adversarial.csv")
+    export.write(collect([file]), tmp_path / "adversarial.csv")
     found = {}
     for name in ("pwws.jsonl", "adversarial.csv"):
         small = make(f"retrain.augment={tmp_path / name}", without=("finetune", "perturb"))
@@ -244,7 +244,7 @@ def done(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> tic
     sets = [f"{stage}.{setting}" for stage in ("finetune", "retrain") for setting in ("epochs=6", "lr=2e-3", "batch_size=16")]
     sets += ["perturb.examples=24", "attack.examples=6", "attack.similarity=none"]
     small = compose(
-        "adversarial-augmentation", tasks=[Demo(rows=200, dev_rows=20, test_rows=40)], scale="demo", model=str(tiny["bert"]), sets=sets
+        "adversarial-augmentation", tasks=[DemoTask(rows=200, dev_rows=20, test_rows=40)], scale="demo", model=str(tiny["bert"]), sets=sets
     )
     return ticketlab.run(small, tmp_path_factory.mktemp("augmentation") / "lab")
 
@@ -279,7 +279,7 @@ def test_the_attack_on_training_examples_is_no_measurement(done: ticketlab.Run) 
 
 @needs_textattack
 def test_the_same_recipe_finds_it_all_in_the_lab(done: ticketlab.Run) -> None:
-    name, table, _ = recipe_tables.read(done.directory / "recipe.toml")
+    name, table, _ = tables.read(done.directory / "recipe.toml")
     again = ticketlab.run(from_table_of_stages(name, table), done.directory.parent.parent)
     assert stages(again) == stages(done)
 

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 import ticketlab
-from ticketlab import recipe
 from ticketlab.backbone import loading
-from ticketlab.bias_models.overlap import Overlap
+from ticketlab.bias_models.overlap import WordOverlap
 from ticketlab.bias_models.probabilities import read
 from ticketlab.bias_models.text_only import ClaimOnly, HypothesisOnly
-from ticketlab.errors import DataError
-from ticketlab.options import build_component
+from ticketlab.core.errors import DataError
+from ticketlab.core.settings import build_component
+from ticketlab.recipes import recipe
 from ticketlab.stages.base import BIAS, Context
 from ticketlab.stages.bias import BiasStage
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.demo import Demo
-from ticketlab.tasks.local import Local
+from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.demo.reviews import DemoTask
 
 NAMES = ("entailment", "neutral", "contradiction")
 WORDS = [f"{first}{second}" for first in ("ba", "ce", "di", "fo", "gu") for second in ("k", "l", "m", "n", "p", "r", "s", "t")]
@@ -136,14 +136,14 @@ def test_what_gives_the_label_away_by_being_seen_elsewhere_is_no_bias(apply):
     assert (found["dev"], found["test"]) == (None, None)
 
 
-@pytest.mark.parametrize("model", [Overlap(), HypothesisOnly()], ids=["overlap", "hypothesis-only"])
+@pytest.mark.parametrize("model", [WordOverlap(), HypothesisOnly()], ids=["overlap", "hypothesis-only"])
 def test_a_task_of_single_texts_has_no_pairs(apply, model):
     with pytest.raises(DataError, match=rf"demo: the bias model `{model.name}` needs a pair .*\(`\w+`\); .*--task .*: `claim-only`$"):
-        apply(BiasStage(model=model), Demo(rows=40).load())
+        apply(BiasStage(model=model), DemoTask(rows=40).load())
 
 
 def test_a_claim_alone_will_do_for_single_texts(apply):
-    found, _ = apply(BiasStage(model=ClaimOnly(), folds=2), Demo(rows=40).load())
+    found, _ = apply(BiasStage(model=ClaimOnly(), folds=2), DemoTask(rows=40).load())
     assert found["train"]["n"] == 40
 
 
@@ -177,7 +177,7 @@ def test_other_word_vectors_make_another_stage(tmp_path, tiny):
 
 
 def test_bias_models_are_found_by_name():
-    assert build_component("bias model", "overlap", "model") == Overlap()
+    assert build_component("bias model", "overlap", "model") == WordOverlap()
     assert not BiasStage.seeded
 
 

@@ -8,22 +8,22 @@ import itertools
 import pytest
 import torch
 
-from ticketlab import registry
 from ticketlab.adversaries.base import Adversary
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import HeldMask, expand
 from ticketlab.backbone.saving import save
+from ticketlab.core import registry
+from ticketlab.core.settings import build_component
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.options import build_component
 from ticketlab.pruners.base import Plan
-from ticketlab.tasks.demo import Demo
+from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
-from ticketlab.training.objective import TaskObjective
+from ticketlab.training.loss_function import ClassificationLoss
 from ticketlab.training.optimizer import adamw
 
 PRUNERS = registry.current().names("pruner")
@@ -48,15 +48,16 @@ def test_every_pair_is_combined():
 
 
 def examples():
-    return Demo(rows=24, dev_rows=4, test_rows=4).load().splits["train"]
+    return DemoTask(rows=24, dev_rows=4, test_rows=4).load().splits["train"]
 
 
-def train(model, tokenizer, adversary, lives, folder, watch=None) -> Loop:
+def train(model, tokenizer, adversary, callbacks, folder, watch=None) -> Loop:
     rows = tokenize(examples(), tokenizer, 48)
-    objective = (watch or TaskObjective)(model, CrossEntropy(), lives=lives)
+    loss_function = (watch or ClassificationLoss)(model, CrossEntropy(), callbacks=callbacks)
     torch.manual_seed(0)
     loop = Loop(
-        objective=objective, adversary=adversary, optimizer=adamw(model, lives, 1e-3, 0.01), lives=lives, rows=rows, batch_size=8,
+        loss_function=loss_function, adversary=adversary, optimizer=adamw(model, callbacks, 1e-3, 0.01),
+        callbacks=callbacks, rows=rows, batch_size=8,
         epochs=1, warmup=0, clip=1.0, seed=0, checkpoint=Checkpoint(folder / "c"), checkpoint_seconds=1e9,
         log=lambda record: None, title="test",
     )  # fmt: skip
@@ -75,7 +76,7 @@ def finetuned(tiny, tmp_path_factory):
     return folders
 
 
-class PaddingWatch(TaskObjective):
+class PaddingWatch(ClassificationLoss):
     """Fails when an adversary perturbs padding."""
 
     def __call__(self, batch, delta=None, weights=None):

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from ticketlab import recipe, recipe_tables
-from ticketlab.backbone import trial
+from ticketlab.backbone import temporary_masks
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.head import head_of
 from ticketlab.backbone.loading import load_classifier, load_finished
-from ticketlab.errors import DataError, SettingError, UsageError
-from ticketlab.lab.run import run
-from ticketlab.objectives.base import Given
-from ticketlab.objectives.task import OnTask
-from ticketlab.stages.best import Best
+from ticketlab.core.errors import DataError, SettingError, UsageError
+from ticketlab.objectives.base import TrainingContext
+from ticketlab.objectives.task import TaskObjective
+from ticketlab.recipes import recipe, tables
+from ticketlab.runs.run import run
+from ticketlab.stages.best_checkpoint import Best
 from ticketlab.tasks.base import Task
-from ticketlab.tasks.demo import Demo
-from ticketlab.tasks.local import Local
+from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import removed_count
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
@@ -54,8 +54,8 @@ def make(model, *sets, task: Task | None = None, ood=(), without=(), **before):
     table = before | {name: stage for name, stage in TABLE.items() if name not in without}
     table |= {"model": str(model), "max_length": 48, "precision": "fp32", "ood": list(ood)}
     for assignment in sets:
-        table = recipe_tables.override(table, assignment)
-    table["tasks"] = [task or Demo(rows=48, dev_rows=12, test_rows=24)]
+        table = tables.override(table, assignment)
+    table["tasks"] = [task or DemoTask(rows=48, dev_rows=12, test_rows=24)]
     return recipe.from_table_of_stages("srnet", table)
 
 
@@ -199,18 +199,18 @@ def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, lab):
     looks = {int(look["step"]): look["dev_accuracy"] for look in search["history"]}
     assert sorted(looks) == [3, 6, 9, 12]
     stage = make(tiny["bert"]).stages["finetune"]
-    data = Demo(rows=48, dev_rows=12, test_rows=24).load()
+    data = DemoTask(rows=48, dev_rows=12, test_rows=24).load()
     place = folder(lab, done, "finetune") / "model"
-    begun = OnTask().begin(Given(str(place), data, stage.loss, 48, "fp32", 0))
+    begun = TaskObjective().begin(TrainingContext(str(place), data, stage.loss, 48, "fp32", 0))
     ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
-    with trial.masked(Backbone(begun.model), ticket.masks):
+    with temporary_masks.masked(Backbone(begun.model), ticket.masks):
         assert begun.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
 
 
 def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_final_sparsity(tiny, tmp_path, monkeypatch):
     """The paper: the best after 0.7 of the training, not the last. Looks at steps 3, 6, 9 and 12 of 12; their scores fall."""
     scores, sparsities = iter([0.9, 0.8, 0.7, 0.6]), []
-    real = OnTask.begin
+    real = TaskObjective.begin
 
     def begin(self, given):
         begun = real(self, given)
@@ -234,7 +234,7 @@ def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_fin
         "search.start=pretrained",
     )
     kept = []
-    monkeypatch.setattr(OnTask, "begin", begin)
+    monkeypatch.setattr(TaskObjective, "begin", begin)
     monkeypatch.setattr(Best, "offer", lambda self, score, tensors: kept.append(score))
     run(make(tiny["bert"], *sets, without=("finetune", "evaluate")), tmp_path)
     assert kept == [0.7, 0.6]
@@ -264,8 +264,8 @@ def test_the_best_may_go_by_the_f1_of_the_positive_label(tiny, tmp_path):
     scores = {f"dev_{name}" for name in ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")}
     assert scores <= history[0].keys()
     (data,) = (task.load() for task in recipe.tasks)
-    begun = OnTask().begin(
-        Given(str(folder(tmp_path / "lab", done, "finetune") / "model"), data, recipe.stages["finetune"].loss, 48, "fp32", 0)
+    begun = TaskObjective().begin(
+        TrainingContext(str(folder(tmp_path / "lab", done, "finetune") / "model"), data, recipe.stages["finetune"].loss, 48, "fp32", 0)
     )
     assert begun.evaluate()["dev_binary_f1"] == max(look["dev_binary_f1"] for look in history)
     with pytest.raises(

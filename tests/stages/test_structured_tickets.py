@@ -9,15 +9,15 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 import ticketlab.auto
-from ticketlab import recipe, recipe_tables
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk, masks_of
-from ticketlab.errors import SettingError, UsageError
-from ticketlab.lab.run import run
+from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.pruners.base import Plan
+from ticketlab.recipes import recipe, tables
+from ticketlab.runs.run import run
 from ticketlab.stop_rules.mask_distance import MaskDistance
-from ticketlab.tasks.demo import Demo
+from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import for_groups, group_of
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
@@ -42,8 +42,8 @@ def make(model, *sets, without=()):
     table = {name: stage for name, stage in TABLE.items() if name not in without}
     table |= {"model": str(model), "max_length": 48, "precision": "fp32"}
     for assignment in sets:
-        table = recipe_tables.override(table, assignment)
-    table["tasks"] = [Demo(rows=48, dev_rows=12, test_rows=24)]
+        table = tables.override(table, assignment)
+    table["tasks"] = [DemoTask(rows=48, dev_rows=12, test_rows=24)]
     return recipe.from_table_of_stages("structured", table)
 
 

@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from ticketlab.options import build_component
-from ticketlab.stop_rules.base import Look
+from ticketlab.core.settings import build_component
+from ticketlab.stop_rules.base import Observation
+from ticketlab.stop_rules.callback import StopRuleCallback
 from ticketlab.stop_rules.mask_distance import MaskDistance, distances
-from ticketlab.stop_rules.stopping import Stopping
 
 
-def look(scores=None, *, step=1, epoch=0.05, development=0.0) -> Look:
-    return Look(step, epoch, lambda: scores, lambda: development)
+def look(scores=None, *, step=1, epoch=0.05, development=0.0) -> Observation:
+    return Observation(step, epoch, lambda: scores, lambda: development)
 
 
 def four(*heads: float) -> dict:
@@ -100,8 +100,8 @@ def test_patience_counts_looks_without_a_new_best():
     assert [watch.look(look(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
 
 
-def stopping(rule, scores, log=None, steps_per_epoch=40) -> Stopping:
-    return Stopping(
+def stopping(rule, scores, log=None, steps_per_epoch=40) -> StopRuleCallback:
+    return StopRuleCallback(
         rule, steps_per_epoch=steps_per_epoch, scores=scores, development=lambda: 0.5, log=(log if log is not None else []).append
     )
 
@@ -118,7 +118,7 @@ def test_a_mini_epoch_is_a_twentieth_of_an_epoch_and_at_least_a_step(steps_per_e
     watching = stopping(MaskDistance(times=100), scores, steps_per_epoch=steps_per_epoch)
     for step in range(10):
         taken.append(step)
-        watching.after_step(step)
+        watching.on_step_end(step)
     assert seen == expected
 
 
@@ -140,7 +140,7 @@ class Walk:
 def run(walk, watching, start: int, stop: int) -> int | None:
     for step in range(start, stop):
         walk.step = step
-        if watching.after_step(step):
+        if watching.on_step_end(step):
             return step
     return None
 

@@ -11,16 +11,16 @@ from attrs import evolve
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
-from ticketlab.component import Live
-from ticketlab.errors import HungUp, Interrupted, Terminated, TrainingDiverged
+from ticketlab.core.callback import Callback
+from ticketlab.core.errors import HungUp, Interrupted, Terminated, TrainingDiverged
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.pruners.base import Plan
 from ticketlab.pruners.hard_concrete import HardConcrete, open_probability
-from ticketlab.tasks.demo import Demo
+from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop, Schedule
-from ticketlab.training.objective import TaskObjective
+from ticketlab.training.loss_function import ClassificationLoss
 from ticketlab.training.optimizer import adamw
 
 
@@ -39,16 +39,18 @@ def test_rates_rise_then_fall(total, warmup, factors):
     assert [Schedule(total, warmup).factor(step) for step in range(total)] == pytest.approx(factors)
 
 
-def make_loop(tiny, folder: Path, *, search: bool, lr: float = 1e-3, extra: tuple[Live, ...] = (), seconds: float = 1e9) -> Loop:
+def make_loop(tiny, folder: Path, *, search: bool, lr: float = 1e-3, extra: tuple[Callback, ...] = (), seconds: float = 1e9) -> Loop:
     model, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
     model.requires_grad_(not search)
-    lives = [HardConcrete().attach(Backbone(model), Plan(steps=9, seed=1))] if search else []
-    lives += extra
-    rows = tokenize(Demo(rows=40).load().splits["train"], tokenizer, 64)
+    callbacks = [HardConcrete().attach(Backbone(model), Plan(steps=9, seed=1))] if search else []
+    callbacks += extra
+    rows = tokenize(DemoTask(rows=40).load().splits["train"], tokenizer, 64)
     torch.manual_seed(0)
     return Loop(
-        objective=TaskObjective(model, CrossEntropy(), lives=lives), adversary=FreeLB(steps=2), optimizer=adamw(model, lives, lr, 0.01),
-        lives=lives, rows=rows, batch_size=8, epochs=1.8, warmup=0.1, clip=1.0, seed=0, checkpoint=Checkpoint(folder / "c.safetensors"),
+        loss_function=ClassificationLoss(model, CrossEntropy(), callbacks=callbacks), adversary=FreeLB(steps=2),
+        optimizer=adamw(model, callbacks, lr, 0.01),
+        callbacks=callbacks, rows=rows, batch_size=8, epochs=1.8, warmup=0.1, clip=1.0, seed=0,
+        checkpoint=Checkpoint(folder / "c.safetensors"),
         checkpoint_seconds=seconds, log=lambda record: None, title="test",
     )  # fmt: skip
 
@@ -57,14 +59,14 @@ def state_of(loop: Loop) -> list[torch.Tensor]:
     return [parameter.detach().clone() for group in loop.optimizer.param_groups for parameter in group["params"]]
 
 
-class StopAt(Live):
+class StopAt(Callback):
     """Presses Ctrl-C, or sends another signal, in the middle of a step."""
 
     def __init__(self, step: int, number: int = signal.SIGINT) -> None:
         self.step = step
         self.number = number
 
-    def before_step(self, step: int) -> None:
+    def on_step_start(self, step: int) -> None:
         if step == self.step:
             signal.raise_signal(self.number)
 
@@ -103,7 +105,7 @@ def test_a_training_that_blows_up_stops_with_its_step_and_keeps_the_last_finite_
         loop.run()
     if loop.checkpoint.path.exists():
         fresh = make_loop(tiny, tmp_path, search=False)
-        fresh.checkpoint.load(fresh.optimizer, fresh.lives)
+        fresh.checkpoint.load(fresh.optimizer, fresh.callbacks)
         assert all(bool(torch.isfinite(value).all()) for value in state_of(fresh))
 
 
@@ -115,11 +117,11 @@ def test_weights_that_are_not_finite_after_the_last_step_are_no_result(tiny, tmp
 
 
 def test_a_loss_that_is_nan_names_the_step(tiny, tmp_path):
-    class Broken(Live):
-        def before_step(self, step: int) -> None:
+    class Broken(Callback):
+        def on_step_start(self, step: int) -> None:
             if step == 4:
                 with torch.no_grad():
-                    next(iter(loop.objective.model.parameters())).fill_(math.nan)
+                    next(iter(loop.loss_function.model.parameters())).fill_(math.nan)
 
     loop = make_loop(tiny, tmp_path, search=False, extra=(Broken(),))
     with pytest.raises(TrainingDiverged, match=r"nan.* at step 5"):
@@ -127,22 +129,22 @@ def test_a_loss_that_is_nan_names_the_step(tiny, tmp_path):
 
 
 def test_a_live_object_can_end_the_training(tiny, tmp_path):
-    class Enough(Live):
-        def after_step(self, step: int) -> bool:
+    class Enough(Callback):
+        def on_step_end(self, step: int) -> bool:
             return step == 2
 
     assert make_loop(tiny, tmp_path, search=False, extra=(Enough(),)).run().steps == 3
 
 
 def test_a_penalty_reaches_the_gradient(tiny, tmp_path):
-    class Pull(Live):
+    class Pull(Callback):
         def penalty(self) -> torch.Tensor:
             return 100 * model.classifier.bias.sum()
 
     loop = make_loop(tiny, tmp_path, search=False)
-    model = loop.objective.model
+    model = loop.loss_function.model
     before = model.classifier.bias.detach().clone()
-    evolve(loop, lives=[Pull()]).run()
+    evolve(loop, callbacks=[Pull()]).run()
     assert bool((model.classifier.bias < before).all())
 
 
@@ -155,8 +157,8 @@ def test_a_penalty_is_clipped_with_the_loss_or_added_after_the_clipping(tiny, tm
     gates = torch.nn.Parameter(torch.zeros(2))
     seen = []
 
-    class Gates(Live):
-        def after_backward(self) -> None:
+    class Gates(Callback):
+        def on_after_backward(self) -> None:
             gates.grad = torch.tensor([3.0, 4.0])
 
         def penalty(self) -> torch.Tensor:
@@ -167,7 +169,7 @@ def test_a_penalty_is_clipped_with_the_loss_or_added_after_the_clipping(tiny, tm
             seen.extend(gates.grad.tolist())
 
     loop = make_loop(tiny, tmp_path, search=False)
-    loop = evolve(loop, lives=[Gates()], optimizer=Seen([gates], lr=1), clip=1.0, clip_penalty=clip_penalty)
+    loop = evolve(loop, callbacks=[Gates()], optimizer=Seen([gates], lr=1), clip=1.0, clip_penalty=clip_penalty)
     loop._step(0, loop.rows.collate([0]))
     assert seen == pytest.approx(expected, abs=2e-6)
 

@@ -8,11 +8,11 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.component import Component
-from ticketlab.options import setting
-from ticketlab.training import random_state
+from ticketlab.core.component import Component
+from ticketlab.core.settings import setting
+from ticketlab.inference import random_state
 from ticketlab.training.batch import Batch
-from ticketlab.training.objective import Objective
+from ticketlab.training.loss_function import LossFunction
 
 
 @frozen
@@ -25,18 +25,18 @@ class Adversary(Component):
         0, at_least=0, unit="steps", help="train plainly before this step; a late start helps where the loss overflows"
     )
 
-    def step(self, objective: Objective, batch: Batch, step: int) -> Tensor:
+    def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
         """Accumulate the gradients of optimizer step ``step``; return the loss, a detached scalar."""
-        return plain(objective, batch) if step < self.start_step else self.backward(objective, batch)
+        return plain(loss_function, batch) if step < self.start_step else self.backward(loss_function, batch)
 
-    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Run any number of forward-backward passes, accumulating the parameters' gradients; return the loss, a detached scalar."""
         raise NotImplementedError
 
 
-def plain(objective: Objective, batch: Batch) -> Tensor:
+def plain(loss_function: LossFunction, batch: Batch) -> Tensor:
     """Accumulate the gradients of the clean loss; return it, detached."""
-    loss = objective(batch).loss
+    loss = loss_function(batch).loss
     torch.autograd.backward(loss)
     return loss.detach()
 

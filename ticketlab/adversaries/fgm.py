@@ -9,9 +9,9 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
 from ticketlab.training.batch import Batch
-from ticketlab.training.objective import Objective
+from ticketlab.training.loss_function import LossFunction
 
 
 @frozen
@@ -29,16 +29,16 @@ class FGM(Adversary):
     weight: float = setting(1.0, above=0, help="weight of the perturbed loss beside the clean one")
     share_dropout: bool = setting(False, help="drop the same units in both passes")
 
-    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of both losses; return their weighted mean."""
         dropout = DropoutMasks(shared=self.share_dropout)
-        delta = torch.zeros(*batch.input_ids.shape, objective.embedding_dim, device=batch.input_ids.device, requires_grad=True)
+        delta = torch.zeros(*batch.input_ids.shape, loss_function.embedding_dim, device=batch.input_ids.device, requires_grad=True)
         dropout.renew()
-        clean = objective(batch, delta).loss / (1 + self.weight)
+        clean = loss_function(batch, delta).loss / (1 + self.weight)
         torch.autograd.backward(clean)
         assert delta.grad is not None
         moved = ascend(delta, delta.grad, batch.attention_mask, self.step_size, None)
         dropout.renew()
-        perturbed = objective(batch, moved).loss * self.weight / (1 + self.weight)
+        perturbed = loss_function(batch, moved).loss * self.weight / (1 + self.weight)
         torch.autograd.backward(perturbed)
         return (clean + perturbed).detach()

@@ -9,9 +9,9 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, uniform_in_ball
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
 from ticketlab.training.batch import Batch
-from ticketlab.training.objective import Objective
+from ticketlab.training.loss_function import LossFunction
 
 
 @frozen
@@ -33,24 +33,24 @@ class FreeLB(Adversary):
     clean_pass: bool = setting(False, help="average one pass on the clean embeddings in, beside the K perturbed ones")
     share_dropout: bool = setting(False, help="drop the same units in all passes of a step, as the original; the ticket papers do not")
 
-    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the averaged loss.
 
         Returns the loss averaged over the passes: a scalar, detached.
         """
         passes = self.steps + self.clean_pass
         dropout = DropoutMasks(shared=self.share_dropout)
-        delta = uniform_in_ball(batch.attention_mask, objective.embedding_dim, self.init_magnitude)
+        delta = uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude)
         total = torch.zeros((), device=delta.device)
         if self.clean_pass:
             dropout.renew()
-            loss = objective(batch).loss / passes
+            loss = loss_function(batch).loss / passes
             torch.autograd.backward(loss)
             total += loss.detach()
         for k in range(self.steps):
             delta.requires_grad_(k < self.steps - 1)  # the last gradient would move a perturbation that nobody uses
             dropout.renew()
-            loss = objective(batch, delta).loss / passes
+            loss = loss_function(batch, delta).loss / passes
             torch.autograd.backward(loss)
             total += loss.detach()
             if delta.grad is not None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary, plain
 from ticketlab.training.batch import Batch
-from ticketlab.training.objective import Objective
+from ticketlab.training.loss_function import LossFunction
 
 
 @frozen
@@ -19,6 +19,6 @@ class Clean(Adversary):
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "plain training, one pass a step"
 
-    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the clean loss."""
-        return plain(objective, batch)
+        return plain(loss_function, batch)

@@ -9,9 +9,9 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, uniform_in_ball
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
 from ticketlab.training.batch import Batch
-from ticketlab.training.objective import Objective
+from ticketlab.training.loss_function import LossFunction
 
 
 @frozen
@@ -29,23 +29,23 @@ class PGD(Adversary):
     clean_pass: bool = setting(False, help="average one pass on the clean embeddings in, beside the perturbed one")
     share_dropout: bool = setting(False, help="drop the same units in all passes of a step")
 
-    def backward(self, objective: Objective, batch: Batch) -> Tensor:
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the loss at the last perturbation; return that loss (averaged with the clean one's, if asked)."""
         dropout = DropoutMasks(shared=self.share_dropout)
         share = 1 / (1 + self.clean_pass)
-        delta = uniform_in_ball(batch.attention_mask, objective.embedding_dim, self.init_magnitude)
+        delta = uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude)
         for _ in range(self.steps - 1):
             delta.requires_grad_()
             dropout.renew()
-            (gradient,) = torch.autograd.grad(objective(batch, delta).loss, delta)
+            (gradient,) = torch.autograd.grad(loss_function(batch, delta).loss, delta)
             delta = ascend(delta, gradient, batch.attention_mask, self.step_size, self.max_norm)
         dropout.renew()
-        loss = objective(batch, delta).loss * share
+        loss = loss_function(batch, delta).loss * share
         torch.autograd.backward(loss)
         total = loss.detach()
         if self.clean_pass:
             dropout.renew()
-            clean = objective(batch).loss * share
+            clean = loss_function(batch).loss * share
             torch.autograd.backward(clean)
             total = total + clean.detach()
         return total

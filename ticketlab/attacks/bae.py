@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import resource_settings, stop_words
 from ticketlab.attacks.base import Attack
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
+from ticketlab.resources import settings, stop_words
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 @frozen
@@ -44,9 +44,9 @@ class BAE(Attack):
     window: int | None = setting(
         15, at_least=1, help="the similarity looks at this many words around the change; shorter texts pass", unit="words"
     )
-    mlm: str | None = resource_settings.mlm()
-    encoder: str | None = resource_settings.encoder()
-    tagger: str = resource_settings.tagger()
+    mlm: str | None = settings.mlm()
+    encoder: str | None = settings.encoder()
+    tagger: str = settings.tagger()
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the attack as textattack's recipe does, on our resources."""
@@ -54,8 +54,8 @@ class BAE(Attack):
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR
 
-        from ticketlab.attacks.constraints import same_part_of_speech, similar_sentence
-        from ticketlab.attacks.masked_swaps import swap_by_masking
+        from ticketlab.attacks.components.constraints import same_part_of_speech, similar_sentence
+        from ticketlab.attacks.components.masked_swaps import swap_by_masking
 
         swap = swap_by_masking(
             resources.load_mlm(victim.device),

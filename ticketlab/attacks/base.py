@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks.resources import ENGINE, Resources
-from ticketlab.component import Component
-from ticketlab.options import setting
+from ticketlab.core.component import Component
+from ticketlab.core.settings import setting
+from ticketlab.resources.resources import ENGINE, Resources
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
 
 
 @frozen
 class Attack(Component):
     """Settings of an attack.
 
-    ``needs`` names those of its settings that are resources (fields of :class:`~ticketlab.attacks.resources.Resources`):
+    ``needs`` names those of its settings that are resources (fields of :class:`~ticketlab.resources.resources.Resources`):
     heavy objects, loaded once and shared by all examples. ``languages`` says which texts it is meant for.
     """
 
@@ -72,6 +72,6 @@ class Attack(Component):
 
     def goal(self, victim: Victim) -> Any:
         """Return textattack's goal of an untargeted attack: another label than the right one, within the query budget."""
-        from ticketlab.attacks.goal import another_label
+        from ticketlab.attacks.components.goal_function import another_label
 
         return another_label(victim, float("inf") if self.query_budget is None else self.query_budget)

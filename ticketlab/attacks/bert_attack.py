@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import resource_settings, stop_words
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.long_words import ORDERS, Order
-from ticketlab.options import setting
+from ticketlab.attacks.components.piece_combinations import ORDERS, Order
+from ticketlab.core.settings import setting
+from ticketlab.resources import settings, stop_words
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 @frozen
@@ -46,8 +46,8 @@ class BertAttack(Attack):
     min_similarity: float = setting(
         0.2, at_least=-1, at_most=1, help="least cosine similarity of the original text and the changed one, by the sentence encoder"
     )
-    mlm: str | None = resource_settings.mlm()
-    encoder: str | None = resource_settings.encoder()
+    mlm: str | None = settings.mlm()
+    encoder: str | None = settings.encoder()
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the attack as textattack's recipe does, on our resources."""
@@ -56,8 +56,8 @@ class BertAttack(Attack):
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR
 
-        from ticketlab.attacks.constraints import similar_sentence
-        from ticketlab.attacks.masked_swaps import swap_by_pieces
+        from ticketlab.attacks.components.constraints import similar_sentence
+        from ticketlab.attacks.components.masked_swaps import swap_by_pieces
 
         swap = swap_by_pieces(
             resources.load_mlm(victim.device), candidates=self.candidates, order=self.long_words, combinations=self.combinations

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import stop_words
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.edit_distance import few_edits
-from ticketlab.options import setting
+from ticketlab.attacks.components.edit_distance import few_edits
+from ticketlab.core.settings import setting
+from ticketlab.resources import stop_words
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 @frozen

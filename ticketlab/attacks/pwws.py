@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import resource_settings, stop_words
 from ticketlab.attacks.base import Attack
+from ticketlab.resources import settings, stop_words
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 @frozen
@@ -28,7 +28,7 @@ class PWWS(Attack):
     languages: ClassVar[str] = "English"
     needs: ClassVar[tuple[str, ...]] = ("wordnet",)
 
-    wordnet: str | None = resource_settings.wordnet()
+    wordnet: str | None = settings.wordnet()
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Compose the attack as textattack's recipe does, on our WordNet."""
@@ -36,7 +36,7 @@ class PWWS(Attack):
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR
 
-        from ticketlab.attacks.word_swaps import synonyms
+        from ticketlab.attacks.components.word_swaps import synonyms
 
         constraints = [RepeatModification(), StopwordModification(stopwords=stop_words.english())]
         search = GreedyWordSwapWIR(wir_method="weighted-saliency")

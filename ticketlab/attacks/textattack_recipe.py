@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import resource_settings, textattack_recipes
+from ticketlab.attacks import textattack_requirements
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.edit_distance import few_edits
-from ticketlab.errors import ResourceError, UsageError
-from ticketlab.options import setting
+from ticketlab.attacks.components.edit_distance import few_edits
+from ticketlab.core.errors import ResourceError, UsageError
+from ticketlab.core.settings import setting
+from ticketlab.resources import settings
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 def _class_name(name: Any) -> Any:
-    return textattack_recipes.find(name).name if isinstance(name, str) else name
+    return textattack_requirements.find(name).name if isinstance(name, str) else name
 
 
 @frozen
@@ -47,11 +48,11 @@ class TextAttackRecipe(Attack):
     recipe: str | None = setting(
         None, converter=_class_name, help="a class of textattack's recipes, such as Pruthi2019, or its command line's name, such as pruthi"
     )
-    word_vectors: str | None = resource_settings.word_vectors()
-    encoder: str | None = resource_settings.encoder()
-    mlm: str | None = resource_settings.mlm()
-    tagger: str = resource_settings.tagger()
-    wordnet: str | None = resource_settings.wordnet()
+    word_vectors: str | None = settings.word_vectors()
+    encoder: str | None = settings.encoder()
+    mlm: str | None = settings.mlm()
+    tagger: str = settings.tagger()
+    wordnet: str | None = settings.wordnet()
 
     def needed(self) -> tuple[str, ...]:
         """Return what the recipe needs."""
@@ -79,7 +80,7 @@ class TextAttackRecipe(Attack):
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Search the neighbours of all words, if the recipe asks for them; see :meth:`Attack.warm`."""
-        from ticketlab.attacks.word_swaps import fetch_neighbours
+        from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
         if self._known().neighbours:
             fetch_neighbours(resources.load_word_vectors(), texts, self._known().neighbours)
@@ -88,8 +89,8 @@ class TextAttackRecipe(Attack):
         """Let the recipe build itself, what it would download replaced, within the query budget."""
         from textattack import attack_recipes
 
-        from ticketlab.attacks.shim import with_names
-        from ticketlab.attacks.substitutes import Substitutes
+        from ticketlab.attacks.components.substitutes import Substitutes
+        from ticketlab.resources.textattack_import import with_names
 
         recipe = getattr(attack_recipes, self._known().name)
         goal = self.goal(victim)
@@ -101,12 +102,12 @@ class TextAttackRecipe(Attack):
         return built
 
     @staticmethod
-    def _refusal(known: textattack_recipes.KnownRecipe) -> str:
+    def _refusal(known: textattack_requirements.KnownRecipe) -> str:
         return f"textattack:{known.name} needs {known.lacks}, for which there is no substitute here: choose another attack"
 
-    def _known(self) -> textattack_recipes.KnownRecipe:
+    def _known(self) -> textattack_requirements.KnownRecipe:
         if self.recipe is None:
             raise UsageError(
                 "which recipe of textattack? Write textattack:NAME, such as textattack:pruthi (`ticketlab show attack textattack`)"
             )
-        return textattack_recipes.find(self.recipe)
+        return textattack_requirements.find(self.recipe)

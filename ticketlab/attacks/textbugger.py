@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import resource_settings, stop_words
 from ticketlab.attacks.base import Attack
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
+from ticketlab.resources import settings, stop_words
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 @frozen
@@ -37,12 +37,12 @@ class TextBugger(Attack):
     min_similarity: float = setting(
         0.8, at_least=0, at_most=1, help="least angular similarity of the changed text and the original (epsilon)"
     )
-    word_vectors: str | None = resource_settings.word_vectors()
-    encoder: str | None = resource_settings.encoder()
+    word_vectors: str | None = settings.word_vectors()
+    encoder: str | None = settings.encoder()
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Search the neighbours of all words; see :meth:`Attack.warm`."""
-        from ticketlab.attacks.word_swaps import fetch_neighbours
+        from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
         fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, but=stop_words.english())
 
@@ -59,8 +59,8 @@ class TextBugger(Attack):
             WordSwapRandomCharacterInsertion,
         )
 
-        from ticketlab.attacks.constraints import as_embedding, similar_sentence
-        from ticketlab.attacks.word_swaps import homoglyphs
+        from ticketlab.attacks.components.constraints import as_embedding, similar_sentence
+        from ticketlab.attacks.components.word_swaps import homoglyphs
 
         inside = {"random_one": True, "skip_first_char": True, "skip_last_char": True}
         bugs = CompositeTransformation(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import resource_settings, stop_words
 from ticketlab.attacks.base import Attack
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
+from ticketlab.resources import settings, stop_words
 
 if TYPE_CHECKING:
-    from ticketlab.attacks.resources import Resources
-    from ticketlab.attacks.victim import Victim
+    from ticketlab.inference.victim import Victim
+    from ticketlab.resources.resources import Resources
 
 
 @frozen
@@ -40,13 +40,13 @@ class TextFooler(Attack):
     window: int | None = setting(
         15, at_least=1, help="the similarity looks at this many words around the change; shorter texts pass", unit="words"
     )
-    word_vectors: str | None = resource_settings.word_vectors()
-    encoder: str | None = resource_settings.encoder()
-    tagger: str = resource_settings.tagger()
+    word_vectors: str | None = settings.word_vectors()
+    encoder: str | None = settings.encoder()
+    tagger: str = settings.tagger()
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Search the neighbours of all words; see :meth:`Attack.warm`."""
-        from ticketlab.attacks.word_swaps import fetch_neighbours
+        from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
         fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, but=stop_words.textfooler())
 
@@ -58,7 +58,7 @@ class TextFooler(Attack):
         from textattack.search_methods import GreedyWordSwapWIR
         from textattack.transformations import WordSwapEmbedding
 
-        from ticketlab.attacks.constraints import as_embedding, same_part_of_speech, similar_sentence
+        from ticketlab.attacks.components.constraints import as_embedding, same_part_of_speech, similar_sentence
 
         vectors = as_embedding(resources.load_word_vectors())
         constraints = [

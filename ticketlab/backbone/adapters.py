@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from attrs import frozen
 
-from ticketlab import registry
-from ticketlab.component import Component
-from ticketlab.errors import PluginError, UsageError
+from ticketlab.core import registry
+from ticketlab.core.component import Component
+from ticketlab.core.errors import PluginError, UsageError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel

@@ -13,7 +13,7 @@ from attrs import frozen
 from torch import Tensor, nn
 
 from ticketlab.backbone.adapters import Adapter, adapter_for
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

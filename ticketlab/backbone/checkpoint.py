@@ -7,7 +7,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from ticketlab.backbone.model_config import LFS, read_json
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ticketlab.backbone.backbone import Backbone, Layer
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 
 Resize = Callable[[Tensor, Tensor, int], Tensor]
 """(tensor, boolean mask over one of its dimensions, that dimension) -> contiguous tensor of another size there."""

@@ -12,9 +12,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ticketlab import files, integrity
 from ticketlab.backbone.adapters import adapter_of, has_adapter
-from ticketlab.errors import UsageError
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
+from ticketlab.lab import integrity
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

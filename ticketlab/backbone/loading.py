@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ticketlab import files, integrity
 from ticketlab.backbone import checkpoint, model_config
 from ticketlab.backbone import tokenizer as tokenizers
 from ticketlab.backbone.adapters import has_adapter
@@ -22,8 +21,10 @@ from ticketlab.backbone.positions import most_tokens
 from ticketlab.backbone.saving import save as save
 from ticketlab.backbone.weights import Warn, check_found, known_config, load_weights
 from ticketlab.backbone.weights import load_config as load_config
-from ticketlab.errors import ResourceError, UsageError
-from ticketlab.wording import counted
+from ticketlab.core import files
+from ticketlab.core.errors import ResourceError, UsageError
+from ticketlab.core.formatting import counted
+from ticketlab.lab import integrity
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase

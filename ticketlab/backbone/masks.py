@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from ticketlab.backbone.backbone import Backbone, Layer
-from ticketlab.component import Live
-from ticketlab.errors import UsageError
+from ticketlab.core.callback import Callback
+from ticketlab.core.errors import UsageError
 
 
 class MaskedWeight(nn.Module):
@@ -154,7 +154,7 @@ def zero(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
         parameter.masked_fill_(~kept.to(parameter.device), 0)
 
 
-class HeldMask(Live):
+class HeldMask(Callback):
     """Keeps the weights that a ticket's masks remove at exactly zero through our own training loop, with any optimizer.
 
     The weights are zeroed at once; gradients are masked before clipping, so that norms count the ticket's weights alone. Raises as
@@ -181,11 +181,11 @@ class HeldMask(Live):
         for parameter, removed in self._parts:
             removed.zero(parameter)
 
-    def after_backward(self) -> None:
+    def on_after_backward(self) -> None:
         """Mask the gradients."""
         self.mask_gradients()
 
-    def after_step(self, step: int) -> bool:
+    def on_step_end(self, step: int) -> bool:
         """Zero the removed weights again: momentum and weight decay may have moved them."""
         self.reapply()
         return False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticketlab.backbone.adapters import SHRUNK
-from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.core.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from torch.nn.utils import parametrize
 
-from ticketlab import files, shortage, temporary
-from ticketlab.backbone.quiet import quiet
-from ticketlab.errors import UsageError
+from ticketlab.backbone.transformers_messages import quiet
+from ticketlab.core import disk_and_memory, files, temporary
+from ticketlab.core.errors import UsageError
 from ticketlab.tasks.trained_on import FILE
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     partial = temporary.beside(folder)
     former = partial.with_name(f"{partial.name}.old")
     try:
-        with shortage.writing(folder):
+        with disk_and_memory.writing(folder):
             partial.mkdir(parents=True)
             yield partial
         _check_free(folder, {FILE, *(file.name for file in partial.iterdir())})

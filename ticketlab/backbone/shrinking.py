@@ -13,7 +13,7 @@ from torch.nn.utils import parametrize
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.cutting import cut, grow
 from ticketlab.backbone.shrunk import kept_of, packed, shrunk_class, shrunk_config_class
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -12,7 +12,7 @@ from torch import Tensor
 from ticketlab.backbone.adapters import SHRUNK, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.cutting import cut
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel

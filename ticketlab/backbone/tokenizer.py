@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ticketlab.backbone.adapters import adapter_of, has_adapter
 from ticketlab.backbone.model_config import LFS, read_json
-from ticketlab.backbone.quiet import transformers_problems
+from ticketlab.backbone.transformers_messages import transformers_problems
 from ticketlab.backbone.vocabulary import doubts
-from ticketlab.errors import UsageError
-from ticketlab.wording import counted
+from ticketlab.core.errors import UsageError
+from ticketlab.core.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ticketlab.wording import percent
+from ticketlab.core.formatting import percent
 
 LOOKED_AT = 4000
 """Tokens of a vocabulary that are looked at, evenly spread; smaller ones are looked at whole."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ticketlab import integrity
 from ticketlab.backbone import checkpoint, model_config
 from ticketlab.backbone.adapters import SHRUNK, adapter_of, has_adapter
 from ticketlab.backbone.head import is_head
-from ticketlab.backbone.quiet import transformers_problems
 from ticketlab.backbone.shrunk import register
-from ticketlab.errors import TicketlabError, UsageError
-from ticketlab.wording import counted
+from ticketlab.backbone.transformers_messages import transformers_problems
+from ticketlab.core.errors import TicketlabError, UsageError
+from ticketlab.core.formatting import counted
+from ticketlab.lab import integrity
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel

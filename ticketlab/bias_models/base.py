@@ -10,8 +10,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from ticketlab.bias_models.words import Words, vector_file
-from ticketlab.component import Component
-from ticketlab.options import setting
+from ticketlab.core.component import Component
+from ticketlab.core.settings import setting
 
 if TYPE_CHECKING:
     from ticketlab.tasks.base import Example

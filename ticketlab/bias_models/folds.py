@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ticketlab.errors import DataError
-from ticketlab.tasks.splits import rank
+from ticketlab.core.errors import DataError
+from ticketlab.tasks.reading.splits import rank
 
 Numbers = NDArray[np.int64]
 

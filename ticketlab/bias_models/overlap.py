@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from attrs import frozen
 
-from ticketlab import progress
 from ticketlab.bias_models.base import BiasModel, Features
 from ticketlab.bias_models.words import Matrix, Vocabulary, Words, split
+from ticketlab.core import progress
 from ticketlab.tasks.base import Example
 
 NOTICE = 1000
@@ -18,7 +18,7 @@ NOTICE = 1000
 
 
 @frozen
-class Overlap(BiasModel):
+class WordOverlap(BiasModel):
     """How much of the second text (the hypothesis) is in the first (the premise).
 
     The features: whether all words of the hypothesis are in the premise; whether they stand there in one piece; which part of them is

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ticketlab import files
-from ticketlab.errors import DataError, did_you_mean
-from ticketlab.tasks import tables
+from ticketlab.core import files
+from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.files import SUFFIXES, find
-from ticketlab.tasks.labels import some
-from ticketlab.tasks.rows import value_of
+from ticketlab.tasks.reading import tables
+from ticketlab.tasks.reading.files import SUFFIXES, find
+from ticketlab.tasks.reading.labels import some
+from ticketlab.tasks.reading.rows import value_of
 
 ID = "id"
 FLOOR = 1e-6

@@ -10,9 +10,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from ticketlab import packages
-from ticketlab.errors import ResourceError
-from ticketlab.word_vectors import load
+from ticketlab.core import packages
+from ticketlab.core.errors import ResourceError
+from ticketlab.resources.word_vectors import load
 
 Matrix = NDArray[np.float32]
 MARKS = string.punctuation + "‘’“”‚„‹›«»–—…·•¡¿。，、；：？！（）「」"  # noqa: RUF001

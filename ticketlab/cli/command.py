@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 import ticketlab
-from ticketlab import progress, registry
 from ticketlab.cli import unknown_option
-from ticketlab.cli.failures import one_line
+from ticketlab.cli.error_output import one_line
 from ticketlab.cli.plugin_options import DISABLED, FILES, plugin_options
-from ticketlab.errors import UsageError
+from ticketlab.core import progress, registry
+from ticketlab.core.errors import UsageError
 
 OF_A_RUN = ("model", "file", "scores")
 """Arguments that may name a run."""

@@ -9,8 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from ticketlab.cli.group import LazyGroup
-from ticketlab.errors import UsageError
-from ticketlab.files import expand
+from ticketlab.core.errors import UsageError
+from ticketlab.core.files import expand
 
 NAME = "run"
 """What the group's own command is called inside; nobody types it."""

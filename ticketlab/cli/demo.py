@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from ticketlab import progress, recipe_tables
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.errors import SettingError, did_you_mean
+from ticketlab.core import progress
+from ticketlab.core.errors import SettingError, did_you_mean
+from ticketlab.recipes import tables
 
 if TYPE_CHECKING:
-    from ticketlab.recipe import Recipe
+    from ticketlab.recipes.recipe import Recipe
 
 
 @frozen
-class Demo:
+class _DemoRun:
     """Which recipes are run, what each one's model is called in the table, and on what."""
 
     models: Mapping[str, str]
@@ -28,19 +29,19 @@ class Demo:
 
     def compose(self, name: str, seed: int, sets: Sequence[str] = ()) -> Recipe:
         """Return one of the recipes at the scale of the demo."""
-        from ticketlab.composition import compose
+        from ticketlab.recipes.compose import compose
 
         return compose(name, scale="demo", seeds=[seed], model="demo", sets=sets, **self.settings)
 
 
 DEMOS = {
-    "robust": Demo(
+    "robust": _DemoRun(
         models={"fine-tune": "fine-tuned model", "random-ticket": "random ticket", "robust-ticket": "robust ticket"},
         introduction="Three models learn to tell good reviews from bad ones, then each is attacked with typing errors: the whole model "
         "fine-tuned, a random ticket, and a robust ticket. Everything is on this machine.",
         settings={"tasks": ["demo"], "attacks": ["deepwordbug"]},
     ),
-    "unbiased": Demo(
+    "unbiased": _DemoRun(
         models={"srnet-dense": "fine-tuned model", "srnet-dense-poe": "debiased model", "srnet-from-poe": "SRNet"},
         introduction="Three models learn whether one sentence follows from another, where shared words nearly always give it away; each "
         "then meets a challenge set where they do not: the whole model fine-tuned, the same with a debiasing loss, and a sparse ticket "
@@ -53,8 +54,8 @@ DEMOS = {
 @click.command(cls=Command, epilog="Examples: ticketlab demo --set search.epochs=4; ticketlab demo unbiased")
 @click.argument("which", type=click.Choice(list(DEMOS)), default="robust")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Another seed trains other models.")
-@flags.SET
-@flags.OUTPUT
+@shared_options.SET
+@shared_options.OUTPUT
 def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Path | None) -> None:
     """Train three models in minutes, without network, and compare them: under attack (robust), or on a challenge set (unbiased).
 
@@ -62,34 +63,36 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
     They run at the scale `demo`, on embedded text, with the encoder of the extra `ticketlab[demo]`. --set applies to those of the three
     on which it has an effect.
     """
-    from ticketlab import effects
+    from ticketlab.recipes import ineffective_settings
 
     chosen = DEMOS[which]
     plain = {name: chosen.compose(name, seed) for name in chosen.models}
-    keys = {name: {*composed.stages, *recipe_tables.HEAD} for name, composed in plain.items()}
+    keys = {name: {*composed.stages, *tables.HEAD} for name, composed in plain.items()}
     known = set().union(*keys.values())
     for assignment in sets:
         if _key(assignment) not in known:
             raise SettingError(f"--set {assignment}: no recipe of the demo has `{_key(assignment)}`{did_you_mean(_key(assignment), known)}")
     own = {name: [assignment for assignment in sets if _key(assignment) in keys[name]] for name in plain}
-    reached = {assignment for name, mine in own.items() for assignment in mine if effects.reaches(plain[name], assignment)}
+    reached = {assignment for name, mine in own.items() for assignment in mine if ineffective_settings.reaches(plain[name], assignment)}
     recipes = {}
     for name in chosen.models:
-        mine = [assignment for assignment in own[name] if assignment not in reached or effects.reaches(plain[name], assignment)]
+        mine = [
+            assignment for assignment in own[name] if assignment not in reached or ineffective_settings.reaches(plain[name], assignment)
+        ]
         recipes[name] = chosen.compose(name, seed, mine)  # refuses what has an effect on none of the three
-    running.check_csv(csv_file, list(recipes.values()))
+    run_recipe.check_csv(csv_file, list(recipes.values()))
     progress.say(chosen.introduction)
     runs, rows = [], []
     for number, (name, label) in enumerate(chosen.models.items(), start=1):
         composed = recipes[name]
         progress.say(f"{number}/{len(chosen.models)} {label}: {composed.summary} ({', '.join(composed.stages)})")
-        runs.append(running.run_in_lab(composed, lab))
-        rows += running.rows_of(runs[-1], label)
+        runs.append(run_recipe.run_in_lab(composed, lab))
+        rows += run_recipe.rows_of(runs[-1], label)
     if as_json:
-        running.print_json([run.results for run in runs])
+        run_recipe.print_json([run.results for run in runs])
     else:
-        running.print_rows(rows, running.title_of(runs[0]), running.notes_of(runs))
-    running.finish(runs, rows, csv_file)
+        run_recipe.print_rows(rows, run_recipe.title_of(runs[0]), run_recipe.notes_of(runs))
+    run_recipe.finish(runs, rows, csv_file)
 
 
 def _key(assignment: str) -> str:

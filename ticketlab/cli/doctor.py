@@ -8,21 +8,21 @@ from typing import Any
 import attrs
 import click
 
-from ticketlab import registry
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.errors import ResourceError
+from ticketlab.core import registry
+from ticketlab.core.errors import ResourceError
 
 HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 @click.command(cls=Command, epilog="Example: ticketlab doctor --json")
-@flags.JSON
+@shared_options.JSON
 def doctor(as_json: bool) -> None:
     """Show versions, the device, and which resources of attacks are here; for those that are not, how to get them."""
     facts = _examine()
     if as_json:
-        running.print_json(facts)
+        run_recipe.print_json(facts)
         return
     packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
     lines = {
@@ -40,15 +40,15 @@ def doctor(as_json: bool) -> None:
     width = max(map(len, [*lines, *resources, *plugins]))
     for part in (lines, resources, plugins):  # no table: it would cut paths where the terminal is narrow
         for name, text in part.items():
-            running.print_line(f"{name:<{width}}  {text}")
+            run_recipe.print_line(f"{name:<{width}}  {text}")
         if part is not plugins:
-            running.print_line()
+            run_recipe.print_line()
 
 
 def _examine() -> dict[str, Any]:
-    from ticketlab.attacks import resources
     from ticketlab.backbone.device import pick_precision
-    from ticketlab.lab import environment
+    from ticketlab.resources import resources
+    from ticketlab.runs import environment
 
     return {
         **environment.describe(),

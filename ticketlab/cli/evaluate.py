@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
 
 
@@ -15,13 +15,13 @@ from ticketlab.cli.command import Command
     cls=Command, epilog="Example: ticketlab evaluate ./my-model --task reviews.csv --label-map LABEL_0=neg --label-map LABEL_1=pos"
 )
 @click.argument("model")
-@flags.TASK
-@flags.OOD
-@flags.SPLIT
-@flags.LABEL_MAP
-@flags.MAX_LENGTH
-@flags.SET
-@flags.OUTPUT
+@shared_options.TASK
+@shared_options.OOD
+@shared_options.SPLIT
+@shared_options.LABEL_MAP
+@shared_options.MAX_LENGTH
+@shared_options.SET
+@shared_options.OUTPUT
 def evaluate(
     model: str,
     tasks: Sequence[str],
@@ -45,21 +45,21 @@ def evaluate(
 
     With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
     """
-    from ticketlab.lab.finished import called, one_stage
-    from ticketlab.lab.latest import run_of
-    from ticketlab.tasks.choose import choose
+    from ticketlab.lab.finished_models import called, one_stage
+    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.tasks.datasets.lookup import choose
 
     model = run_of(model, lab, "model")
     others = [choose(value) for value in ood]
-    chosen = flags.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
-    settings = flags.given(split=split, label_map=list(label_map) or None)
+    chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
+    settings = shared_options.given(split=split, label_map=list(label_map) or None)
     recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=others, ood_map=ood_map)
-    running.check_csv(csv_file, [recipe])
-    done = running.run_in_lab(recipe, lab)
+    run_recipe.check_csv(csv_file, [recipe])
+    done = run_recipe.run_in_lab(recipe, lab)
     shown = called(model)
-    rows = running.rows_of(done, label=shown)
+    rows = run_recipe.rows_of(done, label=shown)
     if as_json:
-        running.print_json(done.results)
+        run_recipe.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done, shown), running.notes_of([done]))
-    running.finish([done], rows, csv_file)
+        run_recipe.print_rows(rows, run_recipe.title_of(done, shown), run_recipe.notes_of([done]))
+    run_recipe.finish([done], rows, csv_file)

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import click
 
-from ticketlab.cli import failures
-from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.cli import error_output
+from ticketlab.core.errors import UsageError, did_you_mean
 
 
 class LazyGroup(click.Group):
@@ -48,12 +48,12 @@ class LazyGroup(click.Group):
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the command line; Ctrl-C becomes an error like others."""
-        with failures.interruptions():
+        with error_output.interruptions():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C becomes an error like others."""
-        with failures.interruptions():
+        with error_output.interruptions():
             return super().invoke(ctx)
 
     def main(  # type: ignore[override]  # it always exits
@@ -62,12 +62,12 @@ class LazyGroup(click.Group):
         """Run a command line and exit: every failure is one line on stderr and an exit code."""
         extra.pop("standalone_mode", None)
         try:
-            with failures.interruptions():
+            with error_output.interruptions():
                 args = [_readable(argument) for argument in (sys.argv[1:] if args is None else args)]
                 code = super().main(args, prog_name or "ticketlab", standalone_mode=False, **extra) or 0
                 sys.stdout.flush()
         except Exception as problem:
-            code = failures.report(problem)
+            code = error_output.report(problem)
         sys.exit(code)
 
 

@@ -7,7 +7,7 @@ import os
 import click
 
 from ticketlab import __version__
-from ticketlab.cli import output, signals
+from ticketlab.cli import signals, stdout
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_options import plugin_options
 
@@ -48,7 +48,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line of this process."""
     signals.install()
-    output.keep_open()
+    stdout.keep_open()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:

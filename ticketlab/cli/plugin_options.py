@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ticketlab.cli.paths import Place
+from ticketlab.cli.path_types import Place
 
 FILES = "ticketlab.plugin files"
 DISABLED = "ticketlab.no plugins"

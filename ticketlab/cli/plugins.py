@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from ticketlab import registry
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
+from ticketlab.core import registry
 
 
 @click.command(cls=Command, epilog="Example: ticketlab plugins --plugin my_pruner.py")
-@flags.JSON
+@shared_options.JSON
 def plugins(as_json: bool) -> None:
     """List every component by kind, with its plugin, and what is wrong with plugins. Nothing heavy is imported.
 
@@ -19,7 +19,7 @@ def plugins(as_json: bool) -> None:
     known = registry.current()
     entries = [entry for entries in registry.by_kind(known).values() for entry in entries]
     if as_json:
-        running.print_json(
+        run_recipe.print_json(
             {
                 "sources": [{"name": source.label, "version": source.version} for source in known.sources],
                 "components": [
@@ -46,4 +46,4 @@ def plugins(as_json: bool) -> None:
         table.add_section()
     for name, (_, source) in sorted(known.recipes.items()):
         table.add_row("recipe", shown(name), "", shown(source.label))
-    running.print_table(table)
+    run_recipe.print_table(table)

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from ticketlab import registry
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command, prepared
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_options import plugin_options
-from ticketlab.errors import TicketlabError
+from ticketlab.core import registry
+from ticketlab.core.errors import TicketlabError
 
 TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a recipe")}
 
@@ -21,7 +21,7 @@ TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a reci
 @click.group(
     cls=LazyGroup, targets=TARGETS, invoke_without_command=True, epilog="Example: ticketlab recipes show robust-ticket > mine.toml"
 )
-@flags.JSON
+@shared_options.JSON
 @plugin_options
 @click.pass_context
 def recipes(ctx: click.Context, as_json: bool) -> None:
@@ -31,7 +31,7 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
     with prepared(ctx):
         found = [_describe(name, path, source.label) for name, (path, source) in sorted(registry.current().recipes.items())]
         if as_json:
-            running.print_json(found)
+            run_recipe.print_json(found)
             return
         from rich import box
         from rich.table import Table
@@ -44,25 +44,25 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
             table.add_column(column, overflow="fold")
         for recipe in found:
             table.add_row(*(shown(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), shown(recipe["source"]))
-        running.print_table(table)
+        run_recipe.print_table(table)
 
 
 @click.command(cls=Command, epilog="Example: ticketlab recipes show robust-ticket > mine.toml")
 @click.argument("name")
 def show(name: str) -> None:
     """Print the TOML file of the recipe NAME, as its author wrote it. `ticketlab run NAME --dry-run` prints it resolved."""
-    from ticketlab import recipe_tables
+    from ticketlab.recipes import tables
 
-    _, _, path = recipe_tables.read(name)
+    _, _, path = tables.read(name)
     click.echo(Path(path).read_text(encoding="utf-8"), nl=False)
 
 
 def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
     """Return what the list shows of a recipe; a broken file is described by what is wrong with it."""
-    from ticketlab import recipe_tables
+    from ticketlab.recipes import tables
 
     try:
-        table = recipe_tables.read(name)[1]
+        table = tables.read(name)[1]
     except (TicketlabError, OSError, ValueError) as problem:
         table = {"summary": f"not readable: {problem}"}
     scales = table.get("scales")

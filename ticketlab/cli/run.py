@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.names import ComponentName, RecipeName
-from ticketlab.errors import UsageError
+from ticketlab.cli.completion import ComponentName, RecipeName
+from ticketlab.core.errors import UsageError
 
 STAGES = ("finetune", "search", "retrain")
 MOST_SEEDS = 1000
@@ -26,7 +26,7 @@ Examples:
 """
 
 
-def _stage_options() -> list[flags.Decorator]:
+def _stage_options() -> list[shared_options.Decorator]:
     return [
         click.option(f"--{stage}-{kind}", type=ComponentName(kind), help=f"{kind.capitalize()} of the stage `{stage}`.")
         for stage in STAGES
@@ -36,11 +36,11 @@ def _stage_options() -> list[flags.Decorator]:
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("recipe", required=False, type=RecipeName())
-@flags.TASK
-@flags.OOD
+@shared_options.TASK
+@shared_options.OOD
 @click.option("--model", metavar="NAME|FOLDER", help="A model on the hub, a local folder, a run, or `demo`.")
-@flags.MAX_LENGTH
-@flags.PRECISION
+@shared_options.MAX_LENGTH
+@shared_options.PRECISION
 @click.option("--sparsity", metavar="RATIO", help="Part of the units that a ticket leaves out: 0.3, or 1/6.")
 @click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
 @click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
@@ -57,20 +57,20 @@ def _stage_options() -> list[flags.Decorator]:
     "--bias", type=ComponentName("bias model"), metavar="NAME|FILE",
     help="Bias model of the losses that need one (`ticketlab show bias-model`), or a file of probabilities by example id.",
 )  # fmt: skip
-@flags.all_of(*_stage_options())
+@shared_options.all_of(*_stage_options())
 @click.option(
     "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack with this; may be repeated. `none` for no attack."
 )
-@flags.ATTACKED
-@flags.RESOURCES
+@shared_options.ATTACKED
+@shared_options.RESOURCES
 @click.option("--scale", metavar="NAME", help="Fit the recipe to less time: `small` is for minutes on two cores.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed.")
 @click.option(
     "--seeds", type=click.IntRange(min=1, max=MOST_SEEDS), metavar="N", help="Run the seeds 0 to N-1, and show mean and deviation."
 )
-@flags.SET
+@shared_options.SET
 @click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML, check what it names, say what is in the lab, and stop.")
-@flags.OUTPUT
+@shared_options.OUTPUT
 def run(
     recipe: str | None,
     tasks: Sequence[str],
@@ -92,31 +92,31 @@ def run(
 
     Stages whose results are in the lab are not computed again. After Ctrl-C or a crash the same command goes on where it was.
     """
-    from ticketlab.composition import compose
-    from ticketlab.lab.finished import in_lab
+    from ticketlab.lab.finished_models import in_lab
+    from ticketlab.recipes.compose import compose
 
     if seed is not None and seeds is not None:
         raise UsageError("--seed is one seed and --seeds N the seeds 0 to N-1: give one of the two")
-    named = {stage: flags.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
+    named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
     if options["model"]:
         options["model"] = in_lab(options["model"])
     composed = compose(
         recipe,
-        tasks=flags.tasks_of(tasks, text_columns, label_column, labels, drop_labels),
+        tasks=shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels),
         scale=scale,
         seeds=[seed] if seed is not None else range(seeds) if seeds is not None else None,
         sets=sets,
         stages={stage: settings for stage, settings in named.items() if settings},
-        **flags.given(**options),
+        **shared_options.given(**options),
     )
     if dry_run:
-        running.print_plan(composed, lab)
+        run_recipe.print_plan(composed, lab)
         return
-    running.check_csv(csv_file, [composed])
-    done = running.run_in_lab(composed, lab)
-    rows = running.rows_of(done)
+    run_recipe.check_csv(csv_file, [composed])
+    done = run_recipe.run_in_lab(composed, lab)
+    rows = run_recipe.rows_of(done)
     if as_json:
-        running.print_json(done.results)
+        run_recipe.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done), running.notes_of([done]))
-    running.finish([done], rows, csv_file)
+        run_recipe.print_rows(rows, run_recipe.title_of(done), run_recipe.notes_of([done]))
+    run_recipe.finish([done], rows, csv_file)

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from ticketlab import progress, recipe, registry, wording
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.component import Component
-from ticketlab.errors import SettingError, UsageError, did_you_mean
+from ticketlab.core import formatting, progress, registry
+from ticketlab.core.component import Component
+from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.recipes import recipe
 
 STAGE = "stage"
 
@@ -31,7 +32,7 @@ FLAGS = {
 @click.command(cls=Command, epilog="Example: ticketlab show pruner hard-concrete")
 @click.argument("kind")
 @click.argument("name", required=False)
-@flags.JSON
+@shared_options.JSON
 def show(kind: str, name: str | None, as_json: bool) -> None:
     """Explain the component NAME of KIND: what it is, where it is from, its settings. Without NAME: what there is of KIND.
 
@@ -65,7 +66,7 @@ def _list(kind: str, as_json: bool) -> None:
         entries = registry.by_kind(registry.current()).get(kind, [])
         found = [{"name": entry.name, "summary": entry.summary, "source": entry.source.label} for entry in entries]
     if as_json:
-        running.print_json(found)
+        run_recipe.print_json(found)
         return
     if not found:
         progress.say(f"there is no {kind} yet: plugins bring them")
@@ -78,7 +79,7 @@ def _list(kind: str, as_json: bool) -> None:
     table = Table(kind.capitalize(), "What it is", "From", box=box.SIMPLE)
     for one in found:
         table.add_row(*(shown(one[key]) for key in ("name", "summary", "source")))
-    running.print_table(table)
+    run_recipe.print_table(table)
 
 
 def _find(kind: str, name: str) -> tuple[type[Component], str]:
@@ -90,7 +91,7 @@ def _find(kind: str, name: str) -> tuple[type[Component], str]:
 
 
 def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> None:
-    from ticketlab.cli.settings import describe
+    from ticketlab.cli.describe_settings import describe
 
     settings = describe(cls)
     about = (importlib.import_module(cls.__module__).__doc__ or "").strip().partition("\n")[0]
@@ -98,43 +99,43 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
     facts |= {"description": _paragraphs(cls), "source": source, "class": f"{cls.__module__}:{cls.__qualname__}"}
     facts |= _of_attack(name) if cls.kind == "attack" else {}
     if as_json:
-        running.print_json({**facts, "settings": settings})
+        run_recipe.print_json({**facts, "settings": settings})
         return
     from rich import box
     from rich.table import Table
 
     from ticketlab.report.layout import shown
 
-    running.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
-    running.print_line()
+    run_recipe.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
+    run_recipe.print_line()
     if facts["description"]:
-        click.echo(wording.shown(facts["description"], lines=True) + "\n")
+        click.echo(formatting.shown(facts["description"], lines=True) + "\n")
     if cls.kind in FLAGS:
-        running.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
+        run_recipe.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
     for fact in ("paper", "languages", "thresholds", "refused"):
         if facts.get(fact):
-            running.print_line(f"{fact}: {facts[fact]}")
-    running.print_line(f"from: {source} ({facts['class']})")
+            run_recipe.print_line(f"{fact}: {facts[fact]}")
+    run_recipe.print_line(f"from: {source} ({facts['class']})")
     for resource in facts.get("resources", ()):  # no table: it would cut paths
-        running.print_line(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
-        running.print_line(f"    its language: {resource['language']}")
+        run_recipe.print_line(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
+        run_recipe.print_line(f"    its language: {resource['language']}")
     if not settings:
-        running.print_line()
-        running.print_line("It has no settings.")
+        run_recipe.print_line()
+        run_recipe.print_line("It has no settings.")
         return
     table = Table("Setting", "Type", "Default", "Bounds", "What it does", box=box.SIMPLE)
     for setting in settings:
         words = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
         cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], words)
         table.add_row(*map(shown, cells))
-    running.print_table(table)
+    run_recipe.print_table(table)
 
 
 def _of_attack(name: str) -> dict[str, Any]:
     """Return what an attack says of itself, and where what it needs is."""
     import attrs
 
-    from ticketlab.options import build_component
+    from ticketlab.core.settings import build_component
 
     attack: Any = build_component("attack", name, name)
     resources = attack.resources()

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from ticketlab.component import Component
-from ticketlab.errors import TicketlabError, nearest
+from ticketlab.core.component import Component
+from ticketlab.core.errors import TicketlabError, nearest
 
 ARGUMENTS = "ticketlab.arguments"
 """Where a command keeps in its context's ``meta`` what it was called with."""
@@ -56,12 +56,12 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
     command = context.info_name or ""
     command = (context.parent.info_name or "") if command == "run" and context.parent and context.parent.info_name == "attack" else command
     if command in JUDGING:
-        from ticketlab.recipe import stage_class
+        from ticketlab.recipes.recipe import stage_class
 
         yield JUDGING[command], stage_class(command)()
         return
-    from ticketlab import registry
-    from ticketlab.composition import compose
+    from ticketlab.core import registry
+    from ticketlab.recipes.compose import compose
 
     arguments: Sequence[str] = context.meta.get(ARGUMENTS, ())
     recipe = next((one for one in arguments if one in registry.current().recipes or one.endswith(".toml")), None)
@@ -70,7 +70,7 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
 
 def _walk(component: Component, path: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield path, field and value of the settings of a component, and of the components among them."""
-    from ticketlab.options import settings_of
+    from ticketlab.core.settings import settings_of
 
     for field in settings_of(type(component)):
         value = getattr(component, field.name)

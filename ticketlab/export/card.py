@@ -13,7 +13,7 @@ from torch import Tensor
 import ticketlab
 from ticketlab.backbone.loading import HUB_NAME
 from ticketlab.export.markdown import escape, table
-from ticketlab.export.origin import Origin
+from ticketlab.export.provenance import Origin
 from ticketlab.tickets.draw import group_of
 from ticketlab.tickets.ticket import Ticket
 

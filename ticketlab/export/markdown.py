@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ticketlab.wording import shown
+from ticketlab.core.formatting import shown
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!]|:(?=//)|(?<=www)\.)")
 

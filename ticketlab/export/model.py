@@ -12,16 +12,16 @@ import torch
 from attrs import asdict, frozen
 from torch import Tensor
 
-from ticketlab import files
 from ticketlab.backbone.adapters import SHRUNK
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import zero
 from ticketlab.backbone.saving import whole_folder, write_model
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
-from ticketlab.errors import UsageError, did_you_mean
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.export import onnx
 from ticketlab.export.card import Card
-from ticketlab.export.origin import Origin
+from ticketlab.export.provenance import Origin
 from ticketlab.tickets.draw import group_of
 from ticketlab.tickets.ticket import Ticket
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.errors import ResourceError, TicketlabError
+from ticketlab.core.errors import ResourceError, TicketlabError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

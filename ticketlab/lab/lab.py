@@ -13,9 +13,10 @@ from typing import Any
 from attrs import field, frozen
 from filelock import FileLock, Timeout
 
-from ticketlab import files, integrity, progress, temporary
-from ticketlab.errors import Damaged, TicketlabError
-from ticketlab.results import impossible
+from ticketlab.core import files, progress, temporary
+from ticketlab.core.errors import Damaged, TicketlabError
+from ticketlab.lab import integrity
+from ticketlab.lab.results import impossible
 from ticketlab.stages.base import RESULT
 
 LOCK = ".lock"

@@ -8,8 +8,8 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.component import Component
-from ticketlab.options import setting
+from ticketlab.core.component import Component
+from ticketlab.core.settings import setting
 
 Need = Literal["bias", "teacher", "progress"]
 
@@ -35,7 +35,7 @@ class Loss(Component):
         "weights", choices=("weights", "batch"), help="divide the sum of weight x loss by the sum of weights, or by the batch size"
     )
 
-    def per_example(self, logits: Tensor, labels: Tensor, *_: Any, **beside: Any) -> tuple[Tensor, Tensor]:
+    def per_example(self, logits: Tensor, labels: Tensor, *_: Any, **loss_inputs: Any) -> tuple[Tensor, Tensor]:
         """Return the loss and the weight of each example, both (rows,), from logits (rows, classes) and labels.
 
         Labels are (rows,), or (rows, classes) booleans where an example may be any of several classes: :func:`log_likelihood` takes both.

@@ -8,8 +8,8 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
+from ticketlab.core.settings import setting
 from ticketlab.losses.base import Loss, Need, log_likelihood
-from ticketlab.options import setting
 
 
 @frozen

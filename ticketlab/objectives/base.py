@@ -9,25 +9,26 @@ from typing import Any, ClassVar, Literal
 from attrs import field, frozen
 from torch import Tensor
 
-from ticketlab import progress
 from ticketlab.backbone.loading import python_warning
 from ticketlab.backbone.weights import Warn
-from ticketlab.component import Component, Live
+from ticketlab.core import progress
+from ticketlab.core.callback import Callback
+from ticketlab.core.component import Component
 from ticketlab.losses.base import Loss
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.training.batch import Rows
-from ticketlab.training.objective import LiveObjective, Precision
+from ticketlab.training.loss_function import Precision, TrainingLoss
 
 Head = Literal["found", "new"]
 
 
 @frozen
-class Given:
+class TrainingContext:
     """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used.
 
-    ``beside`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by. ``warn`` is
-    called with what is doubtful about the model or its tokenizer, ``say`` with what is worth knowing of texts that the objective reads.
+    ``loss_inputs`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by. ``warn``
+    is called with what is doubtful about the model or its tokenizer, ``say`` with what is worth knowing of texts that the objective reads.
     """
 
     start: str
@@ -36,12 +37,12 @@ class Given:
     max_length: int
     precision: Precision
     seed: int
-    beside: Mapping[str, Tensor] = field(factory=dict)
+    loss_inputs: Mapping[str, Tensor] = field(factory=dict)
     warn: Warn = python_warning
     say: Callable[[str], None] = progress.say
 
 
-class Begun(ABC):
+class TrainingSession(ABC):
     """What one training works on: a model under the right head, on the CPU when it is made, its tokenizer and its rows.
 
     ``head`` is for an objective whose head is worth keeping from one training to the next: whether it was in the checkpoint (``found``)
@@ -54,8 +55,8 @@ class Begun(ABC):
     head: Head | None = None
 
     @abstractmethod
-    def live(self, lives: Sequence[Live]) -> LiveObjective:
-        """Return what the loop and the adversary call; it calls ``lives`` before each pass."""
+    def loss_function(self, callbacks: Sequence[Callback]) -> TrainingLoss:
+        """Return what the loop and the adversary call; it calls ``callbacks`` before each pass."""
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
@@ -79,14 +80,14 @@ class Begun(ABC):
 
 
 @frozen
-class ObjectiveSettings(Component):
+class Objective(Component):
     """Settings of what a training minimises."""
 
     kind: ClassVar[str] = "objective"
     uses_task: ClassVar[bool] = False
     """Whether the task's examples and labels are learnt from."""
 
-    def begin(self, given: Given) -> Begun:
+    def begin(self, given: TrainingContext) -> TrainingSession:
         """Load the model, and read and tokenise the rows.
 
         :raises UsageError: the model cannot be loaded, or does not fit.

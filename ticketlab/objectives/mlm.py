@@ -9,28 +9,28 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from ticketlab.backbone import loading
-from ticketlab.component import Live
-from ticketlab.errors import DataError
-from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
-from ticketlab.options import parse_ratio, setting
-from ticketlab.tasks import text as texts
+from ticketlab.core.callback import Callback
+from ticketlab.core.errors import DataError
+from ticketlab.core.formatting import counted
+from ticketlab.core.settings import parse_ratio, setting
+from ticketlab.inference.random_state import derive
+from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.splits import pick
+from ticketlab.tasks.datasets import plain_text as texts
+from ticketlab.tasks.reading.splits import pick
 from ticketlab.tasks.trained_on import TrainedOn, of_texts
 from ticketlab.training.batch import Batch, Rows
 from ticketlab.training.evaluation import evaluating
-from ticketlab.training.masked_lm import MaskedLMObjective
-from ticketlab.training.masking import NOT_MASKED, Vocabulary, mask
-from ticketlab.training.pieces import cut
-from ticketlab.training.random_state import derive
-from ticketlab.wording import counted
+from ticketlab.training.masked_lm import MaskedLMLoss
+from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
+from ticketlab.training.text_chunks import cut
 
 BATCH = 64
 """Rows per forward pass on the development text."""
 
 
 @frozen
-class MaskedLM(ObjectiveSettings):
+class MaskedLM(Objective):
     """Guess words, chosen anew in each step: 80 % of them show the mask token, 10 % a random word, 10 % themselves.
 
     The results depend on the text and not on where it is. Development text is the validation file, or else a tenth of the paragraphs;
@@ -61,9 +61,9 @@ class MaskedLM(ObjectiveSettings):
     )
     shortest: int = setting(8, at_least=1, unit="tokens", help="leave out paragraphs of fewer, such as headings")
 
-    def begin(self, given: Given) -> Begun:
+    def begin(self, given: TrainingContext) -> TrainingSession:
         """Load the model under its head, or a new one drawn from the run's seed, and cut the text into rows."""
-        return _Masking(self, given)
+        return _MaskedLMSession(self, given)
 
     def outside(self) -> Mapping[str, str]:
         """Return the files of the text, or the hash of what the hub has."""
@@ -76,13 +76,13 @@ class MaskedLM(ObjectiveSettings):
         return texts.read(self.text, self.config, self.text_column, self.split_column)
 
 
-class _Masking(Begun):
-    def __init__(self, settings: MaskedLM, given: Given) -> None:
+class _MaskedLMSession(TrainingSession):
+    def __init__(self, settings: MaskedLM, given: TrainingContext) -> None:
         self._settings = settings
         self._given = given
         self.model, self.tokenizer, found = loading.load_mlm(given.start, derive(given.seed, "mlm head"), given.warn)
         self.head = "found" if found else "new"
-        self._vocabulary = Vocabulary.of(self.tokenizer, self.model.get_input_embeddings().num_embeddings)
+        self._vocabulary = MaskingVocabulary.of(self.tokenizer, self.model.get_input_embeddings().num_embeddings)
         read = settings._read()
         self._fingerprint = read.fingerprint
         self._dropped = dict(read.dropped)
@@ -94,13 +94,13 @@ class _Masking(Begun):
         self._dropped["short"] = short + short_too
         self._development = development
 
-    def live(self, lives: Sequence[Live]) -> MaskedLMObjective:
+    def loss_function(self, callbacks: Sequence[Callback]) -> MaskedLMLoss:
         seed = derive(self._given.seed, "masks")
         ratio, precision = self._settings.mask_ratio, self._given.precision
-        return MaskedLMObjective(self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, lives=lives)
+        return MaskedLMLoss(self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, callbacks=callbacks)
 
     def evaluate(self) -> dict[str, float]:
-        objective = self.live(())
+        objective = self.loss_function(())
         device = next(self.model.parameters()).device
         loss = right = count = 0.0
         with evaluating(self.model):

@@ -9,17 +9,17 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
-from ticketlab.component import Live
-from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
+from ticketlab.core.callback import Callback
+from ticketlab.inference.random_state import derive
+from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.tasks.trained_on import DEV, TRAIN, TrainedOn, of_texts
 from ticketlab.training.batch import Rows, tokenize
 from ticketlab.training.evaluation import predict, scores
-from ticketlab.training.objective import TaskObjective
-from ticketlab.training.random_state import derive
+from ticketlab.training.loss_function import ClassificationLoss
 
 
 @frozen
-class OnTask(ObjectiveSettings):
+class TaskObjective(Objective):
     """Minimise the stage's loss on the task's training examples."""
 
     name: ClassVar[str] = "task"
@@ -27,20 +27,20 @@ class OnTask(ObjectiveSettings):
     uses_task: ClassVar[bool] = True
     version: ClassVar[int] = 2  # with 2 the development scores say which F1 they are, and there are more of them
 
-    def begin(self, given: Given) -> Begun:
+    def begin(self, given: TrainingContext) -> TrainingSession:
         """Put a classifier head on the model; it comes from the checkpoint, or is drawn from the run's seed."""
-        return _Classifying(given)
+        return _ClassificationSession(given)
 
 
-class _Classifying(Begun):
-    def __init__(self, given: Given) -> None:
+class _ClassificationSession(TrainingSession):
+    def __init__(self, given: TrainingContext) -> None:
         self._given = given
         self.model, self.tokenizer = loading.load_classifier(given.start, given.data.label_names, derive(given.seed, "head"), given.warn)
-        self.rows = evolve(self._encode("train"), beside=given.beside)
+        self.rows = evolve(self._encode("train"), loss_inputs=given.loss_inputs)
 
-    def live(self, lives: Sequence[Live]) -> TaskObjective:
+    def loss_function(self, callbacks: Sequence[Callback]) -> ClassificationLoss:
         given = self._given
-        return TaskObjective(self.model, given.loss, precision=given.precision, lives=lives, label_sets=given.data.label_sets)
+        return ClassificationLoss(self.model, given.loss, precision=given.precision, callbacks=callbacks, label_sets=given.data.label_sets)
 
     def evaluate(self) -> dict[str, float]:
         predicted = predict(self.model, self._development, precision=self._given.precision).argmax(dim=1)

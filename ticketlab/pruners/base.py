@@ -9,7 +9,8 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.component import Component, Live
+from ticketlab.core.callback import Callback
+from ticketlab.core.component import Component
 from ticketlab.tickets.draw import Scope
 
 
@@ -32,7 +33,7 @@ def structured_units(backbone: Backbone) -> dict[str, tuple[int, ...]]:
     return {name: shape for name, shape in backbone.units().items() if not name.startswith("weights/")}
 
 
-class Search(Live):
+class Search(Callback):
     """One search under way. The training loop drives it; when it ends, :meth:`scores` is what ``draw`` ranks."""
 
     def scores(self) -> Mapping[str, Tensor]:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
 
 LOW, HIGH = -0.1, 1.1
@@ -120,20 +120,20 @@ class HardConcreteSearch(Search):
         """Return the gates' locations as one group."""
         return [{"params": list(self.log_alpha.values()), "lr": self._settings.lr}]
 
-    def before_step(self, step: int) -> None:
+    def on_step_start(self, step: int) -> None:
         """Draw the gates of the step."""
         self._step = step
         for log_alpha in self.log_alpha.values():
             log_alpha.grad = None
         self._draw_gates()
 
-    def before_pass(self, index: int) -> None:
+    def on_pass_start(self, index: int) -> None:
         """Draw the gates anew, if each pass is to have its own."""
         if index > 0 and self._settings.resample == "pass":
             self._collect()
             self._draw_gates()
 
-    def after_backward(self) -> None:
+    def on_after_backward(self) -> None:
         """Send the gradients of the masked weights through the gates."""
         self._collect()
 

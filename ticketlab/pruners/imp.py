@@ -13,7 +13,7 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.options import parse_ratio, setting
+from ticketlab.core.settings import parse_ratio, setting
 from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
 from ticketlab.pruners.schedule import count_of, prunings, step_at
 from ticketlab.tickets.draw import SCOPES, Scope, draw
@@ -142,7 +142,7 @@ class IterativeSearch(Search):
         """Whether the last pruning is done."""
         return self._done == len(self._prunings)
 
-    def meet(self, optimizer: Optimizer) -> None:
+    def on_train_start(self, optimizer: Optimizer) -> None:
         """Remember whose moments a pruning may have to reset."""
         self._optimizer = optimizer
 
@@ -150,7 +150,7 @@ class IterativeSearch(Search):
         """Return the step of the last pruning, where learning rates restart."""
         return max((done for done in self._renewals if done <= step), default=0) if self._settings.restart else 0
 
-    def before_step(self, step: int) -> None:
+    def on_step_start(self, step: int) -> None:
         """Rewind the encoder and restart the optimizer after a pruning, as the settings say."""
         if step not in self._renewals:
             return
@@ -161,13 +161,13 @@ class IterativeSearch(Search):
         if self._settings.restart and self._optimizer is not None:
             self._optimizer.state.clear()
 
-    def after_backward(self) -> None:
+    def on_after_backward(self) -> None:
         """Zero the gradients of removed weights."""
         for name, weight in self._weights.items():
             if weight.grad is not None:
                 self._zero(name, weight.grad)
 
-    def after_step(self, step: int) -> bool:
+    def on_step_end(self, step: int) -> bool:
         """Zero the removed weights again, and prune if it is time; end an interval after the last pruning, or right at it."""
         self._hold()
         self._prune(step + 1)

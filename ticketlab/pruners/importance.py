@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Plan, Pruner, Search
 
 
@@ -71,12 +71,12 @@ class ImportanceSearch(Search):
         rate = {} if self._settings.lr is None else {"lr": self._settings.lr}
         return [{"params": list(self.coefficients.values()), "weight_decay": self._settings.weight_decay, **rate}]
 
-    def before_step(self, step: int) -> None:
+    def on_step_start(self, step: int) -> None:
         """Scale the weights for all passes of the step."""
         for gate in self._gates.values():
             gate.scale()
 
-    def after_backward(self) -> None:
+    def on_after_backward(self) -> None:
         """Send the gradients of the scaled weights to weights and coefficients."""
         for gate in self._gates.values():
             gate.collect()

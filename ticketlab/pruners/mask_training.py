@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.errors import SettingError
-from ticketlab.options import parse_ratio, ratio, setting
+from ticketlab.core.errors import SettingError
+from ticketlab.core.settings import parse_ratio, ratio, setting
 from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
 from ticketlab.pruners.schedule import cubic, step_at
 from ticketlab.tickets.draw import SCOPES, Scope, draw, removed_count
@@ -121,14 +121,14 @@ class MaskTrainingSearch(Search):
         return [{"params": list(self.masks.values()), "weight_decay": 0.0, **rate}]
 
     @torch.no_grad()
-    def before_step(self, step: int) -> None:
+    def on_step_start(self, step: int) -> None:
         """Mask the weights for all passes of the step."""
         for name, weight in self._weights.items():
             kept = torch.ge(self.masks[name], self._thresholds[name], out=torch.empty_like(weight))
             self._masked[name].effective = kept.mul_(weight).requires_grad_()
 
     @torch.no_grad()
-    def after_backward(self) -> None:
+    def on_after_backward(self) -> None:
         """Send the gradients of the masked weights to the masks."""
         for name, masked in self._masked.items():
             product, masked.effective = masked.effective, None
@@ -137,7 +137,7 @@ class MaskTrainingSearch(Search):
             mask, gradient = self.masks[name], product.grad.mul_(self._weights[name])
             mask.grad = gradient if mask.grad is None else mask.grad.add_(gradient)
 
-    def after_step(self, step: int) -> bool:
+    def on_step_end(self, step: int) -> bool:
         """Set the thresholds anew, if it is time or the schedule has come to its end."""
         done = step + 1
         if done % self._settings.threshold_steps == 0 or done == self._end:

@@ -10,7 +10,7 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.options import setting
+from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Plan, Pruner, Search, structured_units, weight_units
 
 

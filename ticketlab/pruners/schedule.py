@@ -9,7 +9,7 @@ import math
 
 from attrs import frozen
 
-from ticketlab.errors import SettingError
+from ticketlab.core.errors import SettingError
 
 SLACK = 1e-9
 """Quotients and products of fractions are taken for the round numbers that they miss by less than this."""

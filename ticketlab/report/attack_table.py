@@ -10,19 +10,19 @@ from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.cells import number, percent
 from ticketlab.report.columns import how_measured
 from ticketlab.report.layout import Block, Sheet
-from ticketlab.report.rows import Row, by_task
+from ticketlab.report.rows import ResultRow, by_task
 
 Cell = Callable[[AttackCells], str]
 
 
-def sheet(rows: Sequence[Row], title: str) -> Sheet:
+def sheet(rows: Sequence[ResultRow], title: str) -> Sheet:
     """Return a sheet with one line per row and attack. Clean % is of the attacked sample, as the other numbers are.
 
     The rows' name is left out where they have one alone and the title says it.
     """
     lines = [(row, cells) for row in rows for cells in row.attacks]
     attacks = [cells for _, cells in lines]
-    stub: dict[str, Callable[[Row, AttackCells], str]] = {
+    stub: dict[str, Callable[[ResultRow, AttackCells], str]] = {
         "": lambda row, _: row.label,
         "Task": lambda row, _: row.task,
         "Attack": lambda _, cells: cells.label,

@@ -12,7 +12,7 @@ from ticketlab.report.statistics import Measure, summarise
 
 Found = Sequence[Mapping[str, Any]]
 MEASURES = ("balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")
-"""What there is beside the accuracy (:mod:`ticketlab.tasks.measures`), in the order of tables."""
+"""What there is beside the accuracy (:mod:`ticketlab.tasks.metrics`), in the order of tables."""
 
 
 @frozen

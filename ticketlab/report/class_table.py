@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from ticketlab.report.cells import share, shares
 from ticketlab.report.challenges import ChallengeCells
 from ticketlab.report.layout import EMPTY, Block, Sheet, headings
-from ticketlab.report.rows import Row, by_task
+from ticketlab.report.rows import ResultRow, by_task
 
 OUTSIDE = "outside"
 WHAT = "recall: of the examples of a class, the part that is predicted right"
@@ -20,7 +20,7 @@ MOST = 40
 Models = Sequence[tuple[str, ChallengeCells]]
 
 
-def sheets(rows: Sequence[Row]) -> Iterator[Sheet]:
+def sheets(rows: Sequence[ResultRow]) -> Iterator[Sheet]:
     """Yield a sheet for each task's own split, and after it one for each challenge set."""
     for title, models in _sets(rows):
         labels = _labels(models)
@@ -28,7 +28,7 @@ def sheets(rows: Sequence[Row]) -> Iterator[Sheet]:
             yield _sheet(title, models, labels)
 
 
-def left_out(rows: Sequence[Row]) -> list[str]:
+def left_out(rows: Sequence[ResultRow]) -> list[str]:
     """Return a line about each set that has too many classes to show."""
     return [
         f"{title}: {len(labels)} are too many for a table; their numbers are in results.json and in the file of --csv"
@@ -37,7 +37,7 @@ def left_out(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _sets(rows: Sequence[Row]) -> Iterator[tuple[str, Models]]:
+def _sets(rows: Sequence[ResultRow]) -> Iterator[tuple[str, Models]]:
     """Yield the title and the models of each set: splits that were evaluated, then challenge sets."""
     several = len(by_task(rows)) > 1
     for same in by_task(rows):

@@ -10,7 +10,7 @@ from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.cells import count, number, percent, share, shares
 from ticketlab.report.challenges import ChallengeCells
 from ticketlab.report.layout import EMPTY
-from ticketlab.report.rows import Row
+from ticketlab.report.rows import ResultRow
 from ticketlab.report.samples import described
 from ticketlab.report.statistics import Measure
 
@@ -23,7 +23,7 @@ WHAT = {
     "weighted_f1": "weighted F1: each class by its examples",
 }
 """What the caption says of a measure whose heading does not say it."""
-Of = Callable[[Row], ChallengeCells | None]
+Of = Callable[[ResultRow], ChallengeCells | None]
 
 
 @frozen
@@ -31,11 +31,11 @@ class Column:
     """What a column says of a row, and of the majority baseline of a task with these rows."""
 
     head: str
-    cell: Callable[[Row], str]
-    baseline: Callable[[Sequence[Row]], str] = lambda rows: EMPTY
+    cell: Callable[[ResultRow], str]
+    baseline: Callable[[Sequence[ResultRow]], str] = lambda rows: EMPTY
 
 
-def scores(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
+def scores(rows: Sequence[ResultRow]) -> Iterator[tuple[list[Column], str]]:
     """Yield the columns of the task's own split, of each challenge set, and of each attack, with what the caption says of them.
 
     Beside each accuracy of the task's own split stand the balanced accuracy and what the task's benchmark reports; with challenge sets
@@ -56,7 +56,7 @@ def scores(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
         yield [Column("Timeouts", lambda row: str(sum(cells.timeouts for cells in row.attacks)))], ""
 
 
-def costs(rows: Sequence[Row]) -> Iterator[tuple[list[Column], str]]:
+def costs(rows: Sequence[ResultRow]) -> Iterator[tuple[list[Column], str]]:
     """Yield the columns of what the tickets remove and what making the models took; they stay together."""
     columns = [Column("Sparsity %", lambda row: _sparsity(row.sparsity))] if any(row.sparsity for row in rows) else []
     searched = any(row.search_seconds for row in rows)
@@ -74,7 +74,7 @@ def _accuracy(name: str, of: Of) -> Column:
     return Column(f"{name}\nAcc %", lambda row: percent(cells.accuracy if (cells := of(row)) else None), _majority(of))
 
 
-def _measures(name: str, of: Of, rows: Sequence[Row], more: Sequence[str]) -> Iterator[Column]:
+def _measures(name: str, of: Of, rows: Sequence[ResultRow], more: Sequence[str]) -> Iterator[Column]:
     """Yield a column for each of the measures in ``more`` and of those that the set's results are to show, where there is a number."""
     found = [cells for row in rows if (cells := of(row))]
     for measure in dict.fromkeys((*more, *(shown for cells in found for shown in cells.shown))):
@@ -93,12 +93,12 @@ def _head(measure: str, positive: Iterable[str]) -> str:
     }[measure]
 
 
-def _cell(measure: str, of: Of) -> Callable[[Row], str]:
+def _cell(measure: str, of: Of) -> Callable[[ResultRow], str]:
     return lambda row: _shown(measure, cells.measures[measure] if (cells := of(row)) else None)
 
 
-def _baseline(measure: str, of: Of) -> Callable[[Sequence[Row]], str]:
-    def shown(same: Sequence[Row]) -> str:
+def _baseline(measure: str, of: Of) -> Callable[[Sequence[ResultRow]], str]:
+    def shown(same: Sequence[ResultRow]) -> str:
         values = [cells.baselines[measure] for row in same if (cells := of(row))]
         return " or ".join(dict.fromkeys(_shown(measure, Measure(value)) for value in values if value is not None)) or EMPTY
 
@@ -110,11 +110,11 @@ def _shown(measure: str, value: Measure | None) -> str:
     return number(value, digits=3) if measure == "matthews" else share(value)
 
 
-def _majority(of: Of) -> Callable[[Sequence[Row]], str]:
+def _majority(of: Of) -> Callable[[Sequence[ResultRow]], str]:
     return lambda same: shares(cells.majority for row in same if (cells := of(row)))
 
 
-def _notes(rows: Sequence[Row], more: Sequence[str]) -> Iterator[str]:
+def _notes(rows: Sequence[ResultRow], more: Sequence[str]) -> Iterator[str]:
     """Yield what the measures of the columns are."""
     judged = [cells for row in rows for cells in (row.own_split, *row.challenges) if cells is not None]
     yield from (WHAT[name] for name in ("balanced_accuracy", *more) if any(cells.measures.get(name) for cells in judged))
@@ -122,7 +122,7 @@ def _notes(rows: Sequence[Row], more: Sequence[str]) -> Iterator[str]:
         yield WHAT_MAJORITY
 
 
-def _own(row: Row) -> ChallengeCells | None:
+def _own(row: ResultRow) -> ChallengeCells | None:
     return row.own_split
 
 
@@ -130,8 +130,8 @@ def _challenge(name: str) -> Of:
     return lambda row: next((cells for cells in row.challenges if cells.name == name), None)
 
 
-def _attacked(label: str, rows: Sequence[Row]) -> list[Column]:
-    def of(row: Row) -> AttackCells | None:
+def _attacked(label: str, rows: Sequence[ResultRow]) -> list[Column]:
+    def of(row: ResultRow) -> AttackCells | None:
         return next((cells for cells in row.attacks if cells.label == label), None)
 
     columns = [
@@ -154,7 +154,7 @@ def _sparsity(groups: Mapping[str, Measure]) -> str:
     return "\n".join(f"{name} {percent(measure)}" for name, measure in groups.items()) or EMPTY
 
 
-def how_measured(rows: Sequence[Row]) -> str:
+def how_measured(rows: Sequence[ResultRow]) -> str:
     """Return what the caption says of the numbers in the cells: how many examples are behind them, and of which split."""
     over = "mean ± deviation over seeds; " if any(row.seeds > 1 for row in rows) else ""
     clean = by_split((row.clean, row.split) for row in rows)

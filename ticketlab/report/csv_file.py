@@ -10,10 +10,10 @@ from pathlib import Path
 
 from attrs import frozen
 
-from ticketlab import files
-from ticketlab.errors import UsageError
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
 from ticketlab.report.challenges import ChallengeCells, SubsetCells
-from ticketlab.report.rows import Row
+from ticketlab.report.rows import ResultRow
 from ticketlab.report.statistics import Measure, summarise
 
 ABOUT = ("run", "label", "task", "model", "scale", "seeds", "of", "checkpoint", "stage", "key")
@@ -39,7 +39,7 @@ class _Line:
     keys: tuple[str, ...] = ()
 
 
-def write_csv(rows: Sequence[Row], path: str | Path) -> None:
+def write_csv(rows: Sequence[ResultRow], path: str | Path) -> None:
     """Write the rows to a file, atomically, in the place of nothing but the numbers of the same runs.
 
     Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``stage`` is the stage that measured, ``of`` and
@@ -117,7 +117,7 @@ def check_runs(path: str | Path, runs: Collection[str]) -> None:
         )
 
 
-def _measured(row: Row) -> Iterator[_Line]:
+def _measured(row: ResultRow) -> Iterator[_Line]:
     """Yield what evaluation found."""
     if row.own_split is not None:
         yield from _judged(row, row.own_split, "clean", "")
@@ -127,7 +127,7 @@ def _measured(row: Row) -> Iterator[_Line]:
         yield _Line("latency", row.latency, stage=row.stage, keys=row.keys)
 
 
-def _making(row: Row) -> Iterator[_Line]:
+def _making(row: ResultRow) -> Iterator[_Line]:
     """Yield what the model is like, and what making it took: once a model, however often it is measured."""
     for group, measure in row.sparsity.items():
         yield _Line(f"sparsity {group}", measure, keys=row.made)
@@ -135,7 +135,7 @@ def _making(row: Row) -> Iterator[_Line]:
         yield _Line(name, getattr(row, name), keys=row.made)
 
 
-def _attacked(row: Row) -> Iterator[_Line]:
+def _attacked(row: ResultRow) -> Iterator[_Line]:
     for attack in row.attacks:
         named = ("clean", "aua", "suc", "queries", "words", "similarity", "replaceable_examples", "replaceable_words")
         measured = {name: getattr(attack, name) for name in named}
@@ -154,7 +154,7 @@ def _attacked(row: Row) -> Iterator[_Line]:
             )
 
 
-def _judged(row: Row, cells: ChallengeCells, accuracy: str, name: str) -> Iterator[_Line]:
+def _judged(row: ResultRow, cells: ChallengeCells, accuracy: str, name: str) -> Iterator[_Line]:
     """Yield what the predictions on a set say; ``accuracy`` is what its accuracy is called."""
 
     def line(measure: str, value: Measure | None, subset: str = "") -> _Line:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from ticketlab import wording
+from ticketlab.core import formatting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,10 +68,10 @@ def draw(sheet: Sheet, blocks: Sequence[Block] | None = None, *, tight: bool = F
 
 
 def shown(text: object) -> str:
-    """Return a text for a cell: as :func:`ticketlab.wording.shown` shows it, line breaks kept, and none of it markup."""
+    """Return a text for a cell: as :func:`ticketlab.core.formatting.shown` shows it, line breaks kept, and none of it markup."""
     from rich.markup import escape
 
-    return escape(wording.shown(text, lines=True))
+    return escape(formatting.shown(text, lines=True))
 
 
 def fit(sheet: Sheet, console: Console) -> list[Table]:

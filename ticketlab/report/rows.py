@@ -8,19 +8,19 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from ticketlab.lab.results import checkpoint, learnt_from
 from ticketlab.report import attack_cells, challenges
 from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.challenges import ChallengeCells
-from ticketlab.report.making import Stages, making
+from ticketlab.report.cost import Stages, making
 from ticketlab.report.statistics import Measure, distinct, summarise
-from ticketlab.results import checkpoint, learnt_from
 
 Model = tuple[str, str]
 """The stage that left a model, or where one from outside is, and the checkpoint; the latter is empty for the finished model."""
 
 
 @frozen
-class Row:
+class ResultRow:
     """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it.
 
     ``of`` and ``checkpoint`` say which model it is, ``stage`` and ``split`` what evaluated it, on which examples: they are empty where
@@ -62,7 +62,7 @@ class Row:
     """The seeds whose measurement is that of an earlier one, as nothing in it depends on the seed."""
 
 
-def rows(results: Mapping[str, Any], name: str | None = None) -> list[Row]:
+def rows(results: Mapping[str, Any], name: str | None = None) -> list[ResultRow]:
     """Return the rows of what a ``results.json`` holds.
 
     A row is called like the recipe and what overrides it, or ``name`` in place of the recipe, and also like the model where there are
@@ -71,7 +71,7 @@ def rows(results: Mapping[str, Any], name: str | None = None) -> list[Row]:
     """
     label = results.get("label", results["recipe"])
     label = label if name is None else name + label.removeprefix(results["recipe"])
-    found: list[Row] = []
+    found: list[ResultRow] = []
     for task, by_seed in results["tasks"].items():
         seeds: list[Stages] = list(by_seed.values())
         measuring = [(name, stage) for stages in seeds for name, stage in _measuring(stages).items()]
@@ -83,7 +83,7 @@ def rows(results: Mapping[str, Any], name: str | None = None) -> list[Row]:
     return [evolve(row, label=f"{row.label} on {row.split}") if row.split and len(splits) > 1 else row for row in found]
 
 
-def by_task(rows: Sequence[Row]) -> list[list[Row]]:
+def by_task(rows: Sequence[ResultRow]) -> list[list[ResultRow]]:
     """Return the rows of each task, in the order of their first ones."""
     return [[row for row in rows if row.task == task] for task in dict.fromkeys(row.task for row in rows)]
 
@@ -123,7 +123,7 @@ def _model(stage: Mapping[str, Any]) -> Model:
     return str(stage["of"]), str(stage.get("at", ""))
 
 
-def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Iterator[Row]:
+def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Iterator[ResultRow]:
     """Yield the rows of one model: one, or one for each stage that evaluated it and one for the attacks."""
     measured = [{name: stage for name, stage in _measuring(stages).items() if _model(stage) == model} for stages in seeds]
     names = list(dict.fromkeys(name for stages in measured for name, stage in stages.items() if "clean" in stage))
@@ -139,10 +139,10 @@ def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results:
         yield evolve(plain, attacks=attacks)
 
 
-def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Row:
+def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
     """Return a row that says how a model was made."""
     made = making(seeds, *model)
-    return Row(
+    return ResultRow(
         label=label,
         task=task,
         model=results["model"],
@@ -166,7 +166,7 @@ def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], re
     )
 
 
-def _evaluated(row: Row, name: str, measured: Sequence[Stages], results: Mapping[str, Any]) -> Row:
+def _evaluated(row: ResultRow, name: str, measured: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
     """Return the row with what the stage ``name`` found; a measurement that several seeds share counts once."""
     stages = distinct([found[name] for found in measured if name in found])
     own = challenges.cells(row.task, [stage["clean"] for stage in stages], _shown(results, row.task))

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ticketlab.interval import wilson
+from ticketlab.core.intervals import wilson
 
 
 @frozen

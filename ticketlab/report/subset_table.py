@@ -9,7 +9,7 @@ from attrs import frozen
 from ticketlab.report.cells import share, shares
 from ticketlab.report.challenges import SubsetCells
 from ticketlab.report.layout import EMPTY, Block, Sheet, headings
-from ticketlab.report.rows import Row, by_task
+from ticketlab.report.rows import ResultRow, by_task
 
 FEW = 12
 """Columns with more values are better shown after everything else."""
@@ -30,14 +30,14 @@ class _Column:
         return list(dict.fromkeys(value for _, subsets in self.models for value in subsets))
 
 
-def sheets(rows: Sequence[Row]) -> tuple[list[Sheet], list[Sheet]]:
+def sheets(rows: Sequence[ResultRow]) -> tuple[list[Sheet], list[Sheet]]:
     """Return a sheet for each challenge set and column: those with few values, and those that are better shown last."""
     columns = list(_columns(rows))
     few = [_sheet(column) for column in columns if len(column.values) <= FEW]
     return few, [_sheet(column) for column in columns if FEW < len(column.values) <= MOST]
 
 
-def left_out(rows: Sequence[Row]) -> list[str]:
+def left_out(rows: Sequence[ResultRow]) -> list[str]:
     """Return a line about each column that has too many values to show."""
     return [
         f"{column.title}: {len(column.values)} values are too many for a table; their numbers are in results.json and in the file of --csv"
@@ -46,7 +46,7 @@ def left_out(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _columns(rows: Sequence[Row]) -> Iterator[_Column]:
+def _columns(rows: Sequence[ResultRow]) -> Iterator[_Column]:
     several = len(by_task(rows)) > 1
     for same in by_task(rows):
         found: dict[tuple[str, str], list[tuple[str, Mapping[str, SubsetCells]]]] = {}

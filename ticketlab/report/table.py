@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from ticketlab.core.formatting import counted
 from ticketlab.report import attack_table
 from ticketlab.report.columns import MAJORITY, Column, by_split, costs, scores
 from ticketlab.report.layout import EMPTY, Block, Sheet, draw
-from ticketlab.report.rows import Row, by_task
+from ticketlab.report.rows import ResultRow, by_task
 from ticketlab.report.rows import rows as rows
 from ticketlab.report.statistics import Measure
-from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,12 +39,12 @@ def _examples(results: Mapping[str, Any]) -> str:
     return f"{evaluated}{sizes and f', attacks on {sizes}'}"
 
 
-def render(rows: Sequence[Row], title: str) -> Table:
+def render(rows: Sequence[ResultRow], title: str) -> Table:
     """Return the table of :func:`sheet`, as wide as it comes."""
     return draw(sheet(rows, title))
 
 
-def sheets(rows: Sequence[Row], title: str) -> list[Sheet]:
+def sheets(rows: Sequence[ResultRow], title: str) -> list[Sheet]:
     """Return the sheet of the models, that of the attacks, or both.
 
     One attack of models that were all evaluated is part of the models' sheet; several, or one beside which there is nothing else, have a
@@ -61,24 +61,24 @@ def sheets(rows: Sequence[Row], title: str) -> list[Sheet]:
     return [sheet(rows, title)] if together else [models, attack_table.sheet(rows, f"{title}: attacks")]
 
 
-def _model(row: Row) -> tuple[str, ...]:
+def _model(row: ResultRow) -> tuple[str, ...]:
     return row.run, row.task, row.of, row.checkpoint
 
 
-def sheet(rows: Sequence[Row], title: str) -> Sheet:
+def sheet(rows: Sequence[ResultRow], title: str) -> Sheet:
     """Return a sheet with one line per row, and where it is known the majority baseline, a line under the rows of each task.
 
     Fractions are shown in per cent, with their deviation and interval.
     """
     tasks = by_task(rows)
-    lines: list[Row | list[Row]] = list(rows)
+    lines: list[ResultRow | list[ResultRow]] = list(rows)
     if any(cells.majority is not None for row in rows for cells in (row.own_split, *row.challenges) if cells is not None):
         lines = []
         for same in tasks:
             lines += [*same, same]
 
     def block(columns: Sequence[Column], note: str = "") -> Block:
-        cells = (tuple(one.cell(line) if isinstance(line, Row) else one.baseline(line) for one in columns) for line in lines)
+        cells = (tuple(one.cell(line) if isinstance(line, ResultRow) else one.baseline(line) for one in columns) for line in lines)
         return Block(tuple(one.head for one in columns), list(cells), note)
 
     stub = [Column("", lambda row: row.label, lambda same: MAJORITY)]
@@ -89,5 +89,5 @@ def sheet(rows: Sequence[Row], title: str) -> Sheet:
         stub=block(stub),
         blocks=tuple(block(columns, note) for columns, note in (*scores(rows), *costs(rows)) if columns),
         words=len(stub),
-        baselines=frozenset(number for number, line in enumerate(lines) if not isinstance(line, Row)),
+        baselines=frozenset(number for number, line in enumerate(lines) if not isinstance(line, ResultRow)),
     )

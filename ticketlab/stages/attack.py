@@ -7,22 +7,22 @@ from typing import Any, ClassVar
 
 from attrs import evolve, frozen
 
-from ticketlab import progress
-from ticketlab.attacks import caveats, header
 from ticketlab.attacks.base import Attack
-from ticketlab.attacks.canonical import Precision
-from ticketlab.attacks.engine import IN_FLIGHT, run_attack, sample
-from ticketlab.attacks.metrics import measure
-from ticketlab.attacks.records import RecordFile, path_in
-from ticketlab.attacks.similarity import AUTO, doubt, find_encoder, with_similarity
-from ticketlab.attacks.victim import Victim
+from ticketlab.attacks.engine.run import IN_FLIGHT, run_attack, sample
+from ticketlab.attacks.results import caveats, header
+from ticketlab.attacks.results.metrics import measure
+from ticketlab.attacks.results.records import RecordFile, path_in
+from ticketlab.attacks.results.similarity import AUTO, doubt, find_encoder, with_similarity
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
-from ticketlab.options import component, reference, setting
+from ticketlab.core import progress
+from ticketlab.core.formatting import counted
+from ticketlab.core.settings import component, reference, setting
+from ticketlab.inference.batch_invariant import Precision
+from ticketlab.inference.victim import Victim
 from ticketlab.stages.base import Context, Split, Stage, split_setting
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
-from ticketlab.wording import counted
 
 
 @frozen

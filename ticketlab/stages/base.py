@@ -11,14 +11,15 @@ from typing import Any, ClassVar, Literal, get_args
 import attrs
 from attrs import field, frozen
 
-from ticketlab import integrity, progress
-from ticketlab.component import Component
-from ticketlab.errors import UsageError
-from ticketlab.options import setting, to_table
+from ticketlab.core import progress
+from ticketlab.core.component import Component
+from ticketlab.core.errors import UsageError
+from ticketlab.core.formatting import counted
+from ticketlab.core.settings import setting, to_table
+from ticketlab.lab import integrity
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import TrainedOn, find
-from ticketlab.training.objective import Precision
-from ticketlab.wording import counted
+from ticketlab.training.loss_function import Precision
 
 Split = Literal["test", "dev", "train", "all"]
 PRETRAINED = "pretrained"

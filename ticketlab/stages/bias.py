@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import frozen
 
-from ticketlab import progress, registry
 from ticketlab.bias_models import probabilities
 from ticketlab.bias_models.base import BiasModel, Features
 from ticketlab.bias_models.fitting import Classifier, cross_fit
 from ticketlab.bias_models.folds import check, deal
 from ticketlab.bias_models.measures import measure
 from ticketlab.bias_models.words import FromFile, NoVectors, Words
-from ticketlab.errors import DataError, PluginError
-from ticketlab.options import component, setting
+from ticketlab.core import progress, registry
+from ticketlab.core.errors import DataError, PluginError
+from ticketlab.core.settings import component, setting
 from ticketlab.stages.base import BIAS, Context, Stage
 from ticketlab.tasks.base import Example, TaskData
 

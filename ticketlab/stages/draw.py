@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from attrs import evolve, frozen
 
-from ticketlab import integrity
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.head import load_head
 from ticketlab.backbone.masks import expand
-from ticketlab.errors import SettingError, UsageError
-from ticketlab.options import ratio, reference, setting
+from ticketlab.core.errors import SettingError, UsageError
+from ticketlab.core.settings import ratio, reference, setting
+from ticketlab.lab import integrity
 from ticketlab.stages.base import HEAD, RESULT, SCORES, TICKET, Context, Idle, Stage
 from ticketlab.stages.search import SearchStage
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups

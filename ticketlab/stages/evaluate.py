@@ -11,17 +11,17 @@ from torch import Tensor
 
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
-from ticketlab.errors import TicketlabError
-from ticketlab.options import reference, setting
-from ticketlab.stages import predictions, seeing
+from ticketlab.core.errors import TicketlabError
+from ticketlab.core.formatting import counted
+from ticketlab.core.settings import reference, setting
+from ticketlab.stages import input_warnings, predictions
 from ticketlab.stages.base import Context, Split, Stage, split_setting
 from ticketlab.stages.predictions import PREDICTIONS
 from ticketlab.stages.search import check_leaves_model
-from ticketlab.tasks import challenge, label_map
+from ticketlab.tasks import challenge_sets, label_map
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.batch import tokenize
 from ticketlab.training.evaluation import predict
-from ticketlab.wording import counted
 
 
 @frozen
@@ -62,18 +62,18 @@ class Evaluate(Stage):
         seconds = 0.0
         lines: list[Mapping[str, Any]] = []
 
-        def measure(data: TaskData, split: Split, meaning: challenge.Meaning, name: str = "") -> dict[str, Any]:
+        def measure(data: TaskData, split: Split, meaning: challenge_sets.Meaning, name: str = "") -> dict[str, Any]:
             nonlocal seconds
             examples = data.examples(split)
             rows = tokenize(examples, tokenizer, context.max_length)
-            seen = seeing.look(context, f"{data.name}, {split}", rows)
+            seen = input_warnings.look(context, f"{data.name}, {split}", rows)
             started = time.perf_counter()
             logits = predict(model, rows, batch_size=self.batch_size, title=f"{context.name}: {data.name}")
             seconds += time.perf_counter() - started
             logits = logits[:, order]
             self._check_finite(context, data, logits)
             lines.extend(predictions.of_set(name, data, split, logits, own, meaning))
-            found = challenge.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)
+            found = challenge_sets.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)
             said = [label for label, count in found["predicted"].items() if count]
             if len(said) == 1 and found["n"] > 1 and found["majority"] < 1:
                 context.warn(f"the model predicts `{said[0]}` for every example of {data.name}; it may have learnt nothing")
@@ -81,12 +81,12 @@ class Evaluate(Stage):
             named = {label: [own[index] for index in indices] for label, indices in found["meaning"].items()}
             return {"split": split, **found, "meaning": named, **seen, **known}
 
-        clean = measure(context.data, self.split, challenge.meaning(context.data.name, own, own))
+        clean = measure(context.data, self.split, challenge_sets.meaning(context.data.name, own, own))
         result = {"clean": clean, "prediction_seconds": seconds}
         if context.ood:
             result["ood"] = {
                 data.name: {
-                    **measure(data, "test", challenge.meaning(data.name, own, data.label_names, context.ood_map), data.name),
+                    **measure(data, "test", challenge_sets.meaning(data.name, own, data.label_names, context.ood_map), data.name),
                     "dropped": dict(data.dropped),
                 }
                 for data in context.ood

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from ticketlab.backbone import loading
+from ticketlab.core.settings import reference, setting
 from ticketlab.export.model import FORMATS, Format, export_model
-from ticketlab.export.origin import Origin
-from ticketlab.options import reference, setting
+from ticketlab.export.provenance import Origin
 from ticketlab.stages.base import TICKET, Context, Stage
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tickets.ticket import Ticket

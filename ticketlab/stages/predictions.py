@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
-from ticketlab import files
+from ticketlab.core import files
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.judging import Meaning, meant
+from ticketlab.tasks.scoring import Meaning, meant
 
 PREDICTIONS = "predictions.jsonl"
 """What the file is called in a stage's folder."""

@@ -9,24 +9,24 @@ import torch
 from attrs import evolve, frozen
 from torch import Tensor
 
-from ticketlab import progress
-from ticketlab.backbone import masks, saving, trial
+from ticketlab.backbone import masks, saving, temporary_masks
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.head import save_head
-from ticketlab.errors import PluginError, SettingError
-from ticketlab.objectives.base import Begun
-from ticketlab.options import component, ratio, reference, setting, settings_of
+from ticketlab.core import progress
+from ticketlab.core.errors import PluginError, SettingError
+from ticketlab.core.settings import component, ratio, reference, setting, settings_of
+from ticketlab.inference.random_state import derive
+from ticketlab.objectives.base import TrainingSession
 from ticketlab.pruners.base import Plan, Pruner, Search
 from ticketlab.stages.base import HEAD, PRETRAINED, SCORES, Context, Idle, Stage
-from ticketlab.stages.best import Best
+from ticketlab.stages.best_checkpoint import Best
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule
-from ticketlab.stop_rules.stopping import Stopping
+from ticketlab.stop_rules.callback import StopRuleCallback
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import draw, group_of, removed_share
 from ticketlab.tickets.scores import save_scores
-from ticketlab.training.loop import Finished
-from ticketlab.training.random_state import derive
+from ticketlab.training.loop import TrainingResult
 
 SCORE, WEIGHT = "score/", "weight/"
 GROUPS = ("heads", "neurons", "weights")
@@ -163,20 +163,20 @@ class SearchStage(Training):
             result["search"] |= {"found_on": left[0], "sparsity": left[1]}
         return result
 
-    def _warn(self, context: Context, begun: Begun) -> None:
+    def _warn(self, context: Context, begun: TrainingSession) -> None:
         if self.pruner.searches and begun.head == "new":
             context.warn(
                 f"the model has no head for `{self.objective.name}`, and scores learnt under a random one mean little; "
                 f'start from a train stage with the same objective and `trains = "head"`'
             )
 
-    def _fit(self, context: Context, begun: Begun, search: Search) -> tuple[Finished, dict[str, Any], dict[str, Tensor]]:
+    def _fit(self, context: Context, begun: TrainingSession, search: Search) -> tuple[TrainingResult, dict[str, Any], dict[str, Tensor]]:
         """Train; return how it ended, what the result says of that, and what was best."""
         backbone, steps, best = Backbone(begun.model), self.steps(begun), Best(context.directory)
 
         def development(*, watch: bool = False) -> dict[str, float]:
             looked_at = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # fits any sparsity
-            with trial.masked(backbone, looked_at):
+            with temporary_masks.masked(backbone, looked_at):
                 return begun.evaluate() | (self.watch(context, begun) if watch else {})
 
         def state() -> dict[str, Tensor]:
@@ -191,14 +191,14 @@ class SearchStage(Training):
                 self.offer(best, found, step, steps, state)
             return found
 
-        stopping = Stopping(
+        stopping = StopRuleCallback(
             self.stop,
             steps_per_epoch=-(-len(begun.rows) // self.batch_size),
             scores=search.scores,
             development=lambda: development()["dev_accuracy"],
             log=lambda record: context.log({**record, "stage": context.name}),
         )
-        finished = self.fit(context, begun, lives=[search, stopping], evaluate=evaluate, clip_penalty=self.clip_penalty)
+        finished = self.fit(context, begun, callbacks=[search, stopping], evaluate=evaluate, clip_penalty=self.clip_penalty)
         ending, unmet = stopping.ending(finished.steps), stopping.unmet(context.name, finished.steps)
         if ending:
             progress.say(f"{context.name}: {ending}")
@@ -209,7 +209,7 @@ class SearchStage(Training):
         return finished, {"stop": stopping.report()}, kept
 
     def _leave_model(
-        self, context: Context, begun: Begun, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn
+        self, context: Context, begun: TrainingSession, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn
     ) -> tuple[str, dict[str, float]]:
         """Put the model under its ticket, as ``draw`` draws it, and write it.
 

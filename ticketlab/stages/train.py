@@ -8,24 +8,24 @@ from typing import Any, ClassVar, Literal
 import torch
 from attrs import frozen
 
-from ticketlab import progress
 from ticketlab.backbone import saving
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import HeldMask
 from ticketlab.backbone.reinit import reinitialise
 from ticketlab.backbone.shrinking import shrink
-from ticketlab.component import Live
-from ticketlab.objectives.base import Begun
-from ticketlab.options import reference, setting
+from ticketlab.core import progress
+from ticketlab.core.callback import Callback
+from ticketlab.core.settings import reference, setting
+from ticketlab.inference.random_state import derive
+from ticketlab.objectives.base import TrainingSession
 from ticketlab.stages.base import CHECKPOINT, PRETRAINED, TICKET, Context, Idle, model_folder, step_of
-from ticketlab.stages.best import Best
+from ticketlab.stages.best_checkpoint import Best
 from ticketlab.stages.training import Training
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import removed_share
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.loop import Finished
-from ticketlab.training.random_state import derive
+from ticketlab.training.loop import TrainingResult
 
 
 @frozen
@@ -76,7 +76,7 @@ class Train(Training):
     def run(self, context: Context) -> dict[str, Any]:
         """Train; see :meth:`Stage.run`."""
         begun = self.begin(context)
-        lives, sparsity = self._take_ticket(context, begun)
+        callbacks, sparsity = self._take_ticket(context, begun)
         if self.trains == "head":
             begun.model.base_model.requires_grad_(False)
         result: dict[str, Any] = {"objective": self.objective.name, **begun.facts(), **begun.provenance(), **self.mixed(context)}
@@ -89,9 +89,9 @@ class Train(Training):
             progress.say(f"{context.name}: the model has a head for `{self.objective.name}` already; it is kept, and nothing is trained")
             result |= {"steps": 0, "loss": None, "history": [], "trainable_parameters": 0, "after": result["before"]}
         else:
-            finished = self._fit(context, begun, lives)
+            finished = self._fit(context, begun, callbacks)
             result |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
-            result["trainable_parameters"] = finished.parameters - sum(mask.held for mask in lives)
+            result["trainable_parameters"] = finished.parameters - sum(mask.held for mask in callbacks)
             if begun.head is not None:
                 result["after"] = begun.evaluate()
             cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
@@ -99,7 +99,7 @@ class Train(Training):
         saving.save(begun.model, begun.tokenizer, context.directory / "model", trained_on)
         return {"train": result, **cost}
 
-    def _take_ticket(self, context: Context, begun: Begun) -> tuple[list[HeldMask], dict[str, float]]:
+    def _take_ticket(self, context: Context, begun: TrainingSession) -> tuple[list[HeldMask], dict[str, float]]:
         """Give the model the structure of the ticket, if there is one.
 
         Returns what holds its mask, where it is held, and the removed fraction of each group of units.
@@ -125,7 +125,7 @@ class Train(Training):
             progress.say(f"{context.name}: the ticket's masks of {', '.join(left_out)} are not held: the model has another classifier")
         return [HeldMask(backbone, masks)], removed_share(masks)
 
-    def _fit(self, context: Context, begun: Begun, lives: Sequence[Live]) -> Finished:
+    def _fit(self, context: Context, begun: TrainingSession, callbacks: Sequence[Callback]) -> TrainingResult:
         """Train; with ``select="best"``, put the best weights back."""
         steps, best = self.steps(begun), Best(context.directory)
 
@@ -139,17 +139,17 @@ class Train(Training):
         if checkpoints.lacks(saved.step()):
             saved.remove()
         torch.manual_seed(derive(context.seed, "train"))
-        finished = self.fit(context, begun, lives=[*lives, checkpoints], evaluate=evaluate)
+        finished = self.fit(context, begun, callbacks=[*callbacks, checkpoints], evaluate=evaluate)
         weights = best.take()
         if weights:
             begun.model.load_state_dict(weights, strict=True)
         return finished
 
 
-class _Checkpoints(Live):
+class _Checkpoints(Callback):
     """Leaves the models that other stages start from, ``model@STEP/``, on the way."""
 
-    def __init__(self, context: Context, begun: Begun, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
+    def __init__(self, context: Context, begun: TrainingSession, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
         self._context = context
         self._begun = begun
         self._trained_on = trained_on
@@ -160,7 +160,7 @@ class _Checkpoints(Live):
         """Say whether a training that goes on after ``step`` has passed one that is not there: it was not wanted then."""
         return any(wanted <= step and not (self._context.directory / model_folder(at)).is_dir() for at, wanted in self._at.items())
 
-    def after_step(self, step: int) -> bool:
+    def on_step_end(self, step: int) -> bool:
         """Write the model if it is wanted after this step."""
         self._leave(step + 1)
         return False

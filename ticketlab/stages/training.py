@@ -10,26 +10,26 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary
-from ticketlab.attacks import augmentation
-from ticketlab.attacks.augmentation import Augmented
+from ticketlab.attacks.results import augmentation
+from ticketlab.attacks.results.augmentation import Augmented
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.bias_models import probabilities
-from ticketlab.component import Live
-from ticketlab.errors import SettingError
+from ticketlab.core.callback import Callback
+from ticketlab.core.errors import SettingError
+from ticketlab.core.settings import component, ratio, reference, setting
 from ticketlab.losses.base import Loss
-from ticketlab.objectives.base import Begun, Given, ObjectiveSettings
-from ticketlab.options import component, ratio, reference, setting
-from ticketlab.stages import seeing
+from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
+from ticketlab.stages import input_warnings
 from ticketlab.stages.base import BIAS, CHECKPOINT, PRETRAINED, Context, Idle, Input, Stage
-from ticketlab.stages.best import Best
-from ticketlab.tasks import challenge, label_map
+from ticketlab.stages.best_checkpoint import Best
+from ticketlab.tasks import challenge_sets, label_map
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import DEV, TrainedOn
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.evaluation import predict
-from ticketlab.training.loop import Finished, Loop
+from ticketlab.training.loop import Loop, TrainingResult
 from ticketlab.training.optimizer import adamw
 
 OF_THE_LOSS = ("bias", "teacher")
@@ -42,7 +42,7 @@ AUGMENT = "augment"
 class Training(Stage):
     """Settings of every training. Learning rates rise linearly, then fall linearly to zero."""
 
-    objective: ObjectiveSettings = component("objective", "task", help="what is learnt: the task, or the words of plain text")
+    objective: Objective = component("objective", "task", help="what is learnt: the task, or the words of plain text")
     loss: Loss = component("loss", "cross-entropy", help="what is minimised on each example of the task")
     bias: str | None = reference(
         None, accepts=("bias",), help="a bias stage, or a file of probabilities by example id, where the loss needs it"
@@ -146,28 +146,28 @@ class Training(Stage):
         """Return what the objective reads besides the task."""
         return {f"objective.{name}": place for name, place in self.objective.outside().items()}
 
-    def begin(self, context: Context) -> Begun:
+    def begin(self, context: Context) -> TrainingSession:
         """Load the model to start from, on the device that trains it, and the rows."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
         augmented = self._augmented(context)
         data = augmented.data if augmented else context.data
         if self.uses_task and self.mix_ood > 0:
-            data = challenge.mix(data, context.ood, context.ood_map, self.mix_ood)
-        given = Given(
+            data = challenge_sets.mix(data, context.ood, context.ood_map, self.mix_ood)
+        given = TrainingContext(
             start,
             data,
             self.loss,
             context.max_length,
             context.precision,
             context.seed,
-            beside=self._beside(context, data),
+            loss_inputs=self._loss_inputs(context, data),
             warn=context.warn_of_input,
             say=lambda message: context.say_of_input(f"text of {context.name}: {message}"),
         )
         begun = self.objective.begin(given)
-        seeing.look(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", begun.rows)
+        input_warnings.look(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", begun.rows)
         if self.uses_task:
-            seeing.look_ahead(context, begun.tokenizer)
+            input_warnings.look_ahead(context, begun.tokenizer)
         begun.model.to(pick_device())
         return begun
 
@@ -186,13 +186,13 @@ class Training(Stage):
         """Whether development scores decide what is kept."""
         return self.select == "best"
 
-    def trained_on(self, context: Context, begun: Begun | None) -> TrainedOn:
+    def trained_on(self, context: Context, begun: TrainingSession | None) -> TrainedOn:
         """Return what is known of the texts that the model, its ticket and its teacher learnt from, before this stage without ``begun``."""
         known = context.trained_on(*([] if "start" in context.inputs else [Input(context.model, is_stage=False)]))
         own = begun.texts() if begun else None
         return known | (own if own is None or self.judges else own.without(DEV))
 
-    def steps(self, begun: Begun) -> int:
+    def steps(self, begun: TrainingSession) -> int:
         """Return the optimizer steps of the whole training."""
         return max(1, round(-(-len(begun.rows) // self.batch_size) * self.epochs))
 
@@ -201,32 +201,32 @@ class Training(Stage):
         if self.select == "best" and step >= self.select_after * steps:
             best.offer(found[f"dev_{self.select_on}"], tensors)
 
-    def watch(self, context: Context, begun: Begun) -> dict[str, float]:
+    def watch(self, context: Context, begun: TrainingSession) -> dict[str, float]:
         """Return the accuracy on each of the recipe's challenge sets by name, where they are watched."""
         own = context.data.label_names
         found = {}
         for data in context.ood if self.watch_ood and self.uses_task else ():
             examples = data.examples("test")
             logits = predict(begun.model, tokenize(examples, begun.tokenizer, context.max_length), precision=context.precision)
-            meaning = challenge.meaning(data.name, own, data.label_names, context.ood_map)
-            found[f"{data.name}_accuracy"] = challenge.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)["accuracy"]
+            meaning = challenge_sets.meaning(data.name, own, data.label_names, context.ood_map)
+            found[f"{data.name}_accuracy"] = challenge_sets.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)["accuracy"]
         return found
 
     def fit(
         self,
         context: Context,
-        begun: Begun,
+        begun: TrainingSession,
         *,
-        lives: Sequence[Live],
+        callbacks: Sequence[Callback],
         evaluate: Callable[[int], dict[str, float]],
         clip_penalty: bool = True,
-    ) -> Finished:
+    ) -> TrainingResult:
         """Train, from the checkpoint in the stage's directory where there is one."""
         loop = Loop(
-            objective=begun.live(lives),
+            loss_function=begun.loss_function(callbacks),
             adversary=self.adversary,
-            optimizer=adamw(begun.model, lives, self.lr, self.weight_decay),
-            lives=lives,
+            optimizer=adamw(begun.model, callbacks, self.lr, self.weight_decay),
+            callbacks=callbacks,
             rows=begun.rows,
             batch_size=self.batch_size,
             epochs=self.epochs,
@@ -249,15 +249,15 @@ class Training(Stage):
         given = context.inputs[AUGMENT]
         return augmentation.augment(context.data, augmentation.texts_of(given.folder, is_stage=given.is_stage))
 
-    def _beside(self, context: Context, data: TaskData) -> dict[str, Tensor]:
+    def _loss_inputs(self, context: Context, data: TaskData) -> dict[str, Tensor]:
         """Return what the loss needs of each training example, joined by its id."""
-        beside: dict[str, Tensor] = {}
+        loss_inputs: dict[str, Tensor] = {}
         if "bias" in context.inputs:
             file = context.inputs["bias"].file(BIAS)
-            beside["bias_log_probs"] = probabilities.read(file, data.examples("train"), data.label_names)
+            loss_inputs["bias_log_probs"] = probabilities.read(file, data.examples("train"), data.label_names)
         if "teacher" in context.inputs:
-            beside["teacher_probs"] = self._taught(context, data)
-        return beside
+            loss_inputs["teacher_probs"] = self._taught(context, data)
+        return loss_inputs
 
     def _taught(self, context: Context, data: TaskData) -> Tensor:
         """Return the teacher's probabilities of the training examples, (rows, classes) in the order of the task's labels."""
@@ -266,7 +266,7 @@ class Training(Stage):
         )
         order = label_map.match(names, data.label_names, self.teacher_labels, flag=f"{context.name}.teacher_labels")
         rows = tokenize(data.examples("train"), tokenizer, context.max_length)
-        seeing.look(context, f"{data.name}, train, as the teacher sees it", rows)
+        input_warnings.look(context, f"{data.name}, train, as the teacher sees it", rows)
         logits = predict(model.to(pick_device()), rows, precision=context.precision, title=f"{context.name}: teacher")
         probs: Tensor = logits[:, torch.tensor(order)].softmax(dim=1)
         return probs

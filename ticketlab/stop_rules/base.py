@@ -8,12 +8,12 @@ from typing import ClassVar
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.component import Component
-from ticketlab.options import setting
+from ticketlab.core.component import Component
+from ticketlab.core.settings import setting
 
 
 @frozen
-class Look:
+class Observation:
     """What a rule is shown at the end of a mini-epoch. ``scores`` and ``development`` are computed when they are called."""
 
     step: int
@@ -26,10 +26,10 @@ class Look:
     """The accuracy on the development examples of what would be drawn."""
 
 
-class Watch:
+class Monitor:
     """One rule over one search. Whatever it remembers between looks is in :meth:`state_dict`."""
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: Observation) -> bool:
         """Take a look; return True to end the search here."""
         raise NotImplementedError
 
@@ -66,6 +66,6 @@ class StopRule(Component):
         """Whether tickets may be drawn from an earlier look than the one that ends the search."""
         return False
 
-    def begin(self) -> Watch:
+    def begin(self) -> Monitor:
         """Start watching a search."""
         raise NotImplementedError

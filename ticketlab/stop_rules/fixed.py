@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from ticketlab.options import setting
-from ticketlab.stop_rules.base import Look, StopRule, Watch
+from ticketlab.core.settings import setting
+from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 
 
 @frozen
@@ -21,14 +21,14 @@ class Fixed(StopRule):
 
     at: float = setting(0.2, above=0, unit="epochs", help="when to stop; looked at after every interval")
 
-    def begin(self) -> Watch:
+    def begin(self) -> Monitor:
         """Start watching a search."""
         return _Clock(self.at)
 
 
-class _Clock(Watch):
+class _Clock(Monitor):
     def __init__(self, at: float) -> None:
         self._at = at
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: Observation) -> bool:
         return look.epoch >= self._at - 1e-9  # 0.15 + 0.05 is a little less than 0.2

@@ -12,8 +12,8 @@ import torch
 from attrs import define, field, frozen
 from torch import Tensor
 
-from ticketlab.options import ratio, setting
-from ticketlab.stop_rules.base import Look, StopRule, Watch
+from ticketlab.core.settings import ratio, setting
+from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 from ticketlab.tickets.draw import SCOPES, Scope, draw, group_of
 
 MASK, SCORE = "mask/", "score/"
@@ -60,7 +60,7 @@ class MaskDistance(StopRule):
         """Whether tickets are drawn at the first look of the row."""
         return self.draw_at == "first"
 
-    def begin(self) -> Watch:
+    def begin(self) -> Monitor:
         """Start watching a search."""
         return _Distances(self)
 
@@ -84,7 +84,7 @@ def distances(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> dict
 
 
 @define
-class _Row:
+class _Distance:
     """Looks in a row whose masks have not moved: the step of the first, what the next is compared with, and how many have agreed."""
 
     step: int
@@ -93,15 +93,15 @@ class _Row:
     under: int = 0
 
 
-class _Distances(Watch):
+class _Distances(Monitor):
     """Watches one row of consecutive looks, or a row from each look on, the longest first."""
 
     def __init__(self, rule: MaskDistance) -> None:
         self._rule = rule
-        self._rows: list[_Row] = []
+        self._rows: list[_Distance] = []
         self._last: dict[str, float] = {}
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: Observation) -> bool:
         scores = look.scores()
         if not _rank_anything(scores):
             self._rows, self._last = [], {}
@@ -117,7 +117,7 @@ class _Distances(Watch):
         self._rows = [row for row, _ in standing]
         if self._rule.compare == "first" or not self._rows:
             kept = {name: score.detach().clone() for name, score in scores.items()} if self._rule.draws_earlier else {}
-            self._rows.append(_Row(look.step, masks, kept))
+            self._rows.append(_Distance(look.step, masks, kept))
         return self._rows[0].under >= self._rule.times
 
     def seen(self) -> Mapping[str, float]:
@@ -139,7 +139,9 @@ class _Distances(Watch):
         for key, value in state.items():
             index, _, name = key.partition("/")
             rows.setdefault(int(index), {})[name] = value
-        self._rows = [_Row(int(row["step"]), _called(MASK, row), _called(SCORE, row), int(row["under"])) for _, row in sorted(rows.items())]
+        self._rows = [
+            _Distance(int(row["step"]), _called(MASK, row), _called(SCORE, row), int(row["under"])) for _, row in sorted(rows.items())
+        ]
 
 
 def _called(prefix: str, row: Mapping[str, Tensor]) -> dict[str, Tensor]:

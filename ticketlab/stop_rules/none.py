@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from ticketlab.stop_rules.base import Look, StopRule, Watch
+from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 
 
 @frozen
@@ -18,11 +18,11 @@ class Never(StopRule):
     waits: ClassVar[bool] = False
     judges: ClassVar[bool] = False
 
-    def begin(self) -> Watch:
+    def begin(self) -> Monitor:
         """Start watching a search."""
         return _Blind()
 
 
-class _Blind(Watch):
-    def look(self, look: Look) -> bool:
+class _Blind(Monitor):
+    def look(self, look: Observation) -> bool:
         return False

@@ -9,8 +9,8 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.options import setting
-from ticketlab.stop_rules.base import Look, StopRule, Watch
+from ticketlab.core.settings import setting
+from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 
 
 @frozen
@@ -24,19 +24,19 @@ class Patience(StopRule):
     looks: int = setting(3, at_least=1, help="looks in a row without a rise")
     rise: float = setting(0.0, at_least=0, help="smallest gain of accuracy that counts as a rise")
 
-    def begin(self) -> Watch:
+    def begin(self) -> Monitor:
         """Start watching a search."""
         return _Patience(self)
 
 
-class _Patience(Watch):
+class _Patience(Monitor):
     def __init__(self, rule: Patience) -> None:
         self._rule = rule
         self._best = -1.0
         self._without = 0
         self._last = 0.0
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: Observation) -> bool:
         self._last = look.development()
         if self._best < 0 or self._last > self._best + self._rule.rise:
             self._best, self._without = self._last, 0

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ticketlab.errors import DataError
-from ticketlab.tasks import classes, damaged, labels, leaks, repeats
+from ticketlab.core.errors import DataError
+from ticketlab.core.formatting import counted
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.equal import Equal, canonical, compare
-from ticketlab.tasks.rows import Row
-from ticketlab.tasks.splits import arrange, arrange_challenge, hold_out, pick, share_out
-from ticketlab.wording import counted
+from ticketlab.tasks.quality import classes, damaged, leaks, repeats
+from ticketlab.tasks.reading import labels
+from ticketlab.tasks.reading.rows import LabelledRow
+from ticketlab.tasks.reading.splits import arrange, arrange_challenge, hold_out, pick, share_out
+from ticketlab.tasks.reading.text_equality import Equal, canonical, compare
 
 SET = "--set ood.local."
 """What a setting of a challenge set begins with on the command line."""
@@ -23,7 +24,7 @@ SET = "--set ood.local."
 def assemble(
     name: str,
     columns: Sequence[str],
-    splits: Mapping[str, Sequence[Row]],
+    splits: Mapping[str, Sequence[LabelledRow]],
     *,
     source: str = "",
     declared: Sequence[str] = (),
@@ -37,17 +38,17 @@ def assemble(
     notices: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> TaskData:
-    """Make a task of the splits that a data set has (see :func:`ticketlab.tasks.splits.arrange`) and sample its training split.
+    """Make a task of the splits that a data set has (see :func:`ticketlab.tasks.reading.splits.arrange`) and sample its training split.
 
-    Examples with equal texts (:func:`ticketlab.tasks.equal.compare`) are on one side of every split that is made here; what repeats is
-    counted in every split. ``source`` is what to call the data in messages, if not by its name. A ``challenge`` set may have a single
-    class, and classes in one split alone. ``notices`` and ``warnings`` are those of whoever read the rows.
+    Examples with equal texts (:func:`ticketlab.tasks.reading.text_equality.compare`) are on one side of every split that is made here; what
+    repeats is counted in every split. ``source`` is what to call the data in messages, if not by its name. A ``challenge`` set may have a
+    single class, and classes in one split alone. ``notices`` and ``warnings`` are those of whoever read the rows.
 
     ``positive_label`` is the label whose F1 is the binary F1, and ``measures`` are shown in tables beside the accuracy.
 
     :raises DataError: a split without examples, a single class, a label that is not declared or not in train, labels that are no classes
-        (:func:`ticketlab.tasks.classes.check`); a positive label that is none of two; ``train_share`` of a set that has a training split,
-        or several splits.
+        (:func:`ticketlab.tasks.quality.classes.check`); a positive label that is none of two; ``train_share`` of a set that has a training
+        split, or several splits.
     """
     source = source or name
     equal = compare({row.id: tuple(map(canonical, row.texts)) for rows in splits.values() for row in rows})
@@ -136,8 +137,8 @@ def _sizes(examples: Mapping[str, Sequence[Example]], names: Sequence[str]) -> d
 
 
 def _share(
-    source: str, splits: Mapping[str, Sequence[Row]], share: float | None, same: Mapping[str, str], challenge: bool
-) -> dict[str, list[Row]]:
+    source: str, splits: Mapping[str, Sequence[LabelledRow]], share: float | None, same: Mapping[str, str], challenge: bool
+) -> dict[str, list[LabelledRow]]:
     """Return the splits where a share of the only one is for training, nothing where none is asked for."""
     if share is None:
         return {}

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from ticketlab.component import Component
-from ticketlab.errors import DataError
-from ticketlab.options import ratio, setting
+from ticketlab.core.component import Component
+from ticketlab.core.errors import DataError
+from ticketlab.core.settings import ratio, setting
 
 
 @frozen
@@ -50,7 +50,7 @@ class TaskData:
     positive_label: str | None = None
     """The label, of two, whose F1 is the binary F1; without it there is none."""
     measures: tuple[str, ...] = ()
-    """What is reported of it beside the accuracy (see :mod:`ticketlab.tasks.measures`): tables show it."""
+    """What is reported of it beside the accuracy (see :mod:`ticketlab.tasks.metrics`): tables show it."""
     label_sets: tuple[tuple[int, ...], ...] = ()
     """What labels beyond the label names mean: ``len(label_names) + k`` is any class of ``label_sets[k]``. In training examples alone."""
     counts: Mapping[str, int] = field(factory=dict)
@@ -60,7 +60,7 @@ class TaskData:
     warnings: tuple[str, ...] = ()
     """What makes numbers on this data mean less than they seem to: said, kept in results, and shown under tables."""
     of_splits: tuple[SplitWarning, ...] = ()
-    """Warnings about single splits: a run says those of the splits that it looks at (:func:`ticketlab.tasks.repeats.looked_at`).
+    """Warnings about single splits: a run says those of the splits that it looks at (:func:`ticketlab.tasks.quality.repeats.looked_at`).
 
     ``warnings`` has those of a task that is trained on and tested.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ticketlab.errors import UsageError, did_you_mean
-from ticketlab.wording import counted
+from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.core.formatting import counted
 
 
 def meanings(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[str]:

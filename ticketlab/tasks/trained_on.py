@@ -1,7 +1,7 @@
 """Hashes of the texts that a model was trained on, in a file inside its folder: a later command knows by them what is no new text to it.
 
-Equal texts (:mod:`ticketlab.tasks.equal`) have equal hashes: BLAKE2b of 8 bytes, so that 67,000 texts take 0.5 MB, and one of a billion
-comparisons of unrelated ones errs with a probability of 5e-11.
+Equal texts (:mod:`ticketlab.tasks.reading.text_equality`) have equal hashes: BLAKE2b of 8 bytes, so that 67,000 texts take 0.5 MB, and one
+of a billion comparisons of unrelated ones errs with a probability of 5e-11.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ticketlab import files, integrity
-from ticketlab.errors import UsageError
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
+from ticketlab.lab import integrity
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.equal import canonical, folded
+from ticketlab.tasks.reading.text_equality import canonical, folded
 
 Hashes = NDArray[np.uint64]
 FILE = "trained_on.safetensors"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import torch
 
 from ticketlab.backbone.saving import save
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 from ticketlab.testing.words import vocabulary
 
 if TYPE_CHECKING:

@@ -8,19 +8,19 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 from ticketlab.tickets.draw import group_of
 
 
 @frozen
-class Overlap:
+class MaskOverlap:
     """Agreement of two masks. ``hamming``: the fraction of units on which they differ; ``jaccard``: kept by both over kept by either."""
 
     hamming: float
     jaccard: float
 
 
-def overlap(masks: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> dict[str, Overlap]:
+def overlap(masks: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> dict[str, MaskOverlap]:
     """Compare two sets of masks over the same units, each group apart. Two masks that keep nothing have a Jaccard index of 1.
 
     :raises UsageError: they are not over the same units.
@@ -33,5 +33,5 @@ def overlap(masks: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> dict[s
         total = sum(mask.numel() for mask, _ in pairs)
         differing = sum(int(torch.count_nonzero(mask ^ other)) for mask, other in pairs)
         either = sum(int(torch.count_nonzero(mask | other)) for mask, other in pairs)
-        compared[group] = Overlap(differing / total if total else 0.0, (either - differing) / either if either else 1.0)
+        compared[group] = MaskOverlap(differing / total if total else 0.0, (either - differing) / either if either else 1.0)
     return compared

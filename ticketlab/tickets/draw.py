@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ticketlab.errors import UsageError
+from ticketlab.core.errors import UsageError
 
 T = TypeVar("T")
 Scope = Literal["global", "local"]

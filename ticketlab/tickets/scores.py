@@ -9,8 +9,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ticketlab import files, integrity
-from ticketlab.errors import UsageError
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
+from ticketlab.lab import integrity
 
 
 def save_scores(scores: Mapping[str, Tensor], path: Path) -> None:

@@ -24,8 +24,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from torch import Tensor
 
-from ticketlab import files
-from ticketlab.errors import UsageError
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
 
 KEY = "ticketlab"
 FORMAT = 3

@@ -13,14 +13,14 @@ import torch
 from attrs import field, frozen
 from torch import Tensor
 
-from ticketlab import files
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import expand, zero
 from ticketlab.backbone.shrinking import is_shrunk, shrink
-from ticketlab.errors import UsageError
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
+from ticketlab.core.formatting import counted
 from ticketlab.tickets import storage
 from ticketlab.tickets.draw import group_of
-from ticketlab.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from ticketlab.backbone.tokenizer import filler, room
 from ticketlab.backbone.vocabulary import unknown_id
+from ticketlab.inference.random_state import derive
 from ticketlab.tasks.base import Example
-from ticketlab.training import characters
-from ticketlab.training.random_state import derive
-from ticketlab.training.sight import Sight
+from ticketlab.training import unknown_characters
+from ticketlab.training.input_coverage import Sight
 
 POOL = 50
 """How many batches are sorted by length together: more saves padding, fewer keeps the order more random."""
@@ -28,14 +28,14 @@ MULTIPLE = 4
 class Batch:
     """Padded rows. ``input_ids``, ``attention_mask`` and ``token_type_ids`` are (rows, length); ``labels`` is (rows,).
 
-    ``beside`` has what a loss looks at besides logits and labels, by the name it takes it by: (rows, classes).
+    ``loss_inputs`` has what a loss looks at besides logits and labels, by the name it takes it by: (rows, classes).
     """
 
     input_ids: Tensor
     attention_mask: Tensor
     token_type_ids: Tensor | None
     labels: Tensor
-    beside: Mapping[str, Tensor] = field(factory=dict)
+    loss_inputs: Mapping[str, Tensor] = field(factory=dict)
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -43,15 +43,16 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
         types = None if self.token_type_ids is None else self.token_type_ids.to(device)
-        beside = {name: values.to(device) for name, values in self.beside.items()}
-        return Batch(self.input_ids.to(device), self.attention_mask.to(device), types, self.labels.to(device), beside)
+        loss_inputs = {name: values.to(device) for name, values in self.loss_inputs.items()}
+        return Batch(self.input_ids.to(device), self.attention_mask.to(device), types, self.labels.to(device), loss_inputs)
 
 
 @frozen
 class Rows:
     """Tokenised examples.
 
-    ``truncated`` counts those that were longer than the model takes, ``sight`` what it sees of them; ``beside`` is as in :class:`Batch`.
+    ``truncated`` counts those that were longer than the model takes, ``sight`` what it sees of them; ``loss_inputs`` is as in
+    :class:`Batch`.
     """
 
     input_ids: Sequence[Sequence[int]]
@@ -59,7 +60,7 @@ class Rows:
     labels: Sequence[int]
     pad_id: int
     truncated: int
-    beside: Mapping[str, Tensor] = field(factory=dict)
+    loss_inputs: Mapping[str, Tensor] = field(factory=dict)
     sight: Sight = Sight()
 
     def __len__(self) -> int:
@@ -84,8 +85,8 @@ class Rows:
             if types is not None and self.token_type_ids is not None:
                 types[row, :size] = torch.tensor(self.token_type_ids[index])
         chosen = torch.tensor(list(indices))
-        beside = {name: values[chosen] for name, values in self.beside.items()}
-        return Batch(ids, mask, types, torch.tensor([self.labels[index] for index in indices]), beside)
+        loss_inputs = {name: values[chosen] for name, values in self.loss_inputs.items()}
+        return Batch(ids, mask, types, torch.tensor([self.labels[index] for index in indices]), loss_inputs)
 
     def epoch(self, size: int, seed: int, epoch: int) -> list[list[int]]:
         """Return the batches of one epoch as row indices: shuffled, then sorted by length within pools, then shuffled by batch."""
@@ -149,7 +150,7 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Ro
         special=special,
         unknown=unknown,
         most=most,
-        characters=characters.count(zip(texts, encodings, strict=False), unknown, frozenset(long)),
+        characters=unknown_characters.count(zip(texts, encodings, strict=False), unknown, frozenset(long)),
         parts=parts,
         truncated=len(long),
         cut_tokens=cut_tokens,

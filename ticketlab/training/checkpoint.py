@@ -13,10 +13,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ticketlab import files, shortage
-from ticketlab.component import Live
-from ticketlab.progress import warn
-from ticketlab.training import checksum, random_state
+from ticketlab.core import disk_and_memory, files
+from ticketlab.core.callback import Callback
+from ticketlab.core.progress import warn
+from ticketlab.inference import random_state
+from ticketlab.training import checksum
 
 CHECKSUM = "checksum"
 
@@ -27,22 +28,22 @@ class Checkpoint:
 
     path: Path
 
-    def save(self, optimizer: torch.optim.Optimizer, lives: Sequence[Live], progress: Mapping[str, Any]) -> None:
+    def save(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], progress: Mapping[str, Any]) -> None:
         """Write the optimizer's parameters and moments, the live objects' and the random generators' states, atomically."""
         tensors: dict[str, Tensor] = {}
         for index, parameter in enumerate(_parameters(optimizer)):
             tensors[f"parameter/{index}"] = parameter.detach()
             for name, value in optimizer.state.get(parameter, {}).items():
                 tensors[f"moment/{index}/{name}"] = torch.as_tensor(value)
-        for index, live in enumerate(lives):
-            tensors |= {f"live/{index}/{name}": value for name, value in live.state_dict().items()}
+        for index, callback in enumerate(callbacks):
+            tensors |= {f"live/{index}/{name}": value for name, value in callback.state_dict().items()}
         tensors |= {f"random/{name}": state for name, state in random_state.capture().items()}
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(dict(progress))
         metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, beside=text)}
         files.replace(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
 
-    def load(self, optimizer: torch.optim.Optimizer, lives: Sequence[Live]) -> dict[str, Any] | None:
+    def load(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback]) -> dict[str, Any] | None:
         """Put everything back; return the progress, or None where there is no checkpoint. A damaged one is removed, with a warning."""
         found = self._read()
         if found is None:
@@ -54,9 +55,9 @@ class Checkpoint:
             moments = {name.split("/")[2]: value for name, value in tensors.items() if name.startswith(f"moment/{index}/")}
             if moments:
                 optimizer.state[parameter] = {name: value.to(_device(name, parameter, optimizer)) for name, value in moments.items()}
-        for index, live in enumerate(lives):
+        for index, callback in enumerate(callbacks):
             prefix = f"live/{index}/"
-            live.load_state_dict({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)})
+            callback.load_state_dict({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)})
         random_state.restore({name.removeprefix("random/"): value for name, value in tensors.items() if name.startswith("random/")})
         return progress
 
@@ -80,7 +81,7 @@ class Checkpoint:
                 raise ValueError("it is not what was written")
             progress: dict[str, Any] = json.loads(text)
         except (SafetensorError, KeyError, TypeError, ValueError) as problem:
-            if shortage.kind(problem):
+            if disk_and_memory.kind(problem):
                 raise
             warn(f"{self.path}: the checkpoint is damaged ({problem}), so the training starts over")
             self.remove()

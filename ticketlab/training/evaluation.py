@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ticketlab import progress
 from ticketlab.backbone.adapters import has_adapter
 from ticketlab.backbone.positions import text_end
-from ticketlab.errors import TicketlabError
-from ticketlab.tasks.measures import measures
+from ticketlab.core import progress
+from ticketlab.core.errors import TicketlabError
+from ticketlab.tasks.metrics import measures
 from ticketlab.training.batch import MULTIPLE, Rows
-from ticketlab.training.objective import Precision, forward
+from ticketlab.training.loss_function import Precision, forward
 
 
 @contextlib.contextmanager
@@ -58,6 +58,6 @@ def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precisio
 
 
 def scores(predicted: Tensor, labels: Sequence[int], classes: int, positive: int | None = None) -> dict[str, float]:
-    """Return the :func:`~ticketlab.tasks.measures.measures` of predicted label indices, (rows,), of at least one row."""
+    """Return the :func:`~ticketlab.tasks.metrics.measures` of predicted label indices, (rows,), of at least one row."""
     found = measures(list(zip(labels, predicted.tolist(), strict=True)), classes, positive)
     return {name: score for name, score in found.items() if score is not None}

@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from attrs import frozen
 
-from ticketlab import progress
 from ticketlab.adversaries.base import Adversary
-from ticketlab.component import Live
-from ticketlab.errors import TrainingDiverged
-from ticketlab.training import interrupt
+from ticketlab.core import progress
+from ticketlab.core.callback import Callback
+from ticketlab.core.errors import TrainingDiverged
+from ticketlab.training import interruption
 from ticketlab.training.batch import Batch, Rows
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.objective import LiveObjective
+from ticketlab.training.loss_function import TrainingLoss
 
 Log = Callable[[dict[str, Any]], None]
 
@@ -38,12 +38,12 @@ class Schedule:
 
 @frozen
 class Loop:
-    """What a training is made of. ``lives`` are called in order; ``evaluate`` returns development scores."""
+    """What a training is made of. ``callbacks`` are called in order; ``evaluate`` returns development scores."""
 
-    objective: LiveObjective
+    loss_function: TrainingLoss
     adversary: Adversary
     optimizer: torch.optim.Optimizer
-    lives: Sequence[Live]
+    callbacks: Sequence[Callback]
     rows: Rows
     batch_size: int
     epochs: float
@@ -70,7 +70,7 @@ class Loop:
         """Optimizer steps in all."""
         return max(1, round(self.steps_per_epoch * self.epochs))
 
-    def run(self) -> Finished:
+    def run(self) -> TrainingResult:
         """Train from the checkpoint, or from the start, to the end.
 
         :raises TrainingDiverged: a loss or gradient is not finite; the last checkpoint stays.
@@ -79,9 +79,9 @@ class Loop:
         schedule = Schedule(self.steps, round(self.warmup * self.steps))
         rates = [group["lr"] for group in self.optimizer.param_groups]
         fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}
-        state = self.checkpoint.load(self.optimizer, self.lives) or fresh
-        for live in self.lives:
-            live.meet(self.optimizer)
+        state = self.checkpoint.load(self.optimizer, self.callbacks) or fresh
+        for callback in self.callbacks:
+            callback.on_train_start(self.optimizer)
         if state["step"]:
             progress.say(f"{self.title}: going on after step {state['step']} of {self.steps}")
         history: list[dict[str, float]] = list(state["history"])
@@ -89,22 +89,22 @@ class Loop:
         seconds: float = state["seconds"]
         started = time.perf_counter() - state["elapsed"]
         saved = time.monotonic()
-        self.objective.model.train()
-        device = next(self.objective.model.parameters()).device
+        self.loss_function.model.train()
+        device = next(self.loss_function.model.parameters()).device
         batches: list[list[int]] = []
-        with progress.bar(self.title, self.steps, done=state["step"]) as bar, interrupt.delayed() as interrupted:
+        with progress.bar(self.title, self.steps, done=state["step"]) as bar, interruption.delayed() as interrupted:
             for step in range(state["step"], self.steps):
                 epoch, index = divmod(step, self.steps_per_epoch)
                 if not batches or index == 0:
                     batches = self.rows.epoch(self.batch_size, self.seed, epoch)
-                since = max((live.schedule_start(step) for live in self.lives), default=0)
+                since = max((callback.schedule_start(step) for callback in self.callbacks), default=0)
                 for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate * schedule.factor(step - since)
-                batch = self.objective.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
+                batch = self.loss_function.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
                 began = _now(device)
                 loss = self._step(step, batch)
                 seconds += _now(device) - began
-                verdicts = [live.after_step(step) for live in self.lives]
+                verdicts = [callback.on_step_end(step) for callback in self.callbacks]
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
                 bar.advance(1, f"loss {recent:.4f}")
                 done = any(verdicts)
@@ -119,17 +119,17 @@ class Loop:
                     self._save(step, {**progress_so_far, "elapsed": time.perf_counter() - started})
                     saved = time.monotonic()
                 if interrupted():
-                    raise interrupt.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
+                    raise interruption.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
         steps = step + 1 if self.steps > state["step"] else state["step"]
         trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
-        return Finished(steps, recent, history, seconds, state["elapsed"], trained)
+        return TrainingResult(steps, recent, history, seconds, state["elapsed"], trained)
 
     def _step(self, step: int, batch: Batch) -> float:
-        for live in self.lives:
-            live.before_step(step)
-        loss = self.adversary.step(self.objective, batch, step)
-        for live in self.lives:
-            live.after_backward()
+        for callback in self.callbacks:
+            callback.on_step_start(step)
+        loss = self.adversary.step(self.loss_function, batch, step)
+        for callback in self.callbacks:
+            callback.on_after_backward()
         if self.clip_penalty:
             self._add_penalties()
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
@@ -146,11 +146,11 @@ class Loop:
         return float(loss)
 
     def _add_penalties(self) -> None:
-        for live in self.lives:
-            penalty = live.penalty()
+        for callback in self.callbacks:
+            penalty = callback.penalty()
             if penalty is not None:
                 torch.autograd.backward(penalty)
-            live.add_penalty()
+            callback.add_penalty()
 
     def _is_due(self, step: int) -> bool:
         """Say whether the model is evaluated after ``step``."""
@@ -158,18 +158,18 @@ class Loop:
 
     def _look(self, step: int, loss: float) -> dict[str, float]:
         record: dict[str, float] = {"step": step + 1, "loss": loss}
-        for live in self.lives:
-            record |= live.metrics()
+        for callback in self.callbacks:
+            record |= callback.metrics()
         if self.evaluate is not None:
             record |= self.evaluate(step + 1)
-            self.objective.model.train()
+            self.loss_function.model.train()
         self.log({"event": "epoch" if self.evaluate_steps is None else "evaluation", "stage": self.title, **record})
         return record
 
     def _save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint, unless the step just taken left something that is not a number."""
         self._check_finite(step)
-        self.checkpoint.save(self.optimizer, self.lives, state)
+        self.checkpoint.save(self.optimizer, self.callbacks, state)
 
     def _check_finite(self, step: int) -> None:
         for group in self.optimizer.param_groups:
@@ -191,7 +191,7 @@ def _now(device: torch.device) -> float:
 
 
 @frozen
-class Finished:
+class TrainingResult:
     """What a training ended with: steps taken, the smoothed loss, one record an epoch, and what it cost.
 
     ``seconds`` is the time of the optimizer steps alone (forward, backward, update), earlier tries included: without reading and padding

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from ticketlab.backbone.adapters import adapter_for
-from ticketlab.component import Live
-from ticketlab.errors import UsageError
+from ticketlab.core.callback import Callback
+from ticketlab.core.errors import UsageError
+from ticketlab.inference.random_state import derive
 from ticketlab.training.batch import Batch
-from ticketlab.training.masking import NOT_MASKED, Vocabulary, mask
-from ticketlab.training.objective import Output, Precision, forward
-from ticketlab.training.random_state import derive
+from ticketlab.training.loss_function import Output, Precision, forward
+from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
 
 
-class MaskedLMObjective:
+class MaskedLMLoss:
     """The loss of a model with a masked-language-model head.
 
     A row's loss is the mean over its masked positions and its weight their number, so the loss of a batch is the mean over tokens.
@@ -28,19 +28,19 @@ class MaskedLMObjective:
     def __init__(
         self,
         model: Any,
-        vocabulary: Vocabulary,
+        vocabulary: MaskingVocabulary,
         *,
         ratio: float = 0.15,
         seed: int = 0,
         precision: Precision = "fp32",
-        lives: Sequence[Live] = (),
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.model = model
         self.vocabulary = vocabulary
         self.ratio = ratio
         self.seed = seed
         self.precision = precision
-        self.lives = tuple(lives)
+        self.callbacks = tuple(callbacks)
         self.word_embeddings = model.get_input_embeddings()
         self.embedding_dim = int(self.word_embeddings.embedding_dim)
         self._head = head_of(model)
@@ -52,9 +52,9 @@ class MaskedLMObjective:
         return mask(batch, self.vocabulary, self.ratio, derive(self.seed, step))
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
-        """Run one forward pass over a masked batch. See :class:`ticketlab.training.objective.Objective`."""
-        for live in self.lives:
-            live.before_pass(self._pass)
+        """Run one forward pass over a masked batch. See :class:`ticketlab.training.loss_function.LossFunction`."""
+        for callback in self.callbacks:
+            callback.on_pass_start(self._pass)
         self._pass += 1
         chosen = batch.labels != NOT_MASKED
         with only(self._head, chosen):

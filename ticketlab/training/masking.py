@@ -17,7 +17,7 @@ HIDDEN, REPLACED = 0.8, 0.1
 
 
 @frozen(eq=False)
-class Vocabulary:
+class MaskingVocabulary:
     """The ids of a tokenizer: the mask token's, ``special`` (ids,) as booleans, and the others, ``words``."""
 
     mask_id: int
@@ -25,7 +25,7 @@ class Vocabulary:
     words: Tensor
 
     @classmethod
-    def of(cls, tokenizer: Any, size: int) -> Vocabulary:
+    def of(cls, tokenizer: Any, size: int) -> MaskingVocabulary:
         """Return the vocabulary of a model with ``size`` word embeddings; ids that the tokenizer lacks count as special."""
         special = torch.ones(size, dtype=torch.bool)
         special[: len(tokenizer)] = False
@@ -33,7 +33,7 @@ class Vocabulary:
         return cls(int(tokenizer.mask_token_id), special, (~special).nonzero().squeeze(1))
 
 
-def mask(batch: Batch, vocabulary: Vocabulary, ratio: float, seed: int) -> Batch:
+def mask(batch: Batch, vocabulary: MaskingVocabulary, ratio: float, seed: int) -> Batch:
     """Choose each position with probability ``ratio``, at least one in a row that has a word; special tokens and padding never.
 
     ``batch`` is on the CPU, so that a seed means the same masks on every machine. The result has the masked ``input_ids``, and as

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ticketlab.component import Live
+from ticketlab.core.callback import Callback
 
 
 def weight_groups(model: Any, lr: float, weight_decay: float) -> list[dict[str, Any]]:
@@ -22,8 +22,8 @@ def weight_groups(model: Any, lr: float, weight_decay: float) -> list[dict[str, 
     return [group for group in groups if group["params"]]
 
 
-def adamw(model: Any, lives: Sequence[Live], lr: float, weight_decay: float) -> torch.optim.AdamW:
+def adamw(model: Any, callbacks: Sequence[Callback], lr: float, weight_decay: float) -> torch.optim.AdamW:
     """Return AdamW over a model's trainable parameters and those of the live objects."""
     groups = weight_groups(model, lr, weight_decay)
-    groups += [{"weight_decay": weight_decay, **group} for live in lives for group in live.parameter_groups()]
+    groups += [{"weight_decay": weight_decay, **group} for callback in callbacks for group in callback.parameter_groups()]
     return torch.optim.AdamW(groups or [{"params": []}], lr=lr, fused=True)  # a search may train nothing and only watch gradients

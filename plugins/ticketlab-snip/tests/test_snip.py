@@ -34,10 +34,10 @@ def search(model: Any, settings: Snip) -> SnipSearch:
     found = settings.attach(Backbone(model), Plan(steps=len(BATCHES), seed=0))
     assert isinstance(found, SnipSearch)
     for step, batch in enumerate(BATCHES):
-        found.before_step(step)
+        found.on_step_start(step)
         loss(model, batch).backward()
-        found.after_backward()
-        done = found.after_step(step)
+        found.on_after_backward()
+        done = found.on_step_end(step)
     assert done is (settings.batches <= len(BATCHES))
     return found
 

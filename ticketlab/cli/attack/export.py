@@ -8,18 +8,18 @@ from pathlib import Path
 
 import click
 
-from ticketlab import progress
-from ticketlab.cli import flags
-from ticketlab.cli.attack.place import record_files
+from ticketlab.cli import shared_options
+from ticketlab.cli.attack.find_records import record_files
 from ticketlab.cli.command import Command
-from ticketlab.cli.paths import Place
-from ticketlab.wording import counted
+from ticketlab.cli.path_types import Place
+from ticketlab.core import progress
+from ticketlab.core.formatting import counted
 
 
 @click.command(cls=Command, epilog="Example: ticketlab attack export records.jsonl --out adversarial.csv")
 @click.argument("file", nargs=-1, required=True, type=Place())
 @click.option("--out", required=True, type=Place(dir_okay=False), help="The file to write: it ends in .csv, .jsonl or .parquet.")
-@flags.LAB
+@shared_options.LAB
 def export(file: Sequence[Path], out: Path, lab: Path) -> None:
     """Write the texts in FILE that fooled the model, with their right labels, as a data set for --task, --ood or `augment`.
 
@@ -27,8 +27,8 @@ def export(file: Sequence[Path], out: Path, lab: Path) -> None:
     several go into one data set. Columns: `id` (ATTACK/ID of the
     original), the texts and the label, then what they came from: `attack`, `model` and `taken_from`, the split. No other file is replaced.
     """
-    from ticketlab.attacks import exported
-    from ticketlab.attacks.adversarial import collect
+    from ticketlab.attacks.results import export as exported
+    from ticketlab.attacks.results.adversarial_examples import collect
 
     exported.check_kind(out)
     found = collect([records for path in file for records in record_files(path, lab)])

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, cast
 import click
 from attrs import evolve
 
-from ticketlab import files
-from ticketlab.attacks.records import file_name, is_records, path_in, read
-from ticketlab.cli import flags, running
+from ticketlab.attacks.results.records import file_name, is_records, path_in, read
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
+from ticketlab.cli.completion import ComponentName
 from ticketlab.cli.default_command import SameName
-from ticketlab.cli.names import ComponentName
-from ticketlab.cli.paths import Place
-from ticketlab.errors import UsageError
+from ticketlab.cli.path_types import Place
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from ticketlab.lab.run import Run
-    from ticketlab.recipe import Recipe
+    from ticketlab.recipes.recipe import Recipe
+    from ticketlab.runs.run import Run
     from ticketlab.stages.attack import AttackStage
 
 
@@ -33,9 +33,9 @@ class _Attack(Command):
 
 @click.command(cls=_Attack, epilog="Example: ticketlab attack ./my-model --task sst2 --attack deepwordbug --n 100 --out records.jsonl")
 @click.argument("model")
-@flags.TASK
+@shared_options.TASK
 @click.option("--attack", "attacks", multiple=True, required=True, type=ComponentName("attack"), help="The attack; may be repeated.")
-@flags.ATTACKED
+@shared_options.ATTACKED
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -44,9 +44,9 @@ class _Attack(Command):
     show_default=True,
     help="Picks the examples, and seeds the attack of each.",
 )
-@flags.SPLIT
-@flags.LABEL_MAP
-@flags.RESOURCES
+@shared_options.SPLIT
+@shared_options.LABEL_MAP
+@shared_options.RESOURCES
 @click.option("--query-budget", type=click.IntRange(min=1), metavar="N", help="Give up on an example after so many queries.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up on an example after so long.")
 @click.option("--in-flight", type=click.IntRange(min=1), metavar="N", help="Examples attacked at once in one process.  [default: 64]")
@@ -61,10 +61,10 @@ class _Attack(Command):
     type=click.Choice(["fp32", "bf16"]),
     help="Number format of the model under attack and of those that the attack needs.  [default: fp32]",
 )
-@flags.MAX_LENGTH
+@shared_options.MAX_LENGTH
 @click.option("--out", type=Place(dir_okay=False), help="Copy the records here, one JSON line per example.")
-@flags.SET
-@flags.OUTPUT
+@shared_options.SET
+@shared_options.OUTPUT
 def run(
     model: str,
     tasks: Sequence[str],
@@ -101,31 +101,31 @@ def run(
     attacks or tasks go to several files beside it, with their names in the file's. A folder that is called like a command below is
     written ./show.
     """
-    from ticketlab.composition import attack_tables
-    from ticketlab.lab.finished import called, one_stage
-    from ticketlab.lab.latest import run_of
+    from ticketlab.lab.finished_models import called, one_stage
+    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.recipes.compose import attack_tables
 
     model = run_of(model, lab, "model")
-    asked = flags.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
+    asked = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
     settings = {"attacks": attack_tables([{"name": name} for name in attacks], asked), "sample_seed": seed}
-    settings |= flags.given(examples=examples, split=split, label_map=list(label_map) or None)
-    settings |= flags.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
-    chosen = flags.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
+    settings |= shared_options.given(examples=examples, split=split, label_map=list(label_map) or None)
+    settings |= shared_options.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
+    chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     recipe = _each_alone(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
     targets = _targets(recipe, out) if out is not None else {}
     for target in targets.values():
         _check_place(target)
-    running.check_csv(csv_file, [recipe])
-    done = running.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
+    run_recipe.check_csv(csv_file, [recipe])
+    done = run_recipe.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
     shown = called(model)
-    rows = running.rows_of(done, label=shown)
+    rows = run_recipe.rows_of(done, label=shown)
     if as_json:
-        running.print_json(done.results)
+        run_recipe.print_json(done.results)
     else:
-        running.print_rows(rows, running.title_of(done, shown), running.notes_of([done]))
+        run_recipe.print_rows(rows, run_recipe.title_of(done, shown), run_recipe.notes_of([done]))
     for (task, stage), target in targets.items():
         files.replace(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
-    running.finish([done], rows, csv_file)
+    run_recipe.finish([done], rows, csv_file)
 
 
 def _each_alone(recipe: Recipe) -> Recipe:

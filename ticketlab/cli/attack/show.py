@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from ticketlab import progress
-from ticketlab.attacks import caveats, diff, metrics, records
-from ticketlab.attacks.records import STATUSES, Record
-from ticketlab.cli import flags, running
-from ticketlab.cli.attack.place import record_files
+from ticketlab.attacks.results import caveats, diff, metrics, records
+from ticketlab.attacks.results.records import STATUSES, Record
+from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli.attack.find_records import record_files
 from ticketlab.cli.command import Command
-from ticketlab.cli.paths import Place
-from ticketlab.errors import UsageError, did_you_mean
-from ticketlab.wording import counted
-from ticketlab.wording import shown as shown_text
+from ticketlab.cli.path_types import Place
+from ticketlab.core import progress
+from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.core.formatting import counted
+from ticketlab.core.formatting import shown as shown_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +42,8 @@ OF_STATUS = {"success": "red", "failed": "green", "skipped": "dim", "error": "ye
 @click.option("--n", "most", type=click.IntRange(min=1), metavar="N", help=f"At most so many examples.  [default: {FEW}; all with --json]")
 @click.option("--attack", metavar="NAME", help="Only the records of this attack, where FILE has several.")
 @click.option("--encoder", metavar="NAME|FOLDER", help="Measure similarity with this sentence encoder, if the attack did not.")
-@flags.LAB
-@flags.JSON
+@shared_options.LAB
+@shared_options.JSON
 def show(
     file: Path,
     statuses: Sequence[str],
@@ -69,10 +69,10 @@ def show(
     if as_json:
         shown = [_plain(header, record) for record in chosen[:most]]
         found = {"file": str(path), "header": _readable(header), "metrics": measured, "notes": _notes(header, path, rows), "records": shown}
-        running.print_json(found)
+        run_recipe.print_json(found)
         return
     _print_numbers(header, path, rows, measured)
-    console = running.open_console()
+    console = run_recipe.open_console()
     for record in chosen[: most or FEW]:
         _print(console, header, record)
     if statuses and not chosen:
@@ -111,8 +111,8 @@ def _chosen(path: Path, rows: Sequence[Record], statuses: Sequence[str], ids: Se
 
 
 def _with_similarity(rows: Sequence[Record], encoder: str) -> list[Record]:
-    from ticketlab.attacks.resources import FLAGS
-    from ticketlab.attacks.similarity import find_encoder, with_similarity
+    from ticketlab.attacks.results.similarity import find_encoder, with_similarity
+    from ticketlab.resources.resources import FLAGS
 
     found = find_encoder(encoder, FLAGS["encoder"])
     return with_similarity(rows, found.load_encoder()) if found else list(rows)
@@ -130,7 +130,7 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
     split = {"split": str(sample["split"])} if isinstance(sample, Mapping) and "split" in sample else {}
     stage = {"kind": "attack", "of": model, "attacks": {attack: measured}, "sample": split}
     results = {"recipe": model, "model": model, "scale": "", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
-    running.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
+    run_recipe.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
 
 
 def _notes(header: Mapping[str, Any], path: Path, rows: Sequence[Record]) -> list[str]:
@@ -206,7 +206,7 @@ def _texts(header: Mapping[str, Any], record: Record, *, colours: bool) -> list[
     return lines
 
 
-def _pieces(record: Record) -> list[list[diff.Piece]]:
+def _pieces(record: Record) -> list[list[diff.Segment]]:
     """Return the pieces of each text; those of an example that was not changed stay as they are."""
     after = record.perturbed or record.original
     if len(after) != len(record.original):

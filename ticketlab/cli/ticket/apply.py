@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ticketlab import progress
-from ticketlab.cli import flags
+from ticketlab.cli import shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.paths import Place
-from ticketlab.cli.ticket.place import ticket_file
-from ticketlab.errors import UsageError
+from ticketlab.cli.path_types import Place
+from ticketlab.cli.ticket.find_ticket import ticket_file
+from ticketlab.core import progress
+from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--shrink", is_flag=True, help="Cut the removed heads and neurons out instead: a smaller model.")
 @click.option("--out", type=Place(file_okay=False), required=True, help="The folder to write.")
-@flags.LAB
+@shared_options.LAB
 def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path, lab: Path) -> None:
     """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET leaves out set to zero.
 
@@ -40,9 +40,9 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     """
     from ticketlab.backbone import loading, saving
     from ticketlab.backbone.backbone import Backbone
-    from ticketlab.lab.finished import in_lab
-    from ticketlab.lab.latest import run_of
-    from ticketlab.lab.origin import origin_of
+    from ticketlab.lab.finished_models import in_lab
+    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.runs.provenance import origin_of
     from ticketlab.tickets.ticket import Ticket
 
     file = ticket_file(ticket, lab)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ticketlab import files, integrity, progress
-from ticketlab.cli import flags
+from ticketlab.cli import shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.paths import Place
-from ticketlab.cli.ticket.place import scores_file, ticket_file
-from ticketlab.errors import SettingError, UsageError
-from ticketlab.options import parse_ratio
+from ticketlab.cli.path_types import Place
+from ticketlab.cli.ticket.find_ticket import scores_file, ticket_file
+from ticketlab.core import files, progress
+from ticketlab.core.errors import SettingError, UsageError
+from ticketlab.core.settings import parse_ratio
+from ticketlab.lab import integrity
 
 if TYPE_CHECKING:
     from ticketlab.tickets.draw import Scope
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--keep-a-head/--no-keep-a-head", default=True, show_default=True, help="Let the best head of each layer stay.")
 @click.option("--like", type=Place(), help="Leave out as many units of each matrix as this ticket does.")
 @click.option("--out", type=Place(dir_okay=False), required=True, help="The file to write.")
-@flags.LAB
+@shared_options.LAB
 def draw(
     scores: Path,
     sparsity: str | None,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from ticketlab import progress
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.paths import Place
-from ticketlab.cli.ticket.place import ticket_file
-from ticketlab.errors import UsageError
+from ticketlab.cli.path_types import Place
+from ticketlab.cli.ticket.find_ticket import ticket_file
+from ticketlab.core import progress
+from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from ticketlab.export.model import Exported, Format
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @click.option("--format", type=click.Choice(["dense", "shrunk", "onnx"]), required=True, help="What to write.")
 @click.option("--out", type=Place(file_okay=False), required=True, help="The folder to write.")
 @click.option("--ticket", type=Place(), help="Apply this ticket first: a file, or the folder of a draw stage.")
-@flags.LAB
-@flags.JSON
+@shared_options.LAB
+@shared_options.JSON
 def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, as_json: bool) -> None:
     """Write MODEL (a classifier: a folder, a hub name, or a stage or run of a lab) for others to use, with a model card.
 
@@ -35,9 +35,9 @@ def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, a
     """
     from ticketlab.backbone.loading import load_finished
     from ticketlab.export.model import export_model
-    from ticketlab.lab.finished import in_lab
-    from ticketlab.lab.latest import run_of
-    from ticketlab.lab.origin import origin_of
+    from ticketlab.lab.finished_models import in_lab
+    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.runs.provenance import origin_of
     from ticketlab.tickets.ticket import Ticket
 
     file = ticket_file(ticket, lab) if ticket is not None else None
@@ -48,17 +48,17 @@ def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, a
     classifier, tokenizer, _ = load_finished(place, any_outputs=True)
     done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=origin_of(place, file))
     if as_json:
-        running.print_json({"folder": str(out), **done.to_table()})
+        run_recipe.print_json({"folder": str(out), **done.to_table()})
     else:
         _print(done)
     progress.say(f"{out}: written")
 
 
 def _print(done: Exported) -> None:
-    running.print_line(f"format: {done.format}")
+    run_recipe.print_line(f"format: {done.format}")
     for group, sparsity in done.sparsity.items():
-        running.print_line(f"sparsity of {group}: {100 * sparsity:.2f} %")
-    running.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} other than zero)")
-    running.print_line(f"bytes: {done.bytes:,}")
+        run_recipe.print_line(f"sparsity of {group}: {100 * sparsity:.2f} %")
+    run_recipe.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} other than zero)")
+    run_recipe.print_line(f"bytes: {done.bytes:,}")
     if done.largest_difference is not None:
-        running.print_line(f"largest difference of a logit to torch's: {done.largest_difference:.1g}")
+        run_recipe.print_line(f"largest difference of a logit to torch's: {done.largest_difference:.1g}")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import flags, running
+from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.paths import Place
-from ticketlab.cli.ticket.place import ticket_file
+from ticketlab.cli.path_types import Place
+from ticketlab.cli.ticket.find_ticket import ticket_file
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
 @click.argument("file", type=Place())
-@flags.LAB
-@flags.JSON
+@shared_options.LAB
+@shared_options.JSON
 def info(file: Path, lab: Path, as_json: bool) -> None:
     """Show what the ticket in FILE keeps of each group and matrix, and where it comes from. FILE may be the folder of a draw stage.
 
@@ -34,7 +34,7 @@ def info(file: Path, lab: Path, as_json: bool) -> None:
         masks = [{"name": name, "kept": kept, "total": total} for name, kept, total in ticket.survival()]
         whole = {"sparsity": ticket.sparsity(), "bytes": path.stat().st_size}
         classifier = {"classifier": {"labels": list(ticket.labels), "tensors": sorted(ticket.head)}} if ticket.head else {}
-        running.print_json({**whole, "groups": groups, "masks": masks, **hashes, **classifier, "provenance": dict(ticket.provenance)})
+        run_recipe.print_json({**whole, "groups": groups, "masks": masks, **hashes, **classifier, "provenance": dict(ticket.provenance)})
         return
     from rich import box
     from rich.table import Table
@@ -49,8 +49,8 @@ def info(file: Path, lab: Path, as_json: bool) -> None:
     table.add_section()
     for name, kept, total in ticket.survival():
         table.add_row(shown(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
-    running.print_table(table)
+    run_recipe.print_table(table)
     if ticket.head:
-        running.print_line(f"classifier: for {', '.join(ticket.labels)}")
+        run_recipe.print_line(f"classifier: for {', '.join(ticket.labels)}")
     for name, text in {name: value for name, value in {**hashes, **ticket.provenance}.items() if value not in (None, "")}.items():
-        running.print_line(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")
+        run_recipe.print_line(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")

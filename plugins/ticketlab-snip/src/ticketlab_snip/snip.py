@@ -43,13 +43,13 @@ class SnipSearch(Search):
         self._weights = {name: backbone.weight(name) for name in weight_units(backbone, pooler=settings.pooler)}
         self._sums = {name: torch.zeros_like(weight) for name, weight in self._weights.items()}
 
-    def before_step(self, step: int) -> None:
+    def on_step_start(self, step: int) -> None:
         """Ask for the gradients of the weights."""
         for weight in self._weights.values():
             weight.requires_grad_(True)
 
     @torch.no_grad()
-    def after_backward(self) -> None:
+    def on_after_backward(self) -> None:
         """Take the gradients of the step, summed over its passes, and let go of the weights."""
         for name, weight in self._weights.items():
             if weight.grad is not None:
@@ -58,7 +58,7 @@ class SnipSearch(Search):
             weight.grad = None
             weight.requires_grad_(False)
 
-    def after_step(self, step: int) -> bool:
+    def on_step_end(self, step: int) -> bool:
         """End after the batches that were asked for."""
         return step + 1 >= self._settings.batches
 

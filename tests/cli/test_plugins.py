@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_plugin_file_counts_before_and_after_the_command(invoke: Any, plugin: Path, place: str) -> None:
+    option = ["--plugin", str(plugin)]
+    result = invoke(*option, "plugins", "--json") if place == "before" else invoke("plugins", "--json", *option)
+    found = {(one["kind"], one["name"]): one for one in json.loads(result.stdout)["components"]}
+    assert found["pruner", "middle"] == {
+        "kind": "pruner",
+        "name": "middle",
+        "summary": "score units by their distance from the middle",
+        "source": str(plugin),
+    }
+    assert result.stderr == ""
+
+
+def test_show_explains_the_settings_of_a_plugin(invoke: Any, plugin: Path) -> None:
+    result = invoke("show", "pruner", "middle", "--json", "--plugin", plugin)
+    facts = json.loads(result.stdout)
+    assert facts["summary"] == "score units by their distance from the middle"
+    assert facts["source"] == str(plugin)
+    assert facts["settings"][-1] | {"choices": []} == {
+        "name": "power",
+        "type": "number",
+        "default": 2.0,
+        "default_text": "2",
+        "bounds": {"above": 0},
+        "bounds_text": "> 0",
+        "choices": [],
+        "unit": "1",
+        "help": "exponent of the distance",
+        "changes_results": True,
+    }
+    text = invoke("show", "pruners", "middle", "--plugin", plugin).stdout
+    assert "exponent of the distance" in text
+
+
+def test_a_plugin_is_used_in_a_recipe(invoke: Any, plugin: Path) -> None:
+    arguments = ["run", "--task", "demo", "--pruner", "middle", "--set", "search.pruner.power=3", "--dry-run"]
+    result = invoke("--plugin", plugin, *arguments)
+    assert 'name = "middle"\npower = 3.0' in result.stdout
+
+
+def test_a_broken_plugin_is_a_warning_that_names_it(invoke: Any, broken: str) -> None:
+    result = invoke("plugins")
+    assert result.exit_code == 0
+    assert result.stderr == f"warning: {broken} does not load: ModuleNotFoundError: No module named 'a_package_that_is_not_here'\n"
+    assert "hard-concrete" in result.stdout
+
+
+def test_what_a_broken_plugin_would_have_brought_is_missed_with_its_name(invoke: Any, broken: str) -> None:
+    result = invoke("show", "pruner", "theirs")
+    assert result.exit_code == 2
+    assert broken in result.stderr.splitlines()[-1]
+
+
+def test_no_plugins_leaves_installed_ones_out(invoke: Any, broken: str) -> None:
+    assert invoke("--no-plugins", "plugins").stderr == ""
+    assert invoke("plugins", "--no-plugins").stderr == ""
+
+
+def test_strictness_makes_a_broken_plugin_an_error(invoke: Any, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TICKETLAB_STRICT_PLUGINS", "1")
+    result = invoke("plugins")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {broken} does not load")
+    assert invoke("--help").exit_code == 0
+    assert invoke("plugins", "--no-plugins").exit_code == 0
+
+
+def test_a_taken_name_is_a_warning_and_an_error_when_used(invoke: Any, plugin: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(plugin.read_text(encoding="utf-8"), encoding="utf-8")
+    options = ["--plugin", str(plugin), "--plugin", str(other)]
+    listed = invoke(*options, "plugins")
+    assert listed.exit_code == 0
+    assert f"the pruner `middle` is registered by both {plugin} and {other}" in listed.stderr
+    used = invoke(*options, "show", "pruner", "middle")
+    assert used.exit_code == 1
+    assert used.stderr.splitlines()[-1].startswith("error: the pruner `middle`")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("stop-rule", ""), ("stop_rules", ""), ("adversaries", "freelb"), ("Losses", "cross-entropy"), ("stages", "draw")],
+)
+def test_show_takes_a_kind_in_any_form(invoke: Any, kind: str, expected: str) -> None:
+    result = invoke("show", kind)
+    assert result.exit_code == 0
+    assert expected in result.stdout
+
+
+def test_every_component_can_be_shown(invoke: Any) -> None:
+    for one in json.loads(invoke("plugins", "--json").stdout)["components"]:
+        result = invoke("show", one["kind"], one["name"], "--json")
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(result.stdout)["summary"] == one["summary"]
+
+
+@pytest.mark.parametrize("stage", ["train", "search", "draw", "evaluate", "attack"])
+def test_every_stage_explains_all_its_settings(invoke: Any, stage: str) -> None:
+    settings = json.loads(invoke("show", "stage", stage, "--json").stdout)["settings"]
+    assert all(setting["help"] for setting in settings)
+
+
+def test_recipes_are_listed_and_shown(invoke: Any) -> None:
+    listed = {one["name"]: one for one in json.loads(invoke("recipes", "--json").stdout)}
+    assert {"robust-ticket", "fine-tune", "freelb", "pgd", "lottery-ticket", "random-ticket"} <= set(listed)
+    assert all("small" in one["scales"] and one["summary"] for one in listed.values())
+    shown = invoke("recipes", "show", "robust-ticket").stdout
+    assert shown == Path(listed["robust-ticket"]["file"]).read_text(encoding="utf-8")
+
+
+def test_doctor_says_what_is_missing_and_how_to_get_it(invoke: Any) -> None:
+    facts = json.loads(invoke("doctor", "--json").stdout)
+    assert {"ticketlab", "torch", "transformers"} <= set(facts["packages"])
+    assert facts["precision"] in ("fp32", "bf16")
+    assert all(resource["found"] or resource["how_to_get"] for resource in facts["resources"])
+    assert "precision" in invoke("doctor").stdout
+
+
+def test_the_name_of_a_recipe_is_whole_at_80_columns(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    from ticketlab.cli import run_recipe
+
+    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=80))
+    names = [one["name"] for one in json.loads(invoke("recipes", "--json").stdout)]
+    for command in ("recipes", "plugins"):
+        listed = invoke(command).stdout
+        assert [name for name in names if name not in listed] == []

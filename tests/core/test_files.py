@@ -1,0 +1,69 @@
+"""Atomic writes: a reader sees the old file or the new one, and nothing else is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticketlab.core import files
+
+
+def _half(path: Path) -> None:
+    path.write_text("half", encoding="utf-8")
+    raise OSError("the disk is full")
+
+
+def _interrupted(path: Path) -> None:
+    path.write_text("half", encoding="utf-8")
+    raise KeyboardInterrupt
+
+
+def _vanished(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("write", [_half, _interrupted, _vanished])
+@pytest.mark.parametrize("before", ["old", None], ids=["over a file", "where nothing was"])
+def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path: Path, write: Callable[[Path], None], before: str | None) -> None:
+    path = tmp_path / "result.json"
+    if before is not None:
+        path.write_text(before, encoding="utf-8")
+    with pytest.raises((OSError, KeyboardInterrupt)):
+        files.replace(path, write)
+    assert [file.read_text(encoding="utf-8") for file in tmp_path.iterdir()] == ([before] if before else [])
+
+
+@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, {"a": float("inf")}], ids=["nan", "an object", "inf"])
+def test_what_is_no_json_is_never_written(tmp_path: Path, value: Any) -> None:
+    path = tmp_path / "result.json"
+    files.write_json(path, {"a": 1})
+    with pytest.raises((TypeError, ValueError)):
+        files.write_json(path, value)
+    assert files.read_json(path) == {"a": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_in_the_way_is_an_error_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        files.write_text(tmp_path / "taken", "new")
+    assert list(tmp_path.iterdir()) == [tmp_path / "taken"]
+
+
+def test_folders_are_made_and_others_may_read(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "c.txt"
+    files.write_text(path, "é\n")
+    assert path.read_bytes() == "é\n".encode()
+    assert path.stat().st_mode & 0o044 == 0o044
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {"b": 1, "a": "é\u2028"}, 0.1, 10**30], ids=["null", "empty", "object", "number", "large number"]
+)
+def test_json_comes_back_as_it_went(tmp_path: Path, value: Any) -> None:
+    files.write_json(tmp_path / "value.json", value)
+    assert files.read_json(tmp_path / "value.json") == value

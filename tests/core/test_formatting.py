@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from ticketlab.core.errors import did_you_mean
+from ticketlab.core.formatting import counted, shown
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "expected"),
+    [
+        (0, ("example",), "0 examples"),
+        (1, ("example",), "1 example"),
+        (2, ("example",), "2 examples"),
+        (1, ("example was", "examples were"), "1 example was"),
+        (3, ("example was", "examples were"), "3 examples were"),
+    ],
+)
+def test_a_noun_goes_with_its_number(number, words, expected):
+    assert counted(number, *words) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("eine Größe, 文字, 🎫", "eine Größe, 文字, 🎫", id="any script"),
+        pytest.param("a\x1b[31mb\x07", r"a\x1b[31mb\x07", id="colours and bells"),
+        pytest.param("a\x9b31m", r"a\x9b31m", id="8-bit controls"),
+        pytest.param("pos\u202esop", r"pos\u202esop", id="turned around"),
+        pytest.param("one\ntwo\tthree\r", r"one\ntwo\tthree\r", id="line breaks"),
+        pytest.param("\ud800", r"\ud800", id="half of a pair"),
+        pytest.param("go\u200dod", r"go\u200dod", id="a joiner that joins nothing"),
+        pytest.param("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", id="Persian"),
+        pytest.param(5, "5", id="a number"),
+    ],
+)
+def test_a_text_from_elsewhere_cannot_steer_the_terminal(text, expected):
+    assert shown(text) == expected
+
+
+def test_line_breaks_stay_where_lines_are_wanted():
+    assert shown("one\ntw\x1bo", lines=True) == "one\ntw\\x1bo"
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("epochs", ["csv", "task"], "; there is `csv`, `task`"),
+        ("--Sparcity", ["--sparsity", "--stop"], "; did you mean `--sparsity`?"),
+        ("hard", ["hard-concrete", "magnitude"], "; did you mean `hard-concrete`?"),
+        ("ma", ["magnitude", "random"], "; there is `magnitude`, `random`"),
+        ("x" * 1_000_000, ["magnitude"], "; there is `magnitude`"),
+        ("x", [f"name{number:03}" for number in range(50)], "`name039` and 10 more"),
+        ("x", [], ""),
+    ],
+    ids=["far", "case and dashes", "a beginning", "too short", "long", "many", "none"],
+)
+def test_only_a_name_that_is_near_is_proposed(name, known, expected):
+    assert did_you_mean(name, known).endswith(expected)

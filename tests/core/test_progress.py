@@ -1,0 +1,63 @@
+"""What the bar shows on a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from ticketlab.core import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Return what to call in a test to have a terminal: before, the capturing of output would take its place."""
+
+    def begin() -> Terminal:
+        made = Terminal()
+        for name, value in (("TERM", "xterm"), ("COLUMNS", "200"), ("NO_COLOR", "1")):
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr("sys.stderr", made)
+        return made
+
+    return begin
+
+
+def test_the_bar_shows_steps_and_their_note(on_terminal):
+    terminal = on_terminal()
+    with progress.bar("attack", 5, done=2) as bar:
+        bar.advance(note="1 led astray")
+    assert "3/5" in terminal.getvalue()
+    assert "1 led astray" in terminal.getvalue()
+
+
+def test_what_grows_between_steps_is_shown_from_where_it_began(on_terminal):
+    terminal, asked = on_terminal(), [1000]
+    with progress.bar("attack", 5, count=lambda: asked[0], of="texts asked"):
+        asked[0] += 2345
+    assert "2,345 texts asked" in terminal.getvalue()
+    assert "0/5" in terminal.getvalue()
+
+
+def test_nothing_is_counted_where_there_is_no_terminal(capsys):
+    def count() -> int:
+        raise AssertionError("nobody sees it")
+
+    with progress.bar("attack", 5, count=count, of="texts asked") as bar:
+        bar.advance()
+    assert capsys.readouterr().err == ""
+
+
+def test_names_cannot_steer_the_terminal(on_terminal):
+    terminal = on_terminal()
+    with progress.bar("[bold]x\x1b[2J", 5) as bar:
+        bar.advance(note="y\x07")
+    assert r"[bold]x\x1b[2J" in terminal.getvalue()
+    assert r"y\x07" in terminal.getvalue()
+    progress.warn("label a\nb\x1b[2J")
+    assert terminal.getvalue().endswith("warning: label a\\nb\\x1b[2J\n")

@@ -1,0 +1,261 @@
+"""Masked, shrunk, reloaded and exported: one and the same function of the text."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support.small_exports import LABELS, TEXTS, logits, needs_onnx, onnx_logits, ticket_for
+
+import ticketlab
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_finished
+from ticketlab.backbone.shrinking import is_shrunk
+from ticketlab.core.errors import ResourceError, UsageError
+from ticketlab.export import onnx
+from ticketlab.export.model import export_model
+from ticketlab.export.provenance import Origin
+from ticketlab.tickets.ticket import Ticket
+
+FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
+
+
+@pytest.mark.parametrize("kind", ["uneven", "empty"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_masked_is_shrunk_is_exported(family: str, kind: str, classifier: Any, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    model, tokenizer = classifier(family)
+    ticket = ticket_for(model, kind)
+    untouched = logits(model, tokenizer)
+    masked = copy.deepcopy(model)
+    ticket.apply(masked)
+    expected = logits(masked, tokenizer)
+    assert not torch.allclose(expected, untouched, atol=1e-4)
+
+    small = ticket.shrink(model)
+    assert torch.allclose(logits(small, tokenizer), expected, atol=1e-5)
+    dense = export_model(model, tokenizer, tmp_path / "dense", "dense", ticket=ticket)
+    shrunk = export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket)
+    assert torch.equal(logits(model, tokenizer), untouched)
+
+    plain, found = AutoModelForSequenceClassification.from_pretrained(tmp_path / "dense", output_loading_info=True)
+    assert not found["missing_keys"]
+    assert not found["unexpected_keys"]
+    assert torch.allclose(logits(plain, tokenizer), expected, atol=1e-5)
+    reloaded, _, names = load_finished(str(tmp_path / "shrunk"))
+    assert is_shrunk(reloaded)
+    assert names == LABELS
+    assert torch.allclose(logits(reloaded, tokenizer), expected, atol=1e-5)
+
+    again = export_model(reloaded, tokenizer, tmp_path / "again", "dense")
+    assert torch.allclose(logits(load_finished(str(tmp_path / "again"))[0], tokenizer), expected, atol=1e-5)
+    assert dense.parameters == again.parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert shrunk.parameters == sum(parameter.numel() for parameter in small.parameters()) < dense.parameters
+    assert shrunk.bytes == (tmp_path / "shrunk" / "model.safetensors").stat().st_size < dense.bytes
+    assert shrunk.sparsity == dense.sparsity == {group: ticket.sparsity(group) for group in ("heads", "neurons")}
+
+
+@needs_onnx
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_onnx_file_computes_the_same(family: str, classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier(family)
+    ticket = ticket_for(model, "empty")
+    masked = copy.deepcopy(model)
+    ticket.apply(masked)
+    done = export_model(model, tokenizer, tmp_path / "onnx", "onnx", ticket=ticket)
+    assert done.largest_difference is not None
+    assert done.largest_difference < 1e-4
+    assert done.parameters == sum(parameter.numel() for parameter in ticket.shrink(model).parameters())
+    for texts in (TEXTS, TEXTS[:1], TEXTS * 5, ["good " * 300]):
+        cut = [tokenizer.decode(tokenizer(text, truncation=True, max_length=100)["input_ids"], skip_special_tokens=True) for text in texts]
+        assert torch.allclose(onnx_logits(tmp_path / "onnx", tokenizer, cut), logits(masked, tokenizer, cut), atol=1e-4)
+
+
+@needs_onnx
+def test_a_dense_model_exports_as_onnx_too_without_a_word(classifier: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    model, tokenizer = classifier("bert")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = export_model(model, tokenizer, tmp_path / "onnx", "onnx")
+    assert capfd.readouterr() == ("", "")
+    assert done.sparsity == {}
+    assert torch.allclose(onnx_logits(tmp_path / "onnx", tokenizer), logits(model, tokenizer), atol=1e-4)
+
+
+@needs_onnx
+def test_the_onnx_folder_needs_no_ticketlab(classifier: Any, onnx_folder: Path) -> None:
+    model, tokenizer = classifier("bert")
+    code = f"""
+import json, sys
+sys.modules.update(dict.fromkeys(("ticketlab", "torch")))
+import onnxruntime
+from tokenizers import Tokenizer
+tokenizer = Tokenizer.from_file("tokenizer.json")
+encoded = tokenizer.encode({TEXTS[1]!r})
+values = dict(input_ids=encoded.ids, attention_mask=encoded.attention_mask, token_type_ids=encoded.type_ids)
+import numpy
+session = onnxruntime.InferenceSession("model.onnx")
+logits = session.run(None, {{node.name: numpy.array([values[node.name]], dtype="int64") for node in session.get_inputs()}})[0]
+print(json.dumps(dict(logits=logits[0].tolist(), labels=json.load(open("config.json"))["id2label"])))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=onnx_folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["labels"] == {"0": "bad", "1": "good"}
+    expected = logits(ticket_for(model).shrink(model), tokenizer, TEXTS[1:2])[0]
+    assert torch.allclose(torch.tensor(found["logits"]), expected, atol=1e-4)
+
+
+@needs_onnx
+def test_the_onnx_file_holds_no_path_of_this_machine(onnx_folder: Path) -> None:
+    content = (onnx_folder / "model.onnx").read_bytes()
+    assert b".py" not in content
+    assert sys.prefix.encode() not in content
+
+
+@needs_onnx
+def test_a_wrong_onnx_file_is_not_left(classifier: Any, onnx_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = classifier("bert")
+    monkeypatch.setattr(onnx, "_export", lambda *given: shutil.copy(onnx_folder / "model.onnx", given[-1]))  # of the model under a ticket
+    with pytest.raises(onnx.ExportFailed, match="computes other logits"):
+        export_model(model, tokenizer, tmp_path / "onnx", "onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_packages_are_one_line(classifier: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = classifier("bert")
+    monkeypatch.setattr(onnx.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ResourceError, match=r'pip install "ticketlab\[onnx\]"'):
+        export_model(model, tokenizer, tmp_path / "onnx", "onnx")
+
+
+def test_single_weights_at_zero_are_said_to_bring_no_speed(classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier("bert")
+    ticket = ticket_for(model, "weights")
+    with pytest.warns(UserWarning, match="neither faster nor smaller"):
+        done = export_model(model, tokenizer, tmp_path / "dense", "dense", ticket=ticket)
+    reloaded, _, _ = load_finished(str(tmp_path / "dense"))
+    assert all(not torch.any(Backbone(reloaded).weight(name)[~mask]) for name, mask in ticket.masks.items())
+    assert done.sparsity == {"weights": 0.5}
+    assert done.nonzero <= done.parameters - (ticket.total() - ticket.kept())
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [pytest.param("weights", "single weights makes no smaller", id="weights"), pytest.param(None, "give the ticket", id="no ticket")],
+)
+def test_nothing_to_shrink_is_an_error(classifier: Any, tmp_path: Path, kind: str | None, expected: str) -> None:
+    model, tokenizer = classifier("bert")
+    with pytest.raises(UsageError, match=expected):
+        export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket_for(model, kind) if kind else None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["uneven", "weights"])
+def test_a_ticket_shrinks_or_says_why_not(classifier: Any, kind: str) -> None:
+    model, _ = classifier("bert")
+    ticket = ticket_for(model, kind)
+    if kind == "weights":
+        with pytest.raises(UsageError, match="single weights"):
+            ticket.shrink(model)
+    else:
+        assert is_shrunk(ticket.shrink(model))
+
+
+def test_a_ticket_of_other_weights_warns_unless_the_model_was_trained_under_it(classifier: Any) -> None:
+    model, _ = classifier("bert")
+    ticket = ticket_for(model)
+    torch.nn.init.ones_(Backbone(model).layers[0].query.weight)
+    with pytest.warns(UserWarning, match="other weights"):
+        ticket.apply(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ticket.shrink(model)
+
+
+@pytest.mark.parametrize(("kind", "total"), [("keep all", 8), ("keep none", 0)])
+def test_the_ends_of_sparsity(classifier: Any, tmp_path: Path, kind: str, total: int) -> None:
+    model, tokenizer = classifier("bert")
+    drawn = ticket_for(model)
+    masks = {name: torch.full_like(mask, kind == "keep all") for name, mask in drawn.masks.items()}
+    ticket = Ticket(masks, drawn.structure, "", "")
+    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket)
+    ticket.apply(model)
+    reloaded, _, _ = load_finished(str(tmp_path / "shrunk"))
+    assert sum(shape[0] for name, shape in Backbone(reloaded).units().items() if name.startswith("heads/")) == total
+    assert torch.allclose(logits(reloaded, tokenizer), logits(model, tokenizer), atol=1e-5)
+
+
+def test_a_model_trained_under_a_ticket_shrinks_by_what_is_known(classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier("bert")
+    ticket = ticket_for(model)
+    ticket.apply(model)
+    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", origin=Origin(ticket=ticket))
+    assert is_shrunk(load_finished(str(tmp_path / "shrunk"))[0])
+
+
+def test_a_ticket_that_the_model_is_not_under_is_not_believed(classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier("bert")
+    done = export_model(model, tokenizer, tmp_path / "dense", origin=Origin(ticket=ticket_for(model)))
+    assert done.sparsity == {}
+
+
+def test_a_shrunk_model_takes_its_own_ticket_and_no_other(classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier("bert")
+    ticket = ticket_for(model)
+    small = ticket.shrink(model)
+    export_model(small, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket)
+    with pytest.raises(UsageError, match="shrunk already"):
+        export_model(small, tokenizer, tmp_path / "other", "shrunk", ticket=ticket_for(model, seed=1))
+
+
+@pytest.mark.parametrize("format", ["dense", "shrunk", "onnx"])
+def test_another_ticket_is_refused_though_the_lab_knows_the_models_own(format: Any, classifier: Any, tmp_path: Path) -> None:
+    if format == "onnx":
+        pytest.importorskip("onnxruntime")
+    model, tokenizer = classifier("bert")
+    own = ticket_for(model)
+    with pytest.raises(UsageError, match="shrunk already, by another ticket"):
+        export_model(own.shrink(model), tokenizer, tmp_path / "x", format, ticket=ticket_for(model, seed=1), origin=Origin(ticket=own))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_folder_with_other_files_is_refused_and_an_earlier_export_replaced(classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier("bert")
+    folder = tmp_path / "dense"
+    export_model(model, tokenizer, folder)
+    export_model(model, tokenizer, folder, ticket=ticket_for(model))
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"notes\.txt"):
+        export_model(model, tokenizer, folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dense"]
+
+
+def test_a_readme_that_is_not_ours_is_not_overwritten(classifier: Any, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"README\.md"):
+        export_model(*classifier("bert"), tmp_path)
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
+
+
+def test_no_file_is_pickled(classifier: Any, tmp_path: Path) -> None:
+    model, tokenizer = classifier("bert")
+    export_model(model, tokenizer, tmp_path / "dense", "dense", ticket=ticket_for(model))
+    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket_for(model))
+    kinds = {path.suffix for path in tmp_path.glob("*/*")}
+    assert kinds <= {".safetensors", ".json", ".md", ".txt", ".jinja"}
+
+
+def test_an_unknown_format_names_the_nearest(classifier: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean `onnx`"):
+        export_model(*classifier("bert"), tmp_path / "x", "onx")
+    assert ticketlab.export_model is export_model

@@ -1,0 +1,65 @@
+"""A lab that may only be read, and runs that share a directory."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from filelock import FileLock
+
+from ticketlab.core.errors import TicketlabError
+from ticketlab.lab.lab import Lab
+from ticketlab.runs.run import run
+
+ONLY_TRAINED = ("search", "draw", "retrain", "evaluate", "attack")
+
+
+def tree(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def test_a_complete_lab_that_is_read_only_is_read(make_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = make_recipe("finetune.epochs=1", without=ONLY_TRAINED)
+    expected = run(recipe, tmp_path)
+    before = tree(tmp_path)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
+    found = run(recipe, tmp_path)
+    assert (found.results, found.directory) == (expected.results, expected.directory)
+    assert tree(tmp_path) == before
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with pytest.raises(TicketlabError, match="the lab is read-only, and it lacks `demo seed 0 finetune`"):
+        run(make_recipe("finetune.epochs=1", "finetune.lr=0.5", without=ONLY_TRAINED), tmp_path)
+
+
+def test_another_number_of_threads_has_the_same_directory_and_says_so(
+    make_recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = make_recipe("finetune.epochs=0.1", without=ONLY_TRAINED)
+    one = run(recipe, tmp_path)
+    torch.set_num_threads(2)
+    two = run(recipe, tmp_path)
+    assert one.directory == two.directory
+    assert "its results are of 1 thread; those of 2 are computed apart and take their place" in capsys.readouterr().err
+    keys = [done.results["tasks"]["demo"]["0"]["finetune"]["key"] for done in (one, two)]
+    assert keys[0] != keys[1]
+
+
+def test_what_killed_processes_left_in_a_lab_is_swept_and_checkpoints_stay(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    for key, names in {"a" * 64: [".lock"], "b" * 64: [".lock", "checkpoint.safetensors", ".checkpoint.safetensors.0123abcd"]}.items():
+        lab.stage(key).mkdir(parents=True)
+        for name in names:
+            (lab.stage(key) / name).touch()
+            os.utime(lab.stage(key) / name, (0, 0))
+    lab.sweep()
+    assert not lab.stage("a" * 64).exists()
+    assert sorted(path.name for path in lab.stage("b" * 64).iterdir()) == [".lock", "checkpoint.safetensors"]

@@ -1,0 +1,54 @@
+"""What a label says of a recipe: its name, and whatever it has otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from ticketlab.recipes import differences
+from ticketlab.recipes.compose import compose, judge
+from ticketlab.stages.train import Train
+from ticketlab.tasks.demo.reviews import DemoTask
+
+
+@pytest.mark.parametrize(
+    ("recipe", "asked", "label"),
+    [
+        ("robust-ticket", {}, "robust-ticket"),
+        # these stand in columns and titles of their own, or change no number
+        ("robust-ticket", {"scale": "demo", "seeds": 3, "model": "demo", "attacks": ["pwws"], "examples": 7}, "robust-ticket"),
+        ("robust-ticket", {"attacks": ["none"], "sets": ["evaluate.batch_size=7"]}, "robust-ticket"),
+        ("robust-ticket", {"pruner": "magnitude", "sparsity": "1/2"}, "robust-ticket (pruner=magnitude, sparsity=0.5)"),
+        # three stages have an adversary
+        ("robust-ticket", {"adversary": "none"}, "robust-ticket (search.adversary=none)"),
+        ("robust-ticket", {"stages": {"retrain": {"adversary": "freelb"}}}, "robust-ticket (retrain.adversary=freelb)"),
+        ("robust-ticket", {"sets": ["search.pruner.lr=0.05"]}, "robust-ticket (pruner.lr=0.05)"),
+        ("robust-ticket", {"sets": ["draw.sparsity=0.5"]}, "robust-ticket (draw.sparsity=0.5)"),
+        ("robust-ticket", {"precision": "bf16", "max_length": 64}, "robust-ticket (max_length=64, precision=bf16)"),
+        ("robust-ticket", {"attacks": ["pwws"], "sets": ["attack.timeout=5"]}, "robust-ticket (timeout=5)"),
+        ("robust-ticket", {"sets": ["search.start=pretrained"]}, "robust-ticket (search.start=pretrained)"),
+        ("robust-ticket", {"sets": ["tasks.demo.rows=100"]}, "robust-ticket (rows=100)"),
+        ("robust-ticket", {"tasks": DemoTask(train_rows=50)}, "robust-ticket (demo.train_rows=50)"),
+        # a loss brings its bias model with it; another bias model is named
+        ("fine-tune", {"stages": {"finetune": {"loss": "poe"}}}, "fine-tune (loss=poe)"),
+        ("fine-tune", {"stages": {"finetune": {"loss": "poe"}}, "bias": "claim-only"}, "fine-tune (bias.model=claim-only, loss=poe)"),
+        ("orticket", {"text": "/a/b/articles.txt"}, "orticket (text=articles.txt)"),
+    ],
+)  # fmt: skip
+def test_what_overrides_a_recipe_is_in_its_label(recipe: str, asked: dict[str, Any], label: str) -> None:
+    assert differences.label(compose(recipe, **{"tasks": "demo", **asked})) == label
+
+
+def test_a_recipe_that_is_changed_afterwards_has_another_label() -> None:
+    composed = compose("fine-tune", tasks="demo")
+    stages = {name: evolve(stage, epochs=7) if isinstance(stage, Train) else stage for name, stage in composed.stages.items()}
+    assert differences.label(evolve(composed, stages=stages)) == "fine-tune (epochs=7)"
+
+
+def test_settings_of_a_single_attack_or_evaluation_are_in_its_label(tmp_path: Any) -> None:
+    asked: dict[str, Any] = {"attacks": ["deepwordbug", "pwws"], "examples": 9, "split": "dev", "timeout": 3.0}
+    made = judge("attack", str(tmp_path), tasks="demo", **asked, sets=["attack.attacks.pwws.query_budget=5"])
+    assert differences.label(made) == "attack (pwws.query_budget=5, timeout=3)"
+    assert differences.label(judge("evaluate", str(tmp_path), tasks="demo", label_map=["a=b"])) == "evaluate (label_map=a=b)"

@@ -1,0 +1,146 @@
+"""Settings that cannot have an effect: refused where they are asked for, said where they stand in a recipe, and no part of any key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ticketlab.core import builtin_components
+from ticketlab.core.errors import UsageError
+from ticketlab.recipes import ineffective_settings, recipe
+from ticketlab.recipes.compose import compose
+from ticketlab.tasks.demo.reviews import DemoTask
+
+STEPS = "scores without training"
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "sets", "flag", "reason"),
+    [
+        ("orticket", {"stages": {"search": {"loss": "poe"}}}, [], "--search-loss poe", "`mlm` learns from no labels"),
+        ("orticket", {}, ["search.watch_ood=true"], "--set search.watch_ood=true", "learns from no labels"),
+        ("robust-ticket", {"pruner": "magnitude", "adversary": "freelb"}, [], "--adversary freelb", STEPS),
+        ("robust-ticket", {"pruner": "magnitude", "stop": "mask-distance"}, [], "--stop mask-distance", STEPS),
+        ("robust-ticket", {"pruner": "random", "loss": "focal"}, [], "--loss focal", STEPS),
+        ("lottery-ticket", {}, ["search.epochs=7"], "--set search.epochs=7", STEPS),
+        ("lottery-ticket", {}, ["search.lr=1e-3"], "--set search.lr=1e-3", STEPS),
+        ("lottery-ticket", {}, ["search.batch_size=8"], "--set search.batch_size=8", STEPS),
+        ("robust-ticket", {"pruner": "magnitude"}, ["search.adversary.steps=7"], "--set search.adversary.steps=7", STEPS),
+        ("robust-ticket", {}, ["search.sparsity=0.5"], "--set search.sparsity=0.5", "aims at no sparsity"),
+        ("robust-ticket", {}, ["search.lr=1e-3"], "--set search.lr=1e-3", "`pruner.lr`"),
+        ("robust-ticket", {}, ["finetune.select_on=macro_f1"], "--set finetune.select_on=macro_f1", '`select` is "last"'),
+        ("robust-ticket", {}, ["finetune.select_after=0.5"], "--set finetune.select_after=0.5", '`select` is "last"'),
+        ("robust-ticket", {}, ["finetune.hold_mask=false"], "--set finetune.hold_mask=false", "there is no ticket"),
+        ("robust-ticket", {}, ["finetune.shrink=false"], "--set finetune.shrink=false", "there is no ticket"),
+        ("robust-ticket", {}, ["finetune.reinit=inside"], "--set finetune.reinit=inside", "there is no ticket"),
+        ("robust-ticket", {}, ["search.stop=mask-distance", "search.stop.heads=0.5"], "--set search.stop.heads=0.5", "and no heads"),
+        ("robust-ticket", {}, ['search.stop={name="mask-distance",neurons=0.5}'], "`stop.neurons` has no effect", "and no neurons"),
+        ("early-robust", {}, ["search.stop.weights=0.5"], "--set search.stop.weights=0.5", "and no weights"),
+        ("early-robust", {}, ["draw.sparsity=0.5"], "--set draw.sparsity=0.5", "heads and neurons have their own"),
+        ("robust-ticket", {}, ["draw.keep_a_head=false"], "--set draw.keep_a_head=false", "scores no heads"),
+        ("srnet-imp", {}, ["search.clip_penalty=false"], "--set search.clip_penalty=false", "adds no penalty"),
+        ("robust-ticket", {}, ["search.bias=bias.jsonl"], "--set search.bias=bias.jsonl", "`cross-entropy` needs no bias"),
+        ("robust-ticket", {}, ["search.watch_ood=true"], "--set search.watch_ood=true", "no challenge sets"),
+        ("robust-ticket", {"stages": {"search": {"mix_ood": 0, "loss": "poe"}}, "pruner": "magnitude"}, [], "--search-loss poe", STEPS),
+    ],
+)
+def test_what_is_asked_for_and_has_no_effect_is_refused_with_the_flag_and_the_reason(
+    name: str, overrides: Any, sets: list[str], flag: str, reason: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        compose(name, tasks=["demo"], sets=sets, **overrides)
+    assert flag in str(caught.value)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "sets"),
+    [
+        ("robust-ticket", {"pruner": "magnitude", "adversary": "none"}, []),  # it is what happens
+        ("robust-ticket", {"pruner": "magnitude"}, []),  # the recipe's adversary is said and not refused
+        ("robust-ticket", {"sparsity": 0.5}, []),
+        ("early-robust", {"sparsity": 0.5}, []),
+        ("early-robust", {"heads": 0.5, "neurons": 0.4}, []),
+        ("robust-ticket", {"stop": "patience"}, ["search.sparsity=0.5"]),  # patience looks at tickets of this sparsity
+        ("robust-ticket", {}, ["search.select=best", "search.sparsity=0.5", "search.select_after=0.5"]),
+        ("srnet", {"scale": "small"}, ["search.pruner.lr=1e-3"]),
+        ("early-robust", {"pruner": "hard-concrete", "stop": "mask-distance", "sparsity": 0.3}, []),  # the ratios of heads are the recipe's
+        ("orticket", {"text": "notes.txt"}, ["search.objective.text=other.txt"]),
+    ],
+)
+def test_what_has_an_effect_or_is_the_default_is_not_refused(name: str, overrides: Any, sets: list[str]) -> None:
+    assert compose(name, tasks=["demo"], sets=sets, **overrides)
+
+
+def made(**stages: Any) -> recipe.Recipe:
+    return recipe.from_table_of_stages("mine", {"tasks": [DemoTask(rows=24)], **stages})
+
+
+TEXT = {"name": "mlm", "text": "notes.txt"}
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        (
+            {"kind": "search", "pruner": "magnitude", "adversary": "freelb", "epochs": 5, "stop": "fixed", "select": "best"},
+            "`adversary`, `select`, `stop` and `epochs` have no effect: `magnitude` scores without training",
+        ),
+        ({"kind": "train", "objective": TEXT, "loss": "focal"}, "`loss` has no effect: the objective `mlm` learns from no labels"),
+        ({"kind": "train", "objective": TEXT, "teacher": "./x"}, "`teacher` has no effect: the objective `mlm` learns from no labels"),
+        ({"kind": "search", "pruner": "importance", "stop": {"name": "mask-distance", "weights": 0.5}}, "`stop.weights` has no effect"),
+        ({"kind": "search", "sparsity": 0.7}, "`sparsity` has no effect: `hard-concrete` aims at no sparsity"),
+        ({"kind": "train", "ticket": "./t", "hold_mask": False}, "`ticket` has no effect: `hold_mask` is false and `reinit` is none"),
+        ({"kind": "train", "select_after": 0.5}, '`select_after` has no effect: `select` is "last"'),
+        ({"kind": "draw", "search": "./s", "like": "./t", "sparsity": 0.6}, "`sparsity` has no effect: as many units"),
+    ],
+)
+def test_what_stands_in_a_recipe_without_effect_is_said(stage: Any, said: str) -> None:
+    (remark,) = ineffective_settings.remarks(made(it=stage), "it")
+    assert said in remark
+
+
+def test_numbers_of_a_recipe_of_ours_are_not_held_against_a_flag_and_choices_are() -> None:
+    flagged = compose("robust-ticket", tasks=["demo"], scale="small", pruner="magnitude")
+    assert flagged.stages["search"].epochs == 4  # type: ignore[attr-defined]
+    assert ineffective_settings.remarks(flagged, "search") == ["`adversary` has no effect: `magnitude` scores without training"]
+
+
+def test_a_stop_rule_that_watched_masks_of_another_sparsity_is_said() -> None:
+    search = {"kind": "search", "pruner": "importance", "stop": {"name": "mask-distance", "heads": 0.25}}
+    draw = {"kind": "draw", "search": "search", "heads": 0.25, "neurons": 0.5}
+    (remark,) = ineffective_settings.remarks(made(search=search, draw=draw), "draw")
+    assert "0.5 of the neurons are removed, and the stop rule of `search` compared masks without 0.3 of them" in remark
+    assert not ineffective_settings.remarks(made(search=search, draw=draw | {"neurons": 0.3}), "draw")
+
+
+def test_rates_that_begin_anew_before_their_warm_up_is_over_are_said() -> None:
+    search = {"kind": "search", "pruner": {"name": "imp", "restart": True}, "warmup": 0.1, "select": "best"}
+    (remark,) = ineffective_settings.remarks(made(search=search), "search")
+    assert "they only rise" in remark
+    assert not ineffective_settings.remarks(made(search=search | {"warmup": 0.0}), "search")
+    assert not ineffective_settings.remarks(made(search=search | {"pruner": "imp"}), "search")
+
+
+def test_a_sparsity_that_is_that_of_the_draw_misleads_nobody() -> None:
+    stages = {"search": {"kind": "search", "sparsity": 0.7}, "draw": {"kind": "draw", "sparsity": 0.7}}
+    assert not ineffective_settings.remarks(made(**stages), "search")
+    random = {
+        "other": {"kind": "search", "pruner": "random"},
+        "control": {"kind": "draw", "search": "other", "like": "draw", "sparsity": 0.7},
+    }
+    assert not ineffective_settings.remarks(made(**stages, **random), "control")
+
+
+TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "fever")
+
+
+@pytest.mark.parametrize("name", sorted(builtin_components.ticketlab_recipes()))
+def test_no_recipe_of_ours_has_a_setting_without_effect(name: str) -> None:
+    tasks = ("mnli", "qqp", "fever") if name == "srnet-timing" else TASKS  # it watches the challenge sets of the paper's tasks
+    for task in tasks:
+        for scale in (None, "small"):
+            composed = compose(name, tasks=[task], scale=scale)
+            assert [remark for stage in composed.stages for remark in ineffective_settings.remarks(composed, stage)] == []

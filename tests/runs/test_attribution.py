@@ -1,0 +1,113 @@
+"""What a run leaves says of each number whose it is."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from attrs import evolve
+from safetensors.torch import load_file, save_file
+
+from ticketlab.backbone.loading import load_finished
+from ticketlab.core.errors import TicketlabError
+from ticketlab.lab.finished_models import locate
+from ticketlab.recipes.compose import compose, judge
+from ticketlab.runs.provenance import origin_of
+from ticketlab.runs.run import name_of, run
+from ticketlab.tasks.datasets.local import Local
+
+PARTS = ("search", "draw", "retrain", "attack")
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """Two files of one content, whose labels are in proportion 3 to 1."""
+    rows = [{"text": f"text {number} {'good' if number % 4 else 'bad'}", "label": "pos" if number % 4 else "neg"} for number in range(40)]
+    folder = tmp_path_factory.mktemp("data")
+    for name in ("one", "two"):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture
+def recipe(make_recipe, pairs):
+    """Evaluates a checkpoint, the model, and under another name the model again; on two tasks of the same examples."""
+    made = make_recipe("evaluate.model=finetune", without=PARTS)
+    stage = made.stages["evaluate"]
+    more = {"early": evolve(stage, model="finetune@3"), "evaluate": stage, "again": evolve(stage, batch_size=3)}
+    tasks = (Local(path=str(pairs / "one.jsonl"), positive_label="neg"), Local(path=str(pairs / "two.jsonl")))
+    return evolve(made, stages={"finetune": made.stages["finetune"], **more}, tasks=tasks)
+
+
+def test_results_and_predictions_say_of_what_they_are(recipe, lab):
+    done = run(recipe, lab)
+    one, two = (done.results["tasks"][name]["0"] for name in ("one", "two"))
+    assert done.results["run"] == done.directory.name == name_of(recipe)
+    assert [(stage["of"], stage.get("at"), stage["inputs"]) for name, stage in one.items() if name != "finetune"] == [
+        ("finetune", "3", {"model": "finetune@3"}), ("finetune", None, {"model": "finetune"}), ("finetune", None, {"model": "finetune"})
+    ]  # fmt: skip
+    assert (one["again"]["same_as"], "same_as" in one["evaluate"]) == (["one", "0", "evaluate"], False)
+    assert two["finetune"]["key"] != one["finetune"]["key"]  # another positive label may select other checkpoints
+    assert one["evaluate"]["settings"] == {"split": "test", "label_map": []}
+    clean = one["evaluate"]["clean"]
+    assert (clean["split"], clean["positive_label"]) == ("test", "neg")
+    assert "binary_f1" not in two["evaluate"]["clean"]
+    assert {path.name for path in (done.directory / "predictions").iterdir()} == {
+        f"{task}-{stage}-seed0.jsonl" for task in ("one", "two") for stage in ("early", "evaluate", "again")
+    }
+    lines = [json.loads(line) for line in (done.directory / "predictions" / "one-evaluate-seed0.jsonl").read_text().splitlines()]
+    data = recipe.tasks[0].load()
+    assert [line["id"] for line in lines] == [example.id for example in data.examples("test")]
+    assert {line["set"] for line in lines} == {""}
+    assert {line["split"] for line in lines} == {"test"}
+    assert sum(line["label"] == line["predicted"] for line in lines) == clean["correct"]
+    for line in lines:
+        assert line["predicted"] == max(line["probabilities"], key=line["probabilities"].get)
+        assert sum(line["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_run_that_measured_a_checkpoint_stands_for_the_model_and_its_card_does_not_mix_them(recipe, lab):
+    done = run(recipe, lab)
+    key = done.results["tasks"]["one"]["0"]["finetune"]["key"]
+    folder = lab / "stages" / key[:2] / key
+    assert locate(str(done.directory)) == str(folder / "model")  # though the checkpoint was measured first
+    alone = evolve(recipe, stages={name: recipe.stages[name] for name in ("finetune", "early")}, tasks=recipe.tasks[:1])
+    early = run(alone, lab)
+    assert locate(str(early.directory)) == str(folder / "model@3")
+    accuracy = {name: done.results["tasks"]["one"]["0"][name]["clean"]["accuracy"] for name in ("early", "evaluate")}
+    assert [one.clean for one in origin_of(folder / "model").measured] == [accuracy["evaluate"]]
+    assert [one.clean for one in origin_of(folder / "model@3").measured] == [accuracy["early"]]
+    assert origin_of(folder / "model").measured[0].how.split(";")[0].endswith("examples of test")
+
+
+def test_another_model_in_the_same_place_is_another_run(tiny, tmp_path, pairs):
+    shutil.copytree(tiny["bert"], tmp_path / "model")
+    recipe = compose("fine-tune", tasks=str(pairs / "one.jsonl"), model=str(tmp_path / "model"), attacks=["none"])
+    before = name_of(recipe)
+    weights = load_file(tmp_path / "model" / "model.safetensors")
+    save_file({name: value + 1 for name, value in weights.items()}, tmp_path / "model" / "model.safetensors", metadata={"format": "pt"})
+    assert name_of(recipe) != before
+
+
+def test_a_model_that_answers_with_no_numbers_is_refused(recipe, lab, tmp_path, pairs):
+    done = run(recipe, lab)
+    model, tokenizer, _ = load_finished(locate(str(done.directory)))
+    torch.nn.init.constant_(model.classifier.weight, 3e38)  # finite, and too large to add up
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "broken")
+    judged = judge("evaluate", str(tmp_path / "broken"), tasks=str(pairs / "one.jsonl"))
+    with pytest.raises(TicketlabError, match=r"answers a text with \[\[nan, nan\]\], not with one number for each label"):
+        run(judged, tmp_path / "lab")
+
+
+def test_predictions_that_went_missing_are_an_error_that_says_what_to_do(recipe, lab):
+    done = run(recipe, lab)
+    key = done.results["tasks"]["one"]["0"]["early"]["key"]
+    (lab / "stages" / key[:2] / key / "predictions.jsonl").unlink()
+    with pytest.raises(TicketlabError, match=r"predictions\.jsonl is missing; delete .*, and the stage is computed again"):
+        run(recipe, lab)

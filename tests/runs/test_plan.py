@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from ticketlab.core import files
+from ticketlab.core.errors import DataError, UsageError
+from ticketlab.runs.plan import describe
+from ticketlab.runs.run import run
+from ticketlab.tasks.datasets.hub import Sst2
+from ticketlab.tasks.datasets.local import Local
+
+
+def test_stages_are_marked_that_are_in_the_lab(make_recipe, tmp_path):
+    recipe = make_recipe(without=("search", "draw", "retrain", "attack", "evaluate"))
+    assert list(describe(recipe, tmp_path)) == [
+        "demo seed 0 finetune: to be computed",
+        f"demo seed 0: 0 of 1 stage in the lab at {tmp_path}",
+    ]
+    run(recipe, tmp_path)
+    assert next(iter(describe(recipe, tmp_path))) == "demo seed 0 finetune: in the lab"
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    assert next(iter(describe(evolve(recipe, seeds=(1,)), tmp_path))) == "demo seed 1 finetune: to be computed"
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"tasks": (Local(path="nowhere/data.csv"),)}, "nowhere/data.csv: there is no such file"),
+        ({"model": "./nowhere"}, "there is no such folder"),
+    ],
+)
+def test_a_misspelt_path_is_refused(make_recipe, tmp_path, change, error):
+    with pytest.raises(UsageError, match=error):
+        list(describe(evolve(make_recipe(), **change), tmp_path))
+
+
+def test_what_is_not_on_this_machine_is_a_note(make_recipe, tmp_path, monkeypatch):
+    monkeypatch.delenv("TICKETLAB_DATA", raising=False)
+    lines = list(describe(evolve(make_recipe(), tasks=(Sst2(),), model="nobody/model"), tmp_path))
+    assert [line.partition(": ")[0] for line in lines] == ["note", "note", "so the stages are not looked up in the lab"]
+    assert "sst2" in lines[0]
+    assert "nobody/model" in lines[1]
+
+
+def test_what_a_run_would_refuse_is_refused(make_recipe, tmp_path):
+    files.write_text(tmp_path / "bias.jsonl", "")
+    recipe = make_recipe("finetune.loss=poe", f"finetune.bias={tmp_path / 'bias.jsonl'}")
+    with pytest.raises(DataError, match="bias"):
+        list(describe(recipe, tmp_path))

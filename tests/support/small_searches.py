@@ -1,0 +1,103 @@
+"""Small models, and trainings of them through the library's own loop."""
+
+import copy
+import gc
+import signal
+from pathlib import Path
+
+import torch
+
+from ticketlab.adversaries.none import Clean
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import load_classifier
+from ticketlab.core.callback import Callback
+from ticketlab.losses.cross_entropy import CrossEntropy
+from ticketlab.pruners.base import Plan
+from ticketlab.testing import tiny
+from ticketlab.training.batch import Batch, Rows
+from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.loop import Loop
+from ticketlab.training.loss_function import ClassificationLoss, forward
+from ticketlab.training.optimizer import adamw
+
+FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
+
+
+def tiny_classifier(family: str, folder: Path):
+    return load_classifier(str(tiny.tiny_model(family, folder / "model")), ("no", "yes"), 0)[0].eval()
+
+
+def odd_model(seed: int = 0):
+    """Return a classifier none of whose matrices has a round number of weights: 225, 435 and 45 of them."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    sizes = {"hidden_size": 15, "num_attention_heads": 3, "intermediate_size": 29, "num_hidden_layers": 2, "num_labels": 3}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return BertForSequenceClassification(BertConfig(vocab_size=60, max_position_embeddings=16, **sizes))
+
+
+def batch(seed: int) -> Batch:
+    ids = torch.randint(5, 60, (4, 9), generator=torch.Generator().manual_seed(seed))
+    return Batch(ids, torch.ones_like(ids), None, torch.tensor([0, 1, 1, 0]))
+
+
+def loss_of(model, seed: int):
+    return torch.nn.functional.cross_entropy(forward(model, batch(seed), "fp32"), batch(seed).labels)
+
+
+def rows(count: int) -> Rows:
+    ids = torch.randint(5, 60, (count, 8), generator=torch.Generator().manual_seed(count)).tolist()
+    return Rows(ids, None, [index % 2 for index in range(count)], 0, 0)
+
+
+def training(pruner, model, folder: Path, *, steps: int, sparsity: float, adversary=None, lr: float = 0.02, decay: float = 0.5, after=()):
+    """Return a loop of exactly ``steps`` steps at most, and the search that it drives."""
+    model.requires_grad_(pruner.trains_weights)
+    search = pruner.attach(Backbone(model), Plan(steps=steps, seed=1, sparsity=sparsity))
+    callbacks = [search, *after]
+    torch.manual_seed(0)
+    loop = Loop(
+        loss_function=ClassificationLoss(model, CrossEntropy(), callbacks=callbacks), adversary=adversary or Clean(),
+        optimizer=adamw(model, callbacks, lr, decay), callbacks=callbacks, rows=rows(4 * steps),
+        batch_size=4, epochs=1, warmup=0.0, clip=1.0, seed=0,
+        checkpoint=Checkpoint(folder / "checkpoint.safetensors"), checkpoint_seconds=1e9, log=lambda record: None, title="test",
+    )  # fmt: skip
+    return loop, search
+
+
+class Monitor(Callback):
+    """Calls a function after every step."""
+
+    def __init__(self, look) -> None:
+        self.look = look
+
+    def on_step_end(self, step: int) -> bool:
+        self.look(step)
+        return False
+
+
+class StopAt(Callback):
+    """Presses Ctrl-C in the middle of a step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step_start(self, step: int) -> None:
+        if step == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
+def state_of(model) -> dict[str, torch.Tensor]:
+    return copy.deepcopy(model.state_dict())
+
+
+def same_bits(one, other) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def alive() -> tuple[int, int]:
+    """Return how many tensors and how many classes there are."""
+    gc.collect()
+    things = gc.get_objects()
+    return sum(issubclass(type(thing), torch.Tensor) for thing in things), sum(issubclass(type(thing), type) for thing in things)

@@ -1,0 +1,44 @@
+"""The label whose F1 is the binary F1: declared, never guessed, and part of what a result depends on."""
+
+import json
+
+import pytest
+
+from ticketlab.core.errors import DataError
+from ticketlab.core.settings import from_table
+from ticketlab.tasks.datasets.local import Local
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    """A file of two labels, 0 and 1, and one of three."""
+    for name, labels in (("two", (0, 1)), ("three", (0, 1, 2))):
+        rows = [json.dumps({"text": f"text {number}", "label": labels[number % len(labels)]}) for number in range(60)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("given", ["1", 1])
+def test_a_positive_label_goes_by_its_name_and_a_number_is_one(numbers, given):
+    data = from_table(Local, {"path": str(numbers / "two.jsonl"), "positive_label": given}).load()
+    assert (data.positive_label, data.positive_index, data.measures) == ("1", 1, ("binary_f1",))
+    plain = Local(path=str(numbers / "two.jsonl")).load()
+    assert (plain.positive_label, plain.positive_index, plain.measures) == (None, None, ())
+    assert len({data.fingerprint, plain.fingerprint, Local(path=str(numbers / "two.jsonl"), positive_label="0").load().fingerprint}) == 3
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("two", r"two\.jsonl: positive_label: there is no label `yes`; there is `0`, `1`"),
+        ("three", r"positive_label: there is no label `yes`"),
+    ],
+)
+def test_a_positive_label_that_is_none_of_the_labels_is_refused(numbers, file, message):
+    with pytest.raises(DataError, match=message):
+        Local(path=str(numbers / f"{file}.jsonl"), positive_label="yes").load()
+
+
+def test_a_positive_label_among_three_is_refused_and_the_other_f1_are_named(numbers):
+    with pytest.raises(DataError, match=r"the binary F1 is of two labels, and there are 3 \(`0`, `1`, `2`\).*macro_f1 and weighted_f1"):
+        Local(path=str(numbers / "three.jsonl"), positive_label="1").load()

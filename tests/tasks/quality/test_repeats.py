@@ -1,0 +1,244 @@
+"""Equal texts are on one side of every split that is made, and what repeats is counted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticketlab.core.errors import DataError
+from ticketlab.recipes.compose import compose
+from ticketlab.runs import preflight
+from ticketlab.tasks.assemble import assemble
+from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.quality import repeats
+from ticketlab.tasks.reading.rows import LabelledRow
+from ticketlab.tasks.reading.splits import arrange, pick, quotas, rank, share_out
+from ticketlab.tasks.reading.text_equality import canonical, compare, is_empty
+
+TEXTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), min_size=2, max_size=90)
+
+
+def rows(texts: list[tuple[int, int]]) -> list[LabelledRow]:
+    """Return rows of (text, label), numbered."""
+    return [LabelledRow(f"train-{number}", (f"text {text}",), "abc"[label]) for number, (text, label) in enumerate(texts)]
+
+
+def same_of(examples: list[LabelledRow]) -> dict[str, str]:
+    return dict(compare({row.id: row.texts for row in examples}).same)
+
+
+@given(TEXTS, st.randoms())
+def test_no_text_is_on_two_sides_of_a_split_and_the_order_of_rows_decides_nothing(texts: list[tuple[int, int]], order: Any) -> None:
+    examples = rows(texts)
+    arranged = arrange({"train": examples}, same_of(examples))
+    assert sorted(row.id for part in arranged.values() for row in part) == sorted(row.id for row in examples)
+    sides = [{row.texts for row in part} for part in arranged.values()]
+    assert sum(map(len, sides)) == len(set().union(*sides))
+    shuffled = examples[:]
+    order.shuffle(shuffled)
+    again = arrange({"train": shuffled}, same_of(shuffled))
+    assert {split: {row.id for row in part} for split, part in again.items()} == {
+        split: {row.id for row in part} for split, part in arranged.items()
+    }
+
+
+@given(TEXTS, st.floats(0.02, 0.98))
+def test_a_part_with_repeats_is_as_large_as_whole_groups_allow(texts: list[tuple[int, int]], share: float) -> None:
+    examples = rows(texts)
+    taken, rest = share_out(examples, share, same_of(examples))
+    groups = Counter(row.texts for row in examples)
+    count = int(share * len(examples) + 0.5)
+    largest = max(groups.values())
+    assert len(taken) < count + largest
+    if 0 < count < len(examples) and len(groups) > 1:
+        assert taken
+        assert rest
+    if len({row.label for row in examples}) == 1 and len(groups) > 2 * largest:
+        assert len(taken) > count - largest
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=80), st.integers(1, 80))
+def test_where_nothing_repeats_each_class_gives_its_quota_in_the_order_of_hashes(labels: list[int], count: int) -> None:
+    examples = rows(list(enumerate(labels)))
+    assert same_of(examples) == {}
+    taken, _ = pick(examples, count, same_of(examples))
+    found = Counter(row.label for row in taken)
+    wanted = quotas(Counter(row.label for row in sorted(examples, key=lambda row: rank(row.id))), min(count, len(examples)))
+    assert found == Counter({label: number for label, number in wanted.items() if number})
+
+
+def test_copies_go_where_the_tenth_of_each_class_has_room_for_all_of_them() -> None:
+    examples = rows([(number // 5, number // 5 % 2) for number in range(600)])
+    arranged = arrange({"train": examples}, same_of(examples))
+    assert {split: Counter(row.label for row in part) for split, part in arranged.items()} == {
+        "train": {"a": 240, "b": 240},
+        "dev": {"a": 30, "b": 30},
+        "test": {"a": 30, "b": 30},
+    }
+
+
+def test_many_classes_of_a_few_copied_texts_still_fill_a_tenth() -> None:
+    examples = [LabelledRow(f"{n}", (f"text {n // 5}",), f"{n // 20}") for n in range(600)]  # 30 classes of 4 texts, each 5 times
+    arranged = arrange({"train": examples}, same_of(examples))
+    assert [len(arranged[split]) for split in ("train", "dev", "test")] == [480, 60, 60]
+    assert len({row.label for row in arranged["train"]}) == 30
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "equal"),
+    [
+        ("a good film", " a  good\tfilm\n", True),
+        ("caf\u00e9", "cafe\u0301", True),
+        ("\uff46ilm \u2460", "film 1", True),
+        ("film", "\ufefffi\u200blm\u00ad", True),
+        ("a\u00a0film", "a film", True),
+        ("A Good FILM", "a good film", True),
+        ("\u4f60\u597d", "\u4f60 \u597d", False),
+        ("a good film", "a good film.", False),
+        ("cafe", "caf\u00e9", True),
+        ("\u0130STANBUL", "istanbul", True),
+        ("ALI\u015eILMADIK", "al\u0131\u015f\u0131lmad\u0131k", True),
+        ("\u092e\u093f\u0932", "\u092e\u0941\u0932", False),
+        ("\u0643\u064e\u062a\u0628", "\u0643\u064f\u062a\u0628", False),
+    ],
+    ids=[
+        *("white space", "NFC and NFD", "compatible characters", "invisible", "no-break space", "case", "Chinese", "punctuation", "accent"),
+        *("Turkish capital", "Turkish dotless", "Hindi vowels", "Arabic vowels"),
+    ],
+)
+def test_what_reads_alike_is_one_text(first: str, second: str, equal: bool) -> None:
+    assert bool(compare({"1": (canonical(first),), "2": (canonical(second),)}).same) is equal
+
+
+def test_a_pair_in_the_other_order_is_another_pair() -> None:
+    assert compare({"1": ("a", "b"), "2": ("b", "a"), "3": ("A", "b")}).same == {"1": "1", "3": "1"}
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "\ufeff \u00a0", "\x00\u2060", "\u2800\u3164"])
+def test_what_shows_nothing_is_empty(text: str) -> None:
+    assert is_empty(text)
+
+
+def data(**splits: list[tuple[Any, str]]) -> TaskData:
+    made = {
+        split: [
+            LabelledRow(f"{split}-{n}", texts if isinstance(texts, tuple) else (texts,), label) for n, (texts, label) in enumerate(pairs)
+        ]
+        for split, pairs in splits.items()
+    }
+    columns = ("a", "b") if isinstance(splits["test"][0][0], tuple) else ("text",)
+    return assemble("set", columns, made, challenge="train" not in splits)
+
+
+FILLER = [(f"filler {n}", "ab"[n % 2]) for n in range(20)]
+
+
+def test_given_splits_keep_their_rows_and_what_they_share_is_counted() -> None:
+    read = data(
+        train=[*FILLER, ("seen", "a"), ("Seen ", "a"), ("torn", "a")],
+        validation=[("torn", "b"), ("v", "a"), ("w", "b")],
+        test=[("SEEN", "a"), ("seen", "a"), ("v", "a"), ("new", "b")],
+    )
+    assert [len(read.splits[split]) for split in ("train", "dev", "test")] == [23, 3, 4]
+    assert read.counts == {
+        "repeated texts in train": 1,
+        "repeated texts in test": 1,
+        "dev texts in train": 1,
+        "test texts in train": 2,
+        "test texts in dev": 1,
+        "texts with contradictory labels": 1,
+    }
+    assert [repeats.said_of(what, number) for what, number in read.counts.items()][2:4] == ["1 dev text in train", "2 test texts in train"]
+    joined = "; ".join(read.warnings)
+    for words in (
+        "2 of 4 test texts (50.0 %) are in train",
+        "1 of 3 dev texts (33.3 %) is in train",
+        "1 of 25 different texts has contradictory labels",
+    ):
+        assert words in joined
+
+
+def test_pairs_in_the_other_order_are_counted_apart() -> None:
+    pairs = [((f"p{n}", f"h{n}"), "ab"[n % 2]) for n in range(10)]
+    read = data(train=pairs, validation=[(("p", "h"), "a"), (("q", "h"), "b")], test=[(("h1", "p1"), "b"), (("p2", "h2"), "a")])
+    assert read.counts == {"test texts in train": 1, "test pairs in train in the other order": 1}
+
+
+def test_the_case_of_words_may_be_what_a_label_is_about() -> None:
+    read = data(train=[*FILLER, ("word", "a"), ("WORD", "b")], validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
+    assert read.counts == {"repeated texts in train": 1}
+
+
+def test_a_task_without_repeats_says_nothing() -> None:
+    read = data(train=FILLER, validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
+    assert (read.counts, read.warnings) == ({}, ())
+
+
+def test_only_what_is_trained_on_counts(tmp_path: Path) -> None:
+    for split, own in (("train", [*FILLER, *[("seen", "a")] * 3]), ("validation", FILLER[:2]), ("test", [("seen", "a"), ("y", "b")])):
+        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in own))
+    whole, sample = Local(path=str(tmp_path)).load(), Local(path=str(tmp_path), train_rows=2).load()
+    assert (whole.counts["dev texts in train"], whole.counts["repeated texts in train"]) == (2, 2)
+    assert sample.counts.get("repeated texts in train", 0) == 2 - len({example.texts for example in sample.splits["train"]})
+
+
+def test_a_challenge_set_says_what_of_it_the_task_trains_on() -> None:
+    task = data(train=[*FILLER, ("seen", "a")], validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
+    other = data(test=[("seen", "a"), ("new", "b"), ("Filler 3", "b"), ("Y", "a")])
+    told = repeats.beside(other, [task], mixed=False)
+    assert told.counts == {"test texts in train of set": 2, "test texts in test of set": 1}
+    assert told.warnings == ("2 of 4 test texts (50.0 %) are in train of set", "1 of 4 test texts (25.0 %) is in test of set")
+    assert told.fingerprint == other.fingerprint
+
+
+def test_mixed_in_texts_that_are_the_test_of_the_task_are_told() -> None:
+    task = data(train=FILLER, validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
+    other = assemble(
+        "ood",
+        ("text",),
+        {"train": [*rows([(n, 0) for n in range(3)]), LabelledRow("t", ("x",), "a")], "test": [LabelledRow("u", ("u",), "a")]},
+        challenge=True,
+    )
+    for mix, counts in (("1", {"train texts in test of set": 1}), ("0", {})):
+        recipe = compose("fine-tune", tasks="demo", sets=f"finetune.mix_ood={mix}")
+        assert [told.counts for told in preflight.overlaps(recipe, [task], [other])[1]] == [counts]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([("one", "a"), ("one", "b")] * 10, "(20 rows have 1 different text, and rows with equal texts stay in one split)"),
+        ([("one", "a"), ("two", "b")] * 10, "(20 rows have 2 different texts"),
+        ([("one", "a"), ("two", "b"), ("three", "b")] * 10, "(30 rows have 3 different texts"),
+    ],
+    ids=["one text", "two texts", "three texts"],
+)
+def test_too_few_different_texts_are_one_clear_error(texts: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        assemble("few.csv", ("text",), {"train": [LabelledRow(f"{n}", (text,), label) for n, (text, label) in enumerate(texts)]})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("share", [None, 0.3])
+def test_texts_that_come_five_times_with_labels_by_chance_are_in_one_split(real_data: Path, share: float | None) -> None:
+    read = Local(path=str(real_data / "trials" / "dups.csv"), train_share=share).load()
+    sides = [{canonical(example.texts[0]) for example in examples} for examples in read.splits.values()]
+    assert sum(map(len, sides)) == 120
+    sizes = [len(read.splits[split]) for split in ("train", "dev", "test")]
+    assert sizes == ([480, 60, 60] if share is None else [160, 20, 420])
+    assert sum(number for what, number in read.counts.items() if what.startswith("repeated texts")) == 480
+    assert any("test texts (80.0 %) repeat another" in warning for warning in read.warnings)
+
+
+def test_contradictory_labels_are_counted(real_data: Path) -> None:
+    read = Local(path=str(real_data / "trials" / "conflict.csv")).load()
+    assert read.counts["texts with contradictory labels"] == 100
+    assert any(warning.startswith("100 of 100 different texts have contradictory labels") for warning in read.warnings)

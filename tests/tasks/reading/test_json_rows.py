@@ -1,0 +1,106 @@
+"""JSON files in the shapes that people have."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ticketlab.core.errors import DataError
+from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.reading.tables import read
+
+ROWS = [{"text": f"text {n}", "label": ("no", "yes")[n % 2]} for n in range(12)]
+BY_COLUMN = {name: [row[name] for row in ROWS] for name in ("text", "label")}
+
+
+def put(tmp_path, content, name="a.json"):
+    (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    return [tmp_path / name]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ROWS,
+        "\n".join(json.dumps(row, indent=2) for row in ROWS),
+        "\r".join(map(json.dumps, ROWS)),
+        BY_COLUMN,
+        {name: {str(n): value for n, value in enumerate(values)} for name, values in BY_COLUMN.items()},
+        {name: {f"id {n}": value for n, value in enumerate(values)} for name, values in BY_COLUMN.items()},
+        {str(n): row for n, row in enumerate(ROWS)},
+        {f"id {n}": row for n, row in enumerate(ROWS)},
+        {"columns": ["text", "label"], "index": list(range(12)), "data": [list(row.values()) for row in ROWS]},
+        {"columns": ["text", "label"], "data": [list(row.values()) for row in ROWS]},
+    ],
+    ids=[
+        "records",
+        "printed by jq",
+        "old mac",
+        "lists",
+        "columns",
+        "columns by id",
+        "index",
+        "index of ids",
+        "split",
+        "split without index",
+    ],
+)
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_each_shape_of_a_table_gives_its_rows(tmp_path, content, name):
+    table = read(put(tmp_path, content, name))
+    assert (table.columns, list(table.rows), table.notices) == (("text", "label"), ROWS, ())
+
+
+def test_rows_inside_an_object_are_read_and_that_is_said(tmp_path):
+    table = read(put(tmp_path, {"version": "1.0", "data": ROWS}))
+    assert list(table.rows) == ROWS
+    assert table.notices == ("a.json: the rows are those of `data`",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"train": ROWS, "test": ROWS}, "several lists in it: `train`, `test`; write each to a file of its own"),
+        ({"text": ["a", "b"], "label": ["x"]}, "its columns differ in length: `text` 2, `label` 1"),
+        ({"columns": ["a", "a"], "data": []}, "`columns` must be a list of names, all different"),
+        ({"columns": ["a", "b"], "data": [[1]]}, "item 1 of `data`: must be a list of 2 values"),
+        ({"a": {"b": 1}}, "rows and columns cannot be told apart"),
+        ([["text", "label"]], "item 1: must be a JSON object, not list"),
+        ("text,label\na,1\n", "line 1: malformed: expecting value at column 1; is it a csv file"),
+        ("[" * 100_000, "line 1: malformed: lists or objects are nested too deeply"),
+        ('{"text": ' + "[" * 100_000, "nested too deeply"),
+        ('{"text": "a"}\n{"text": ' + "[" * 100_000, "line 2: malformed: lists or objects are nested too deeply"),
+        ("3", "line 1: must be a JSON object, not int"),
+        (f'{{"text": "a"}}\n{{"text": {"1" * 5000}}}', "line 2: malformed: a number of 5000 digits"),
+    ],
+    ids=["splits", "lengths", "names", "values", "one cell", "lists", "csv", "deep list", "deep object", "deep line", "number", "digits"],
+)
+def test_what_is_no_table_is_one_line(tmp_path, content, message):
+    with pytest.raises(DataError, match=message) as caught:
+        read(put(tmp_path, content))
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_that_no_machine_has_stay_as_they_are_written(tmp_path):
+    digits = "1" * 100
+    line = '{"a": %s, "b": -12345678901234567890, "c": 1e999, "d": Infinity, "e": NaN, "f": 12, "g": 0.5}'
+    (row,) = read(put(tmp_path, line % digits)).rows
+    assert (row["a"], row["b"], row["c"], row["d"], row["f"], row["g"]) == (digits, "-12345678901234567890", "1e999", "Infinity", 12, 0.5)
+    assert row["e"] != row["e"]
+
+
+def test_whole_numbers_beyond_64_bits_are_labels_and_texts_like_others(tmp_path):
+    first, second = 10**25, 10**25 + 1
+    put(tmp_path, "".join(f'{{"text": {10**30 + n}, "label": {(first, second)[n % 2]}}}\n' for n in range(20)), "a.jsonl")
+    data = Local(path=str(tmp_path / "a.jsonl"), text_columns=("text",), label_column="label").load()
+    assert data.label_names == (str(first), str(second))
+    assert all(text == str(10**30 + int(example.id[6:])) for example in data.splits["train"] for text in example.texts)
+
+
+def test_half_a_surrogate_pair_in_a_label_or_name_can_be_printed(tmp_path):
+    line = '{"text": "a", "la\\udc00bel": "NAME\\ud83d", "list": ["\\ud83d\\ude00\\ud83d"]}\n'
+    content = "".join(line.replace("NAME", name) for name in "xy")
+    table = read(put(tmp_path, content))
+    assert table.columns == ("text", "la?bel", "list")
+    assert [(row["la?bel"], row["list"]) for row in table.rows] == [("x?", ["😀?"]), ("y?", ["😀?"])]

@@ -1,0 +1,75 @@
+from collections import Counter
+
+import pytest
+
+from ticketlab.core.errors import DataError
+from ticketlab.tasks.reading.labels import is_unlabelled, label_name, ordered, settle
+from ticketlab.tasks.reading.missing_labels import check_markers, doubtful
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(2, "2"), (2.0, "2"), (0.5, "0.5"), (True, "true"), (" neg ", "neg"), (None, ""), (float("nan"), ""), (-1, "-1")],
+    ids=repr,
+)
+def test_a_label_value_has_one_name(value, name):
+    assert label_name(value) == name
+
+
+@pytest.mark.parametrize("name", ["", "-", "-1", "null", "NaN"])
+def test_customary_marks_mean_unlabelled(name):
+    assert is_unlabelled(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [(["10", "9", "1"], ("1", "9", "10")), (["b", "10", "9"], ("10", "9", "b")), (["yes", "no", "yes"], ("no", "yes"))],
+    ids=["numbers by value", "mixed as text", "distinct"],
+)
+def test_label_names_are_sorted(names, order):
+    assert ordered(names) == order
+
+
+def test_a_declared_order_is_kept_and_other_labels_are_refused():
+    assert settle("x.csv", ["no", "yes"], ("yes", "no", "maybe")) == ("yes", "no", "maybe")
+    with pytest.raises(DataError, match=r"x\.csv: the label `yess` is not among those declared; did you mean `yes`"):
+        settle("x.csv", ["no", "yess"], ("yes", "no"))
+
+
+def test_a_single_class_is_refused():
+    with pytest.raises(DataError, match="all training rows are labelled `1`; a task needs two classes"):
+        settle("x.csv", ["1", "1"], ())
+
+
+@pytest.mark.parametrize(
+    ("labels", "refused"),
+    [
+        ({"-1": 33, "0": 33, "1": 34}, "33 rows labelled `-1` (beside `0`, `1`; up to 33.0 % of a split)"),
+        ({"-1": 1, "-2": 1, "0": 500, "1": 500}, "1 row labelled `-1` (beside `-2`, `0`, `1`; up to 0.1 % of a split)"),
+        ({"+": 99, "-": 1}, "1 row labelled `-` (beside `+`; up to 1.0 %"),
+        ({"yes": 5, "no": 5, "null": 5}, "5 rows labelled `null`"),
+        ({"entailment": 98, "-": 2}, None),
+        ({"0": 990, "1": 990, "-1": 20}, None),
+        ({"pos": 5, "neg": 5, "": 90, "nan": 9}, None),
+        ({"-1": 50}, None),
+        ({"pos": 30, "neg": 30, "-1": 40}, None),
+    ],
+    ids=["sentiment", "five points", "plus and minus", "null", "snli", "a few unlabelled", "missing", "nothing else", "beside names"],
+)
+def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused: str | None) -> None:
+    found = {"train": Counter(labels)}
+    if refused is None:
+        assert len(check_markers("x.csv", found, "--labels", "--drop-label ")) == ("-" in labels or "-1" in labels)
+    else:
+        with pytest.raises(DataError) as caught:
+            check_markers("x.csv", found, "--labels", "--drop-label ")
+        assert f"x.csv: {refused}" in str(caught.value)
+        assert "--drop-label -" in str(caught.value) or "--drop-label null" in str(caught.value)
+        assert "--labels" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["?", "n/a", "N/A", "unknown", "None", "Not available", "#NV", "#WERT!"])
+def test_a_name_that_may_mean_no_label_is_a_class_and_told(name: str) -> None:
+    (warning,) = doubtful({"train": Counter({"yes": 6, name: 2}), "test": Counter({"no": 1, name: 1, "": 9})}, "--drop-label ")
+    assert warning.startswith(f"3 of 10 rows (30.0 %) labelled `{name}`, a class here; if it means that there is no label, --drop-label ")
+    assert not doubtful({"train": Counter({"yes": 6, "-": 2, "nothing": 1})}, "--drop-label ")

@@ -1,0 +1,156 @@
+"""What is counted of a set's predictions, on paper and against scikit-learn."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ticketlab.tasks.base import Example, TaskData
+from ticketlab.tasks.challenge_sets import Meaning, judge, meaning
+
+NLI = ("contradiction", "entailment", "neutral")
+HANS = ("entailment", "non-entailment")
+
+
+def set_of(names: tuple[str, ...], labels: list[int], *columns: list[str], positive: str | None = None) -> TaskData:
+    subsets = tuple(f"column {number}" for number in range(len(columns)))
+    parts = list(zip(*columns, strict=True)) or [()] * len(labels)
+    examples = tuple(Example(str(number), ("x",), label, parts[number]) for number, label in enumerate(labels))
+    return TaskData("set", ("text",), names, {"train": (), "dev": (), "test": examples}, "", subsets=subsets, positive_label=positive)
+
+
+def test_three_labels_are_read_as_two() -> None:
+    data = set_of(HANS, [0, 0, 0, 1, 1], ["lexical", "lexical", "", "lexical", ""])
+    found = judge([1, 1, 2, 0, 1], data.splits["test"], data, meaning("hans", NLI, HANS))
+    # entailment: 2 of 3 found, 3 said: F1 4/6. non-entailment: 1 of 2 found, 2 said: F1 2/4.
+    # matthews: (3 * 5 - (3 * 3 + 2 * 2)) / sqrt((25 - 9 - 4) * (25 - 9 - 4)) = 2 / 12
+    assert found == {
+        "accuracy": 3 / 5,
+        "balanced_accuracy": pytest.approx((2 / 3 + 1 / 2) / 2),
+        "macro_f1": pytest.approx((2 / 3 + 1 / 2) / 2),
+        "weighted_f1": pytest.approx((3 * 2 / 3 + 2 * 1 / 2) / 5),
+        "matthews": pytest.approx(1 / 6),
+        "n": 5,
+        "correct": 3,
+        "majority": 3 / 5,
+        "majority_balanced_accuracy": 1 / 2,
+        "majority_macro_f1": pytest.approx(2 * 3 / (3 + 5) / 2),
+        "majority_weighted_f1": pytest.approx(3 / 5 * 2 * 3 / (3 + 5)),
+        "majority_matthews": 0.0,
+        "outside": 0,
+        "labels": {"entailment": 3, "non-entailment": 2},
+        "predicted": {"entailment": 3, "non-entailment": 2},
+        "recall": {"entailment": 2 / 3, "non-entailment": 1 / 2},
+        "meaning": {"entailment": [1], "non-entailment": [0, 2]},
+        "subsets": {
+            "column 0": {
+                "": {"accuracy": 0.0, "n": 2, "correct": 0, "majority": 0.5, "recall": {"entailment": 0.0, "non-entailment": 0.0}},
+                "lexical": {
+                    "accuracy": 1.0,
+                    "n": 3,
+                    "correct": 3,
+                    "majority": 2 / 3,
+                    "recall": {"entailment": 1.0, "non-entailment": 1.0},
+                },
+            }
+        },
+    }
+
+
+def test_a_prediction_that_means_no_label_of_the_set_is_wrong_and_counted() -> None:
+    data = set_of(("REFUTES", "SUPPORTS"), [0, 1, 1])
+    found = judge([2, 2, 0], data.splits["test"], data, meaning("set", ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), data.label_names))
+    assert (found["outside"], found["predicted"], found["correct"]) == (2, {"REFUTES": 0, "SUPPORTS": 1}, 1)
+    assert found["recall"] == {"REFUTES": 0.0, "SUPPORTS": 0.5}
+    assert found["weighted_f1"] == pytest.approx(2 / 3 * 2 / 3)
+
+
+def test_a_set_of_one_class() -> None:
+    data = set_of(HANS, [1, 1, 1, 1])
+    found = judge([0, 2, 1, 0], data.splits["test"], data, meaning("hans", NLI, HANS))
+    assert (found["accuracy"], found["majority"], found["majority_weighted_f1"]) == (0.75, 1.0, 1.0)
+    assert found["recall"] == {"entailment": None, "non-entailment": 0.75}
+    assert found["weighted_f1"] == pytest.approx(2 * 3 / 7)
+
+
+def test_nothing_to_divide_by_is_none() -> None:
+    data = set_of(HANS, [], [])
+    found = judge([], (), data, meaning("hans", NLI, HANS))
+    fractions = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews", "majority", "majority_weighted_f1")
+    assert {name: found[name] for name in fractions} == dict.fromkeys(fractions)
+    assert found["recall"] == {"entailment": None, "non-entailment": None}
+    assert (found["n"], found["subsets"]) == (0, {"column 0": {}})
+
+
+def test_f1_of_a_paraphrase_task_is_that_of_its_positive_label_as_in_glue() -> None:
+    data = set_of(("not_equivalent", "equivalent"), [1] * 6 + [0] * 4, positive="equivalent")
+    found = judge([1] * 5 + [0] + [1] * 3 + [0], data.splits["test"], data, ((0,), (1,)))
+    # equivalent: 5 of 6 found, 8 said: 10/14; not_equivalent: 1 of 4 found, 2 said: 2/6
+    assert (found["positive_label"], found["binary_f1"]) == ("equivalent", pytest.approx(10 / 14))
+    assert found["macro_f1"] == pytest.approx((10 / 14 + 2 / 6) / 2)
+    assert found["majority_binary_f1"] == pytest.approx(2 * 6 / (10 + 6))
+    undeclared = set_of(("a", "b"), [0, 1])
+    assert (
+        not {"binary_f1", "majority_binary_f1", "positive_label"}
+        & judge([0, 1], undeclared.splits["test"], undeclared, ((0,), (1,))).keys()
+    )
+
+
+def test_as_many_predictions_as_examples() -> None:
+    data = set_of(HANS, [0, 1])
+    with pytest.raises(ValueError, match="longer"):
+        judge([0, 1, 1], data.splits["test"], data, ((0,), (1,)))
+
+
+MEANING: Meaning = ((1,), (0, 3))  # the task's third label means none of the two
+cases = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.sampled_from(["p", "q", ""])), min_size=1, max_size=60)
+
+
+@given(cases)
+def test_counts_add_up(rows: list[tuple[int, int, str]]) -> None:
+    data = set_of(HANS, [label for _, label, _ in rows], [part for *_, part in rows])
+    found = judge([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    assert sum(found["labels"].values()) == found["n"] == len(rows) == sum(found["predicted"].values()) + found["outside"]
+    parts = found["subsets"]["column 0"].values()
+    assert sum(part["n"] for part in parts) == found["n"]
+    assert sum(part["correct"] for part in parts) == found["correct"]
+    assert found["correct"] == round(sum((found["recall"][name] or 0) * count for name, count in found["labels"].items()))
+
+
+@settings(deadline=None)  # the first call imports scikit-learn
+@given(cases)
+def test_scikit_learn_agrees(rows: list[tuple[int, int, str]]) -> None:
+    from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, recall_score
+
+    data = set_of(HANS, [label for _, label, _ in rows], positive="non-entailment")
+    found = judge([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    truth, said = [label for _, label, _ in rows], [{0: 1, 1: 0, 2: 9, 3: 1}[said] for said, *_ in rows]
+    commonest = max((0, 1), key=truth.count)
+    seen = sorted({*truth, *said} - {9})
+    assert found["accuracy"] == pytest.approx(accuracy_score(truth, said))
+    assert found["weighted_f1"] == pytest.approx(f1_score(truth, said, average="weighted", zero_division=0))
+    assert found["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", labels=seen, zero_division=0))
+    binary = {"average": "macro", "labels": [1], "zero_division": 0}  # of the positive label alone, whatever else is predicted
+    assert found["binary_f1"] == pytest.approx(f1_score(truth, said, **binary))
+    assert found["balanced_accuracy"] == pytest.approx(recall_score(truth, said, average="macro", labels=sorted(set(truth))))
+    assert found["matthews"] == pytest.approx(matthews_corrcoef(truth, said))
+    always = [commonest] * len(truth)
+    assert found["majority_weighted_f1"] == pytest.approx(f1_score(truth, always, average="weighted", zero_division=0))
+    assert found["majority_binary_f1"] == pytest.approx(f1_score(truth, always, **binary))
+
+
+@given(cases, st.permutations(range(4)), st.permutations(range(2)))
+def test_the_order_of_labels_changes_no_number(rows: list[tuple[int, int, str]], task: list[int], ood: list[int]) -> None:
+    data = set_of(HANS, [label for _, label, _ in rows], [part for *_, part in rows])
+    names = tuple(HANS[old] for old in ood)
+    other = set_of(names, [ood.index(label) for _, label, _ in rows], [part for *_, part in rows])
+    other_meaning = tuple(tuple(task.index(index) for index in MEANING[old]) for old in ood)
+    found = judge([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    turned = judge([task.index(said) for said, *_ in rows], other.splits["test"], other, other_meaning)
+    fractions = ("balanced_accuracy", "macro_f1", "weighted_f1", "matthews")
+    assert {name: turned[name] for name in fractions} == pytest.approx({name: found[name] for name in fractions})
+    apart = {"meaning", *fractions}
+    assert {name: value for name, value in turned.items() if name not in apart} == {
+        name: value for name, value in found.items() if name not in apart
+    }

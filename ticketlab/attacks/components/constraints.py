@@ -1,0 +1,115 @@
+"""textattack's constraints on our resources. Its classes are imported when a constraint is first made."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from ticketlab.resources.sentence_encoder import Encoder
+from ticketlab.resources.tagger import Tagger
+from ticketlab.resources.word_vectors import WordVectors
+
+
+def as_embedding(vectors: WordVectors) -> WordVectors:
+    """Make textattack accept word vectors as one of its own."""
+    from textattack.shared import AbstractWordEmbedding
+
+    AbstractWordEmbedding.register(WordVectors)
+    return vectors
+
+
+def same_part_of_speech(tag: Tagger, *, allow_verb_noun_swap: bool, compare_against_original: bool = True) -> Any:
+    """Return the constraint that a word is replaced by one of the same part of speech.
+
+    It looks at four words before and three after. Of a word that is there twice the first counts, as in textattack.
+    """
+    return _part_of_speech()(tag, allow_verb_noun_swap=allow_verb_noun_swap, compare_against_original=compare_against_original)
+
+
+@functools.cache
+def _part_of_speech() -> Any:
+    from textattack.constraints.grammaticality import PartOfSpeech
+
+    class SamePartOfSpeech(PartOfSpeech):  # type: ignore[misc]
+        def __init__(self, tag: Tagger, **settings: Any) -> None:
+            super().__init__(tagger_type="universal", **settings)
+            self.tag = tag
+
+        def _get_pos(self, before_ctx: list[str], word: str, after_ctx: list[str]) -> str:
+            words = [*before_ctx, word, *after_ctx]
+            return self.tag(words)[words.index(word)]
+
+    return SamePartOfSpeech
+
+
+def any_part_of_speech(**_: Any) -> Any:
+    """Return the constraint that lets everything through."""
+    return _none()()
+
+
+@functools.cache
+def _none() -> Any:
+    from textattack.constraints import Constraint
+
+    class NoConstraint(Constraint):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(compare_against_original=True)
+
+        def _check_constraint(self, transformed_text: Any, reference_text: Any) -> bool:
+            return True
+
+    return NoConstraint
+
+
+def similar_sentence(
+    encoder: Encoder,
+    *,
+    threshold: float,
+    metric: str,
+    window: int | None = None,
+    skip_short: bool = False,
+    compare_against_original: bool = True,
+) -> Any:
+    """Return the constraint that a text stays near the one before (or the original), by a sentence encoder.
+
+    ``metric`` is ``angular`` or ``cosine``; ``window`` looks at that many words around the change, and with ``skip_short`` texts of
+    fewer words pass.
+    """
+    return _sentence_similarity()(
+        encoder,
+        threshold=threshold,
+        metric=metric,
+        window_size=window,
+        skip_text_shorter_than_window=skip_short,
+        compare_against_original=compare_against_original,
+    )
+
+
+@functools.cache
+def _sentence_similarity() -> Any:
+    from textattack.constraints.semantics.sentence_encoders import SentenceEncoder
+
+    class SimilarSentence(SentenceEncoder):  # type: ignore[misc]
+        def __init__(self, encoder: Encoder, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.model = encoder
+
+        def encode(self, sentences: list[str]) -> torch.Tensor:
+            return self.model.encode(sentences)
+
+        def _check_constraint_many(self, transformed_texts: list[Any], reference_text: Any) -> list[Any]:
+            changed = [text for text in transformed_texts if text.attack_attrs["newly_modified_indices"]]
+            compared = [index for index, text in enumerate(changed) if not self._passes(text)]
+            scores = torch.ones(len(changed))
+            scores[compared] = self._score_list(reference_text, [changed[index] for index in compared])
+            for text, score in zip(changed, scores.tolist(), strict=True):
+                text.attack_attrs["similarity_score"] = score
+            near = (scores >= self.threshold).tolist()
+            return [text for text, kept in zip(changed, near, strict=True) if kept]
+
+        def _passes(self, text: Any) -> bool:
+            return bool(self.skip_text_shorter_than_window and len(text.words) < self.window_size)
+
+    return SimilarSentence

@@ -1,0 +1,52 @@
+"""Where the commands on tickets find one, or the scores to draw one from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ticketlab.core.errors import UsageError
+from ticketlab.lab.results import read_results
+
+
+def ticket_file(path: Path, lab: Path) -> Path:
+    """Return the file of a ticket: the path itself, the file of a draw stage's folder, or the only one of a run's directory.
+
+    A run may be named as in :func:`ticketlab.lab.finished_runs.run_of`.
+
+    :raises UsageError: the run has several.
+    """
+    from ticketlab.lab.finished_runs import run_of
+
+    path = Path(run_of(str(path), lab, "draw"))
+    if not path.is_dir():
+        return path
+    found = sorted((path / "tickets").glob("*.safetensors"))
+    if len(found) > 1:
+        raise UsageError(f"{path}: a run with {len(found)} tickets; name one of them, such as {found[0]}")
+    return found[0] if found else path / "ticket.safetensors"
+
+
+def scores_file(path: Path, lab: Path) -> Path:
+    """Return the file of scores: the path itself, that of a search stage's folder, or that of the only search of a run's directory.
+
+    A run may be named as in :func:`ticketlab.lab.finished_runs.run_of`.
+
+    :raises UsageError: the run has no search, or several; the message has their folders.
+    """
+    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.lab.lab import Lab
+    from ticketlab.stages.base import SCORES
+
+    path = Path(run_of(str(path), lab, "search"))
+    if not path.is_dir():
+        return path
+    if not (path / "results.json").is_file():
+        return path / SCORES
+    tasks = read_results(path / "results.json")["tasks"].values()
+    keys = {stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "search"}
+    folders = [Lab(path.resolve().parent.parent).stage(key) for key in sorted(keys)]
+    if len(folders) != 1:
+        raise UsageError(
+            f"{path}: a run with {len(folders) or 'no'} searches; name the folder of one{''.join(f', {one}' for one in folders)}"
+        )
+    return folders[0] / SCORES

@@ -1,0 +1,178 @@
+"""The components that come with ticketlab, registered through the hooks that third parties use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ticketlab.core.hookspecs import Components, Lazy, hookimpl
+
+REFUSED = {
+    ("task", "stsb"): "task `stsb` is a regression (how similar two sentences are, from 0 to 5), and what is trained here are classifiers: "
+    "there is no regression objective and no Pearson or Spearman correlation; for a classifier of pairs see `mrpc`, `qqp` and `rte`",
+}
+"""Well-known names of what is not here, and why: by kind and name, in small letters and without `-` and `_`."""
+
+
+@hookimpl
+def ticketlab_pruners() -> Components:
+    """Pruners of the papers."""
+    return [
+        Lazy("hard-concrete", "learn a stochastic gate per weight, the weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"),
+        Lazy("imp", "train the weights, and remove the smallest a part at a time", "ticketlab.pruners.imp:IMP"),
+        Lazy("imp-rewind", "as imp, and take the weights back to where they started", "ticketlab.pruners.imp:IMPRewind"),
+        Lazy("importance", "learn a coefficient per head and neuron, with the weights", "ticketlab.pruners.importance:Importance"),
+        Lazy("magnitude", "score weights by their size, without training", "ticketlab.pruners.magnitude:Magnitude"),
+        Lazy("mask-training", "learn which weights stay, the weights frozen", "ticketlab.pruners.mask_training:MaskTraining"),
+        Lazy("random", "score units at random, without training", "ticketlab.pruners.random:Random"),
+    ]
+
+
+@hookimpl
+def ticketlab_adversaries() -> Components:
+    """Adversaries on the word embeddings."""
+    return [
+        Lazy("none", "plain training, one pass a step", "ticketlab.adversaries.none:Clean"),
+        Lazy("fgm", "one step along the gradient, beside the clean loss", "ticketlab.adversaries.fgm:FGM"),
+        Lazy("pgd", "train on the last of K perturbations of the word embeddings", "ticketlab.adversaries.pgd:PGD"),
+        Lazy("freelb", "average the loss over K perturbations of the word embeddings", "ticketlab.adversaries.freelb:FreeLB"),
+    ]
+
+
+@hookimpl
+def ticketlab_losses() -> Components:
+    """Losses of a classification task."""
+    return [
+        Lazy("cross-entropy", "minus the log-probability of the label", "ticketlab.losses.cross_entropy:CrossEntropy"),
+        Lazy("focal", "cross-entropy that fades as the model becomes sure", "ticketlab.losses.focal:Focal"),
+        Lazy("poe", "cross-entropy of the model's probabilities times those of a bias model", "ticketlab.losses.poe:ProductOfExperts"),
+        Lazy("reweight", "cross-entropy, weighted by how wrong a bias model is", "ticketlab.losses.reweight:Reweight"),
+        Lazy(
+            "confreg",
+            "distil a teacher that is less confident where a bias model is right",
+            "ticketlab.losses.confreg:ConfidenceRegularisation",
+        ),
+    ]
+
+
+@hookimpl
+def ticketlab_bias_models() -> Components:
+    """Shortcuts of the papers' tasks."""
+    return [
+        Lazy(
+            "overlap",
+            "how much of the second text is in the first: five features of its words",
+            "ticketlab.bias_models.overlap:WordOverlap",
+        ),
+        Lazy("claim-only", "the first text alone: its word vectors, max-pooled", "ticketlab.bias_models.text_only:ClaimOnly"),
+        Lazy("hypothesis-only", "the second text alone: its word vectors, max-pooled", "ticketlab.bias_models.text_only:HypothesisOnly"),
+    ]
+
+
+@hookimpl
+def ticketlab_attacks() -> Components:
+    """Attacks of the papers."""
+    return [
+        Lazy("bae", "replace important words by guesses of a masked language model that does not see them", "ticketlab.attacks.bae:BAE"),
+        Lazy(
+            "bert-attack",
+            "replace important words by guesses of a masked language model that sees them",
+            "ticketlab.attacks.bert_attack:BertAttack",
+        ),
+        Lazy("deepwordbug", "swap, delete, insert and replace characters of important words", "ticketlab.attacks.deepwordbug:DeepWordBug"),
+        Lazy("pwws", "replace important words by synonyms from WordNet", "ticketlab.attacks.pwws:PWWS"),
+        Lazy("textattack", "a recipe of textattack by name, on our resources", "ticketlab.attacks.textattack_recipe:TextAttackRecipe"),
+        Lazy("textbugger", "misspell important words, or replace them by near neighbours", "ticketlab.attacks.textbugger:TextBugger"),
+        Lazy("textfooler", "replace important words by near neighbours of the same meaning", "ticketlab.attacks.textfooler:TextFooler"),
+    ]
+
+
+@hookimpl
+def ticketlab_tasks() -> Components:
+    """Data sets of the papers, local files, and the embedded demo."""
+    hub = [
+        ("sst2", "movie reviews, two classes (GLUE)"),
+        ("imdb", "long movie reviews, two classes"),
+        ("ag_news", "news, four classes"),
+        ("qnli", "does the sentence answer the question (GLUE)"),
+        ("qqp", "are two questions the same (GLUE)"),
+        ("mrpc", "do two sentences say the same (GLUE)"),
+        ("cola", "is the sentence grammatical (GLUE)"),
+        ("rte", "does the second sentence follow from the first, two classes (GLUE)"),
+        ("wnli", "does the sentence with its pronoun replaced follow, two classes; adversarial (GLUE)"),
+        ("mnli", "entailment between two sentences, three classes (GLUE)"),
+    ]
+    hub_challenges = [
+        ("hans", "entailment where three shallow heuristics fail, two classes (HANS)"),
+        ("paws_wiki", "are sentences of the same words paraphrases, two classes (PAWS-Wiki)"),
+    ]
+    published = [
+        ("paws_qqp", "are questions of the same words paraphrases, two classes (PAWS-QQP)"),
+        ("fever", "does the evidence support or refute the claim, three classes (FEVER)"),
+        ("fever_symmetric_v1", "FEVER where the claim alone tells nothing, two classes (Symmetric v0.1)"),
+        ("fever_symmetric_v2", "FEVER where the claim alone tells nothing, two classes (Symmetric v0.2)"),
+    ]
+    places = {"hub": hub, "hub_challenges": hub_challenges, "published": published}
+    return [
+        Lazy("demo", "embedded review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo.reviews:DemoTask"),
+        Lazy(
+            "demo_nli",
+            "embedded sentence pairs, two classes, with a word-overlap shortcut as strong as is asked for",
+            "ticketlab.tasks.demo.pairs:DemoPairs",
+        ),
+        Lazy(
+            "demo_nli_ood",
+            "embedded challenge set of demo_nli: word overlap says nothing about the label",
+            "ticketlab.tasks.demo.pairs:DemoPairsOOD",
+        ),
+        Lazy(
+            "hub",
+            "a data set of the Hugging Face hub, as OWNER/NAME or OWNER/NAME:CONFIG",
+            "ticketlab.tasks.datasets.hub_dataset:HubDataset",
+        ),
+        Lazy("local", "a csv, tsv, jsonl, json, parquet or arrow file, or a folder of them", "ticketlab.tasks.datasets.local:Local"),
+        *(
+            Lazy(name, summary, f"ticketlab.tasks.datasets.{module}:{name.title().replace('_', '')}")
+            for module, tasks in places.items()
+            for name, summary in tasks
+        ),
+    ]
+
+
+@hookimpl
+def ticketlab_stop_rules() -> Components:
+    """When a search has seen enough."""
+    return [
+        Lazy("none", "take all the epochs", "ticketlab.stop_rules.none:Never"),
+        Lazy("fixed", "stop at a fixed time", "ticketlab.stop_rules.fixed:Fixed"),
+        Lazy("mask-distance", "stop when the masks that would be drawn stop moving", "ticketlab.stop_rules.mask_distance:MaskDistance"),
+        Lazy("patience", "stop when the development accuracy stops rising", "ticketlab.stop_rules.patience:Patience"),
+    ]
+
+
+@hookimpl
+def ticketlab_objectives() -> Components:
+    """What a training minimises."""
+    return [
+        Lazy("task", "the labels of the task, with a loss", "ticketlab.objectives.task:TaskObjective"),
+        Lazy("mlm", "masked language modelling on plain text, without a task", "ticketlab.objectives.mlm:MaskedLM"),
+    ]
+
+
+@hookimpl
+def ticketlab_backbones() -> Components:
+    """Adapters of the model families."""
+    return [
+        Lazy("bert", "BERT", "ticketlab.backbone.adapters:Bert"),
+        Lazy("roberta", "RoBERTa", "ticketlab.backbone.adapters:Roberta"),
+        Lazy("electra", "ELECTRA", "ticketlab.backbone.adapters:Electra"),
+        Lazy("distilbert", "DistilBERT", "ticketlab.backbone.adapters:DistilBert"),
+        Lazy("deberta-v2", "DeBERTa-v2 and -v3", "ticketlab.backbone.adapters:DebertaV2"),
+    ]
+
+
+@hookimpl
+def ticketlab_recipes() -> Mapping[str, str]:
+    """The papers' recipes and their baselines."""
+    folder = Path(__file__).parents[1] / "recipes" / "builtin"
+    return {path.stem: str(path) for path in sorted(folder.glob("*.toml"))}

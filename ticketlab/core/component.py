@@ -1,0 +1,29 @@
+"""Component: a named bundle of settings. Settings never change; state belongs to the objects that a component makes for one training."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import frozen
+
+
+@frozen
+class Component:
+    """A named bundle of settings: a frozen attrs class whose fields are made by :func:`ticketlab.core.settings.setting`.
+
+    ``version`` goes into the keys of cached results: raise it when the same settings start to give other results. ``variant`` names the
+    setting, if any, that ``NAME:VALUE`` sets where a component is asked for.
+    """
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    variant: ClassVar[str] = ""
+
+    @property
+    def label(self) -> str:
+        """What tells it from others of its kind: its name, or ``NAME:VALUE`` if it has variants."""
+        value = getattr(self, self.variant) if self.variant else None
+        return self.name if value is None else f"{self.name}:{value}"

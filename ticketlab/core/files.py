@@ -1,0 +1,91 @@
+"""Atomic writes: a reader sees the old file or the new one, never half of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ticketlab.core import disk_and_memory, temporary
+from ticketlab.core.errors import UsageError
+
+
+def replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Call ``write`` with a temporary path beside ``path``, then put the result in its place.
+
+    What a process that was killed left there of the same file is removed.
+
+    :raises OutOfSpace: the disk is full.
+    """
+    path = expand(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary.sweep_beside(path)
+    written = temporary.beside(path)
+    try:
+        with disk_and_memory.writing(path):
+            write(written)
+            written.replace(path)
+    except BaseException:
+        written.unlink(missing_ok=True)
+        raise
+
+
+def put_new(path: Path, write: Callable[[Path], object]) -> None:
+    """Do as :func:`replace`, but keep a file that is there already and holds something else.
+
+    :raises UsageError: there is such a file.
+    """
+    import filecmp
+
+    path = expand(path)
+
+    def write_if_free(written: Path) -> None:
+        write(written)
+        if path.exists() and not filecmp.cmp(written, path, shallow=False):
+            raise UsageError(f"{path}: there is such a file already; name another one, or remove it")
+
+    replace(path, write_if_free)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically, as UTF-8."""
+    replace(path, lambda written: written.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file atomically, indented, keys in the order given."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    :raises ValueError: it is not UTF-8 or not JSON, is nested too deeply, or holds NaN or infinity, which JSON has not.
+    """
+    return parse_json(path.read_text(encoding="utf-8"))
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text. Raises as :func:`read_json`."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def expand(path: str | Path) -> Path:
+    """Return a path with ``~`` replaced by a home folder, where there is such a user.
+
+    :raises UsageError: it holds a NUL character, which no file system takes.
+    """
+    if "\0" in str(path):
+        raise UsageError(f"{path}: a path has no NUL character in it")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

@@ -1,0 +1,301 @@
+"""Settings: attrs fields that carry their help, unit and bounds, and the one way in and out of plain tables.
+
+Flags, TOML keys, ``ticketlab show``, hashes and error messages all come from what is declared here.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import attrs
+import cattrs
+
+from ticketlab.core import registry
+from ticketlab.core.component import Component
+from ticketlab.core.errors import SettingError, did_you_mean
+
+C = TypeVar("C", bound=Component)
+
+_BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "at_least": ("at least", lambda value, bound: value >= bound),
+    "above": ("above", lambda value, bound: value > bound),
+    "at_most": ("at most", lambda value, bound: value <= bound),
+    "below": ("below", lambda value, bound: value < bound),
+}
+
+
+LARGEST_FLOAT = 3.4e38
+"""What a tensor of 32-bit floats can hold."""
+LARGEST_INT = 2**63 - 1
+LARGEST = {"epochs": 1e5, "seconds": 1e9}
+"""By unit: more of it is a slip, and would never end."""
+
+
+def setting(
+    default: Any,
+    *,
+    help: str,
+    unit: str = "",
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    choices: Sequence[str] | None = None,
+    identity: bool = True,
+    converter: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Declare one setting of a component.
+
+    Every number is finite, fits 32 bits as a float and 64 as a whole number, and stays below what :data:`LARGEST` has for its unit.
+    ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch of queries): it stays out
+    of hashes. Bounds are not checked for ``None``.
+    """
+    bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
+    metadata = {
+        "help": help,
+        "unit": unit,
+        "bounds": {name: bound for name, bound in bounds.items() if bound is not None},
+        "choices": tuple(choices) if choices is not None else None,
+        "identity": identity,
+    }
+    return attrs.field(default=default, kw_only=True, validator=_check, converter=converter, metadata=metadata)
+
+
+def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
+    """Declare a setting between 0 and 1, written as a number or as a fraction such as ``"1/6"``."""
+    return setting(default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, converter=parse_ratio)
+
+
+def component(kind: str, default: str, *, help: str, many: bool = False) -> Any:
+    """Declare a setting that is itself a component of ``kind`` (when ``many``, a tuple of at least one, each of another name or variant).
+
+    A name, a table with a ``name``, and a component are all accepted.
+    """
+    metadata = _metadata(help) | {"component": kind, "many": many}
+    build = (lambda value: _components(kind, value, kind)) if many else (lambda value: build_component(kind, value, kind))
+    made = attrs.Factory(lambda: build([default] if many else default))
+    return attrs.field(default=made, kw_only=True, converter=build, metadata=metadata)
+
+
+def reference(default: str | None, *, help: str, accepts: Sequence[str]) -> Any:
+    """Declare a setting that names another stage (of one of the kinds in ``accepts``), or a file or model outside the recipe."""
+    metadata = _metadata(help) | {"reference": tuple(accepts)}
+    return attrs.field(default=default, kw_only=True, metadata=metadata)
+
+
+def _metadata(help: str) -> dict[str, Any]:
+    return {"help": help, "unit": "", "bounds": {}, "choices": None, "identity": True}
+
+
+def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    kind = next(field.type for field in settings_of(type(instance)) if field.name == attribute.name)
+    try:
+        _converter.structure(value, cast("type[Any]", kind))
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise SettingError(f"{attribute.name}: {problem}") from None
+    if value is None:
+        return
+    check_number(attribute.name, value, attribute.metadata["unit"])
+    choices = attribute.metadata["choices"]
+    if choices is not None and value not in choices:
+        raise SettingError(f"{attribute.name}: must be one of {', '.join(choices)}, not {value!r}")
+    for name, bound in attribute.metadata["bounds"].items():
+        words, holds = _BOUNDS[name]
+        if not holds(value, bound):
+            raise SettingError(f"{attribute.name}: must be {words} {bound:g}, not {value!r}")
+
+
+def check_number(name: str, value: Any, unit: str = "") -> None:
+    """Refuse a number that nothing can be computed with; anything that is no number passes.
+
+    :raises SettingError: it is not finite, or too large; it begins with ``name``.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingError(f"{name}: must be a finite number, not {value}")
+    if isinstance(value, (int, float)):
+        largest = LARGEST.get(unit, LARGEST_INT if isinstance(value, int) else LARGEST_FLOAT)
+        if abs(value) > largest:
+            size = f"{value:g}" if abs(value) <= sys.float_info.max else "a number of over 300 digits"
+            raise SettingError(f"{name}: must be at most {largest:g}{f' {unit}' if unit in LARGEST else ''}, not {size}")
+
+
+def parse_ratio(value: Any) -> Any:
+    """Turn ``"1/6"`` or ``"0.3"`` into a float; pass numbers and None through."""
+    if not isinstance(value, str):
+        small = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return float(value) if small else value
+    top, slash, bottom = value.partition("/")
+    try:
+        return float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ArithmeticError):
+        raise SettingError(f"{value!r} is not a fraction; write 0.3 or 1/6") from None
+
+
+def _strict(words: str, expected: type, *also: type) -> Callable[[Any, Any], Any]:
+    def structure(value: Any, _: Any) -> Any:
+        if isinstance(value, (expected, *also)) and (expected is bool or not isinstance(value, bool)):
+            return expected(value)
+        raise TypeError(f"must be {words}, not {value!r}")
+
+    return structure
+
+
+def _make_converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=False)
+    converter.register_structure_hook(int, _strict("a whole number", int))
+    converter.register_structure_hook(float, _strict("a number", float, int))
+    converter.register_structure_hook(str, _strict("a text", str))
+    converter.register_structure_hook(bool, _strict("true or false", bool))
+    converter.register_structure_hook_func(_is_optional, _structure_optional)
+    converter.register_structure_hook_func(_is_choice, _structure_choice)
+    converter.register_structure_hook_func(_is_tuple, _structure_tuple)
+    return converter
+
+
+def _is_optional(kind: Any) -> bool:
+    return get_origin(kind) in (Union, types.UnionType)
+
+
+def _is_choice(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _structure_choice(value: Any, kind: Any) -> Any:
+    if value not in get_args(kind):
+        raise TypeError(f"must be one of {', '.join(map(str, get_args(kind)))}, not {value!r}")
+    return value
+
+
+def _is_tuple(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _structure_tuple(value: Any, kind: Any) -> Any:
+    if not isinstance(value, (list, tuple)):  # a text is a sequence of letters too
+        raise TypeError(f"must be a list, not {value!r}")
+    return tuple(_converter.structure(item, get_args(kind)[0]) for item in value)
+
+
+def _structure_optional(value: Any, kind: Any) -> Any:
+    alternatives = get_args(kind)
+    if value is None and type(None) in alternatives:
+        return None
+    problems = []
+    for alternative in alternatives:
+        if alternative is type(None):
+            continue
+        try:
+            return _converter.structure(value, alternative)
+        except (TypeError, ValueError) as problem:
+            problems.append(str(problem))
+    raise TypeError(" or ".join(dict.fromkeys(problems)))
+
+
+_converter = _make_converter()
+
+
+def settings_of(cls: type[Component]) -> tuple[attrs.Attribute[Any], ...]:
+    """Return the fields of a component class, with their annotations resolved to types."""
+    attrs.resolve_types(cls)
+    return tuple(attrs.fields(cls))
+
+
+def from_table(cls: type[C], table: Mapping[str, Any], *, path: str = "") -> C:
+    """Build a component from a plain table (TOML or JSON values).
+
+    ``path`` is where the table stands, for messages (``search.pruner``). A ``none`` string stands for None, as TOML has no null.
+
+    :raises SettingError: an unknown key (with the nearest known one), a value of the wrong type or outside its bounds.
+    """
+    fields = {field.name: field for field in settings_of(cls)}
+    values = {}
+    for key, value in table.items():
+        where = f"{path}.{key}" if path else key
+        if key not in fields:
+            label = f"{cls.kind} `{cls.name}`"
+            raise SettingError(f"{where}: {label} has no such setting{did_you_mean(key, fields)}")
+        values[key] = _value(fields[key], value, where)
+    try:
+        return cls(**values)
+    except SettingError as problem:
+        raise SettingError(f"{path}.{problem}" if path else str(problem)) from None
+
+
+def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
+    kind = field.metadata.get("component")
+    if kind is not None:
+        return _components(kind, value, where) if field.metadata["many"] else build_component(kind, value, where)
+    if value == "none" and type(None) in get_args(field.type):
+        return None
+    try:
+        converted = field.converter(value) if callable(field.converter) else value
+        return _converter.structure(converted, cast("type[Any]", field.type))
+    except SettingError as problem:
+        raise SettingError(f"{where}: {problem}") from None
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise SettingError(f"{where}: {problem}") from None
+
+
+def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise SettingError(f"{where}: must be a list, not {value!r}")
+    built = tuple(build_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
+    names = [item.label for item in built]
+    if not names:
+        raise SettingError(f"{where}: name at least one {kind}")
+    if len(set(names)) < len(names):
+        raise SettingError(f"{where}: {', '.join(names)} names one {kind} twice")
+    return built
+
+
+def build_component(kind: str, value: Any, where: str) -> Component:
+    """Return the component that a name, a table with a ``name``, or a component stands for; ``where`` is for messages.
+
+    ``NAME:VALUE`` is NAME with the setting that :attr:`Component.variant` names.
+
+    :raises SettingError: no such component, or its settings are wrong.
+    """
+    if isinstance(value, Component):
+        if value.kind != kind:
+            raise SettingError(f"{where}: must be of kind {kind}, and `{value.name}` is of kind {value.kind}")
+        return value
+    table = {"name": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else None
+    if table is None or not isinstance(table.get("name"), str):
+        raise SettingError(f"{where}: must name something of kind {kind}, or be a table with a `name`, not {value!r}")
+    name = table.pop("name")
+    try:
+        cls = registry.current().get(kind, name)
+    except SettingError as problem:
+        raise SettingError(f"{where}: {problem}") from None
+    _, value = registry.current().split(kind, name)
+    if value is not None and table.setdefault(cls.variant, value) != value:
+        raise SettingError(f"{where}: `{name}` and {cls.variant} = {table[cls.variant]!r} are two; write one of them")
+    return from_table(cls, table, path=where)
+
+
+def to_table(instance: Component, *, identity_only: bool = False) -> dict[str, Any]:
+    """Return a component's settings as plain values that :func:`from_table` takes back.
+
+    None is written as ``"none"``. With ``identity_only``, settings that do not change results are left out.
+    """
+    table: dict[str, Any] = {}
+    for field in settings_of(type(instance)):
+        if identity_only and not field.metadata.get("identity", True):
+            continue
+        value = getattr(instance, field.name)
+        if "component" not in field.metadata:
+            value = _converter.structure(value, cast("type[Any]", field.type))  # 1 given for a float is 1.0, with the same hash
+        table[field.name] = _plain(value, identity_only)
+    return table
+
+
+def _plain(value: Any, identity_only: bool) -> Any:
+    if isinstance(value, Component):
+        return {"name": value.name, **to_table(value, identity_only=identity_only)}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item, identity_only) for item in value]
+    return "none" if value is None else value

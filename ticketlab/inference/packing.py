@@ -1,0 +1,169 @@
+"""Rows of many lengths as one long row: everything but attention treats each token alike, and attention is told where a row ends.
+
+Models of transformers compute attention by ``scaled_dot_product_attention``; here each row's part of it is computed by itself. Whether a
+model can be run so is tried, once: it must give the same bits as for each row alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
+
+from ticketlab.backbone.adapters import adapter_for
+from ticketlab.backbone.positions import positions_before_the_first
+from ticketlab.core.errors import UsageError
+from ticketlab.inference.linear import STEP
+
+Row = Mapping[str, Any]
+"""The model's inputs of one text, unpadded: lists of ints of one length. What begins with ``_`` is for ``forward`` alone."""
+_PLACES = "position_ids"
+_SEGMENTS = "token_type_ids"
+_KNOWN = {"input_ids", "attention_mask", _SEGMENTS}
+_TRIED = (3, 11, 11, 2, 18)
+"""How many tokens the rows have with which a model is tried."""
+
+
+class Packing:
+    """How ``model`` takes rows of many lengths at once.
+
+    ``first_only`` says that of a row no more than the first token's last hidden state is used: the model's logits are then one row for
+    each row, and the last layer makes the others' no further than it must.
+    """
+
+    def __init__(self, model: nn.Module, *, first_only: bool = False) -> None:
+        self.model: Any = model
+        self.first_only = first_only
+        self._takes = set(inspect.signature(model.forward).parameters)
+
+    def works(self, row: Row) -> bool:
+        """Try whether rows like this one can go together, whatever their lengths. Call it as the model is called."""
+        names = {name for name in row if not name.startswith("_")}
+        return names <= _KNOWN and _PLACES in self._takes and self._same_bits(names)
+
+    def inputs(self, rows: Sequence[Row], device: torch.device) -> dict[str, Tensor]:
+        """Return the model's inputs, each of shape (1, tokens): the rows, and another one that makes the tokens a multiple of 16.
+
+        Otherwise each linear layer would copy its input to make it so.
+        """
+        before = positions_before_the_first(self.model)
+        columns: dict[str, list[int]] = {name: [] for name in rows[0] if not name.startswith("_")}
+        columns[_PLACES] = []
+        missing = _missing(len(row["input_ids"]) for row in rows)
+        last = {name: (rows[-1][name] * missing)[:missing] for name in columns if name != _PLACES}
+        for row in [*rows, last]:
+            for name, column in columns.items():
+                column += positions(row["input_ids"], before) if name == _PLACES else row[name]
+        if _SEGMENTS in self._takes and _SEGMENTS not in columns:
+            columns[_SEGMENTS] = [0] * len(columns[_PLACES])
+        return {name: torch.tensor([column], dtype=torch.long, device=device) for name, column in columns.items()}
+
+    @contextlib.contextmanager
+    def apart(self, lengths: Sequence[int]) -> Iterator[None]:
+        """Keep rows of so many tokens apart during the block, in which the model is run on them."""
+        if missing := _missing(lengths):
+            lengths = [*lengths, missing]
+        with _Attention(lengths), self._first_tokens(lengths) if self.first_only else contextlib.nullcontext():
+            yield
+
+    @contextlib.contextmanager
+    def _first_tokens(self, lengths: Sequence[int]) -> Iterator[None]:
+        """Let the last layer return each row's first token as a row of its own."""
+        adapter = adapter_for(self.model)
+        layer = self.model.base_model.get_submodule(adapter.layers)[-1]
+        first = torch.tensor([0, *itertools.accumulate(lengths[:-1])], device=next(self.model.parameters()).device)
+
+        def early(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            return tuple(hidden[:, first] for hidden in inputs)
+
+        def late(_: nn.Module, __: Any, output: Any) -> Any:
+            hidden, *others = output if isinstance(output, tuple) else (output,)
+            hidden = (hidden if hidden.shape[1] == len(first) else hidden[:, first]).transpose(0, 1)
+            return (hidden, *others) if isinstance(output, tuple) else hidden
+
+        after_attention = layer.get_submodule(adapter.attention_output.rpartition(".")[0])
+        handles = [layer.register_forward_hook(late)]
+        if list(inspect.signature(after_attention.forward).parameters) == ["hidden_states", "input_tensor"]:
+            handles.append(after_attention.register_forward_pre_hook(early))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _same_bits(self, names: set[str]) -> bool:
+        generator = torch.Generator().manual_seed(0)
+        vocabulary = int(self.model.get_input_embeddings().num_embeddings)
+        rows: list[Row] = []
+        for length in _TRIED:
+            ids = torch.randint(vocabulary, (length,), generator=generator).tolist()
+            rows.append({"input_ids": ids} | {name: [int(name == "attention_mask")] * length for name in names - {"input_ids"}})
+        device = next(self.model.parameters()).device
+        try:
+            with self.apart(_TRIED):
+                found = self.model(**self.inputs(rows, device))[0]
+            together = found[: len(rows)] if self.first_only else found[:, : sum(_TRIED)]
+            alone = [self.model(**{name: torch.tensor([row[name]], device=device) for name in row})[0] for row in rows]
+        except Exception:  # whatever the model has against it
+            return False
+        return torch.equal(together, torch.cat(alone, 0 if self.first_only else 1))
+
+
+class _Attention(TorchFunctionMode):
+    """Computes ``scaled_dot_product_attention`` for each row by itself, those of one length that follow each other at once."""
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        super().__init__()
+        self.runs = runs(lengths)
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if function is not scaled_dot_product_attention:
+            return function(*args, **kwargs)
+        return self._by_row(*args, **kwargs)
+
+    def _by_row(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        **more: Any,
+    ) -> Tensor:
+        if attn_mask is not None or is_causal or dropout_p:
+            raise UsageError("attention that is masked cannot be computed for rows of many lengths at once")
+        by_token = [states.transpose(1, 2)[0] for states in (query, key, value)]  # (tokens, heads, width)
+        found, start = [], 0
+        for length, rows in self.runs:
+            end = start + length * rows
+            parts = [states[start:end].view(rows, length, *states.shape[1:]).transpose(1, 2) for states in by_token]
+            found.append(scaled_dot_product_attention(parts[0], parts[1], parts[2], **more).transpose(1, 2).flatten(0, 1))
+            start = end
+        return torch.cat(found)[None].transpose(1, 2)
+
+
+def _missing(lengths: Iterable[int]) -> int:
+    return -sum(lengths) % STEP
+
+
+def runs(lengths: Iterable[int]) -> list[tuple[int, int]]:
+    """Return each length with the number of its rows that follow each other."""
+    return [(length, len(list(alike))) for length, alike in itertools.groupby(lengths)]
+
+
+def positions(ids: Sequence[int], before: int) -> Sequence[int]:
+    """Return each token's position. Where ``before`` positions are left out, padding is the last of them, as in RoBERTa."""
+    if not before:
+        return range(len(ids))
+    padding = before - 1
+    counted = itertools.accumulate(token != padding for token in ids)
+    return [padding if token == padding else padding + count for token, count in zip(ids, counted, strict=True)]

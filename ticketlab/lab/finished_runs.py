@@ -1,0 +1,93 @@
+"""Finished runs of a lab by what they are called: the name of a recipe, or ``latest``."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from attrs import frozen
+
+from ticketlab.core import files, progress
+from ticketlab.core.errors import UsageError
+from ticketlab.core.formatting import counted
+from ticketlab.lab.results import learnt_from
+
+LATEST = "latest"
+DEMO = "demo"
+Kind = Literal["model", "attack", "draw", "search"]
+_WHAT: dict[Kind, str] = {"model": "a measured model of its own", "attack": "an attack", "draw": "a ticket", "search": "a search"}
+
+
+@frozen
+class _Run:
+    folder: Path
+    recipe: str
+    tasks: tuple[str, ...]
+    finished: int
+
+
+def run_of(name: str, lab: Path, kind: Kind) -> str:
+    """Return the directory of the latest finished run that ``name`` means, and say which; any other name as it is.
+
+    A name means the runs of a recipe, or with :data:`LATEST` all, that have what ``kind`` says; or one run by the name of its directory.
+    A file or folder of that name comes first, and so does the model ``demo``; a name with a slash is none of a recipe.
+
+    :raises UsageError: there is no such run, and the name can mean nothing else.
+    """
+    if files.expand(name).exists() or "/" in name or name == DEMO:
+        return name
+    if (lab / "runs" / name / "results.json").is_file():
+        return str(lab / "runs" / name)
+    pattern = "*" if name == LATEST else f"{glob.escape(name)}-*"
+    found = [run for run in _runs(lab, pattern, kind) if name in (LATEST, run.recipe)]
+    if not found:
+        _refuse(name, lab, kind)
+        return name
+    newest = max(found, key=lambda run: (run.finished, run.folder.name))
+    of = "" if name != LATEST else f" of `{newest.recipe}`"
+    number = "the only finished run" if len(found) == 1 else f"the latest of {counted(len(found), 'finished run')}"
+    progress.say(f"{name}: {newest.folder}, {number}{of} on {', '.join(newest.tasks)}")
+    return str(newest.folder)
+
+
+def has(results: Mapping[str, Any], kind: Kind) -> bool:
+    """Say whether the results of a run have a model of its own that was measured, or a stage of another kind."""
+    by_seed = [stages for seeds in results["tasks"].values() for stages in seeds.values()]
+    if kind == "model":
+        return any(models_of(stages) for stages in by_seed)
+    return any(stage["kind"] == kind for stages in by_seed for stage in stages.values())
+
+
+def models_of(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the stages of one task and seed whose models the run evaluated or attacked, once for each time."""
+    learnt = learnt_from(stages)
+    return [stage["of"] for name, stage in stages.items() if stage.get("of") in stages and name not in learnt]
+
+
+def _runs(lab: Path, pattern: str, kind: Kind) -> Iterator[_Run]:
+    """Yield the finished runs that have what is wanted; what is damaged is left out."""
+    for path in sorted((lab / "runs").glob(f"{pattern}/results.json")):
+        try:
+            results = files.read_json(path)
+            if has(results, kind):
+                yield _Run(path.parent, str(results["recipe"]), tuple(map(str, results["tasks"])), path.stat().st_mtime_ns)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+
+
+def _refuse(name: str, lab: Path, kind: Kind) -> None:
+    """Refuse ``latest`` where there is none, and what is nearly the name of a recipe with runs.
+
+    :raises UsageError: it is such a name.
+    """
+    if name == LATEST and not lab.is_dir():
+        raise UsageError(f"{name}: there is no lab at {lab} (--lab names another)")
+    if name == LATEST:
+        raise UsageError(f"{name}: no finished run in {lab} has {_WHAT[kind]} (--lab names another lab)")
+    known = {run.recipe for run in _runs(lab, "*", kind)}
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    if near:
+        raise UsageError(f"{name}: no folder here, and no recipe with a finished run in {lab}; did you mean `{near[0]}`?")

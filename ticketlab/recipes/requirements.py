@@ -1,0 +1,115 @@
+"""Gives the stages of a recipe what their losses need: a bias model, a teacher. So ``--loss poe`` works with any recipe."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ticketlab.core import registry
+from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.recipes import tables
+from ticketlab.recipes.recipe import is_outside
+from ticketlab.recipes.tables import Table
+
+BIAS, TEACHER = "bias", "teacher"
+"""What the stages are called that are added."""
+PLAIN = {"objective": "task", "loss": "cross-entropy"}
+OF_A_TEACHER = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
+
+
+def give(table: Table, bias: str | None = None) -> Table:
+    """Return a resolved recipe whose stages have what their losses need.
+
+    ``bias`` is a bias model or a file of probabilities for all of them. A stage that names nothing gets the stage `bias`, which is added if
+    need be, and as its teacher the first training with plain cross-entropy, or else an added one with the settings of the stage.
+
+    :raises UsageError: no such bias model, or one where no loss needs it.
+    """
+    needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
+    if bias is not None:
+        alone = not needs and any(isinstance(stage, Mapping) and stage.get("kind") == "bias" for stage in table.values())
+        if not alone and not any("bias" in needed for needed in needs.values()):
+            raise UsageError(
+                f"--bias {bias}: no loss of this recipe needs a bias model (`poe`, `reweight` and `confreg` do; --loss, --search-loss)"
+            )
+        table = _choose_bias(table, bias, [name for name, needed in needs.items() if "bias" in needed])
+    for name, needed in needs.items():
+        if "bias" in needed and table[name].get("bias", "none") == "none":
+            table = _put_first(table, BIAS, {"kind": "bias"}) if BIAS not in table else table
+            table = tables.merge(table, {name: {"bias": BIAS}})
+        if "teacher" in needed and table[name].get("teacher", "none") == "none":
+            table = _give_teacher(table, name)
+    return table
+
+
+def without_unneeded(table: Table) -> Table:
+    """Leave the bias stages out that no loss needs, where there are losses at all."""
+    needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
+    wanted = {str(table[name].get("bias")) for name, needed in needs.items() if "bias" in needed}
+    return {
+        name: stage
+        for name, stage in table.items()
+        if name in tables.HEAD or not needs or not isinstance(stage, Mapping) or stage.get("kind") != "bias" or name in wanted
+    }
+
+
+def _trains(name: str, stage: Any) -> bool:
+    return name not in tables.HEAD and isinstance(stage, Mapping) and stage.get("kind") in ("train", "search")
+
+
+def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a training's loss needs; nothing where it learns no task, or names what there is not, which building it refuses."""
+    with contextlib.suppress(SettingError):
+        objective, loss = (registry.current().get(kind, _name(stage, kind, default)) for kind, default in PLAIN.items())
+        if getattr(objective, "uses_task", False):
+            return cast("tuple[str, ...]", getattr(loss, "needs", ()))
+    return ()
+
+
+def _name(stage: Mapping[str, Any], key: str, default: str) -> str:
+    value = stage.get(key, default)
+    return str(value.get("name") if isinstance(value, Mapping) else value)
+
+
+def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
+    """Name the bias model of the recipe's bias stages, or the file of probabilities of the stages that need one."""
+    known = registry.current().names("bias model")
+    if bias in known:
+        found = [name for name, stage in table.items() if isinstance(stage, Mapping) and stage.get("kind") == "bias"]
+        table = table if found else _put_first(table, BIAS, {"kind": "bias"})
+        for name in found or [BIAS]:
+            table = tables.merge(table, {name: {"model": {"name": bias}}})
+        return table
+    if not is_outside(bias):
+        raise UsageError(f"--bias {bias}: there is no bias model `{bias}`{did_you_mean(bias, known)}, and no such file")
+    for name in stages:
+        table = tables.merge(table, {name: {"bias": bias}})
+    return table
+
+
+def _give_teacher(table: Table, student: str) -> Table:
+    before = list(table)[: list(table).index(student)]
+    plain = [name for name in before if _trains(name, table[name]) and _is_plain_training(table[name])]
+    if not plain:
+        if TEACHER in table:
+            raise UsageError(
+                f"{student}.teacher: the stage `{TEACHER}` is no training with plain cross-entropy; name the teacher "
+                f"(--set {student}.teacher=...)"
+            )
+        own = table[student]
+        settings = {key: own[key] for key in OF_A_TEACHER if key in own} if own["kind"] == "train" else {}
+        table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy"})
+        plain = [TEACHER]
+    return tables.merge(table, {student: {"teacher": plain[0]}})
+
+
+def _is_plain_training(stage: Mapping[str, Any]) -> bool:
+    plain = all(_name(stage, key, default) == default for key, default in PLAIN.items())
+    return plain and stage["kind"] == "train" and stage.get("ticket", "none") == "none"
+
+
+def _put_first(table: Table, name: str, stage: Table) -> Table:
+    """Return the table with a stage before all others."""
+    head = {key: value for key, value in table.items() if key in tables.HEAD}
+    return {**head, name: stage, **{key: value for key, value in table.items() if key not in head}}

@@ -1,0 +1,213 @@
+"""A recipe as plain tables: read from TOML, laid over one another, overridden. What they mean is checked in ``recipe``."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ticketlab.core import files, registry
+from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+
+Table = dict[str, Any]
+
+HEAD = (
+    *("summary", "paper", "paper_seeds", "scale", "model", "max_length", "precision", "seeds", "train_rows"),
+    *("tasks", "ood", "ood_map"),
+)
+"""Top-level keys that are not stages."""
+OVERLAYS = ("scales", "per_task")
+"""Tables of overrides: ``[scales.small.search]``, ``[per_task.imdb.search]``. They are gone once a recipe is resolved."""
+
+
+def read(name: str | Path) -> tuple[str, Table, str]:
+    """Return the name, the raw table and the path of a recipe: a registered name, or a TOML file.
+
+    A recipe with ``extends = "NAME"`` is that recipe with its own tables laid over it; NAME is a registered name or a path beside it.
+
+    :raises UsageError: no such recipe or file, not TOML, or a recipe that extends itself.
+    """
+    return _read(name, ())
+
+
+def _read(name: str | Path, extending: tuple[Path, ...]) -> tuple[str, Table, str]:
+    known = registry.current().recipes
+    if str(name) in known:
+        path = registry.current().recipe(str(name))
+    else:
+        path = files.expand(name)
+        if not path.suffix and len(path.parts) == 1:
+            raise UsageError(
+                f"there is no recipe `{name}`{did_you_mean(str(name), known)} (`ticketlab recipes` lists them; a file ends in .toml)"
+            )
+        if not path.is_file():
+            raise UsageError(f"{path}: there is no such file")
+    try:
+        table = tomllib.loads(text_of(path))
+    except (ValueError, RecursionError) as problem:  # tomllib lets through what int() says of thousands of digits
+        raise UsageError(f"{path}: not TOML: {problem}") from None
+    if path in extending:
+        raise UsageError(f"{path}: the recipe extends itself")
+    below = table.pop("extends", None)
+    if below is not None:
+        table = merge_stages(_below(below, path, (*extending, path)), table)
+    if not any(isinstance(value, dict) and key not in OVERLAYS for key, value in table.items()):
+        raise UsageError(f"{path}: an empty recipe; it needs at least one stage, a table with a `kind`")
+    return path.stem, table, str(path)
+
+
+def _below(name: Any, path: Path, extending: tuple[Path, ...]) -> Table:
+    """Return the table that the recipe at ``path`` extends."""
+    if not isinstance(name, str):
+        raise SettingError(f"extends: must name a recipe, not {name!r} ({path})")
+    beside = path.parent / name
+    try:
+        return _read(beside if name not in registry.current().recipes and beside.suffix else name, extending)[1]
+    except UsageError as problem:
+        raise UsageError(f"{problem} (extended by {path})") from None
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a TOML file, a byte order mark aside."""
+    return path.read_bytes().decode("utf-8-sig")
+
+
+def merge(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
+    """Return ``base`` with ``other`` laid over it. A table that names another component replaces the one it covers."""
+    merged = dict(base)
+    for key, value in other.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, str):
+            below = {"name": below}
+        if isinstance(value, Mapping) and isinstance(below, Mapping) and value.get("name", below.get("name")) == below.get("name"):
+            merged[key] = merge(below, value)
+        elif isinstance(value, str) and isinstance(below, Mapping) and below.get("name") == value:
+            continue
+        else:
+            merged[key] = copy.deepcopy(value)
+    return merged
+
+
+def merge_stages(base: Table, other: Table) -> Table:
+    """Return ``base`` with ``other`` laid over it, each stage that ``base`` lacks before the first one that names it."""
+    merged = merge(base, other)
+    added = {name for name, value in merged.items() if name not in (*HEAD, *OVERLAYS, *base) and isinstance(value, Mapping)}
+    ordered: Table = {}
+
+    def place(name: str, above: tuple[str, ...] = ()) -> None:
+        values = merged[name].values() if isinstance(merged[name], Mapping) and name not in (*HEAD, *OVERLAYS) else ()
+        for value in values:
+            stage = value.partition("@")[0] if isinstance(value, str) else ""
+            if stage in added and stage not in (*ordered, *above, name):
+                place(stage, (*above, name))
+        ordered[name] = merged[name]
+
+    for name in merged:
+        if name not in ordered:
+            place(name)
+    return ordered
+
+
+def difference(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
+    """Return what :func:`merge` lays over ``base`` to get ``other``; what ``other`` lacks stays."""
+    found: Table = {}
+    for key, value in other.items():
+        below = base.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping) and value.get("name") == below.get("name"):
+            inner = difference(below, value)
+            if inner:
+                found[key] = {"name": value["name"], **inner} if "name" in value else inner
+        elif key not in base or value != below:
+            found[key] = copy.deepcopy(value)
+    return found
+
+
+def override(table: Table, assignment: str) -> Table:
+    """Return ``table`` with ``path=value`` applied. The value is TOML (``3``, ``true``, ``"x"``, ``[1, 2]``), or else a plain string.
+
+    :raises UsageError: no ``=``, or the path crosses something that is not a table.
+    """
+    keys, value = assigned(assignment)
+    stages = [name for name in table if name not in HEAD + OVERLAYS]
+    if keys[0] not in (*HEAD, *stages):
+        raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{did_you_mean(keys[0], [*HEAD, *stages])}")
+    if keys == ["scale"]:
+        raise UsageError(f"--set {assignment}: a scale changes many settings at once; choose it with --scale")
+    changed: Table = _put(table, keys, value, f"--set {assignment}")
+    return changed
+
+
+def assigned(assignment: str) -> tuple[list[str], Any]:
+    """Return the keys and the value of ``path=value``.
+
+    :raises UsageError: no ``=``, or an empty key.
+    """
+    path, equals, text = assignment.partition("=")
+    keys = path.strip().split(".")
+    if not equals or not all(keys):
+        raise UsageError(f"--set {assignment}: write path=value, such as search.pruner.lr=0.05")
+    try:
+        return keys, tomllib.loads(f"value = {text.strip()}")["value"]
+    except (ValueError, RecursionError):
+        return keys, text.strip()
+
+
+def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:
+    """Return ``below`` with ``value`` at the end of ``keys``; a component in a list is found by its name.
+
+    A single key that is the name of none is a setting of all of them: ``tasks.train_rows``.
+    """
+    if not keys:
+        same = isinstance(below, Mapping) and below.get("name") == value
+        return below if same else value
+    key, rest = keys[0], keys[1:]
+    if isinstance(below, list):
+        items = [{"name": item} if isinstance(item, str) else item for item in below]
+        names = [item.get("name") for item in items if isinstance(item, Mapping)]
+        if key not in names and not rest and items and all(isinstance(item, Mapping) for item in below):
+            return [_put(item, keys, value, where) for item in items]
+        if key not in names:
+            raise UsageError(f"{where}: the list has no `{key}`{did_you_mean(key, [str(name) for name in names])}")
+        return [_put(item, rest, value, where) if item.get("name") == key else item for item in items]
+    if isinstance(below, str):
+        below = {"name": below}
+    if not isinstance(below, (Mapping, type(None))):
+        raise UsageError(f"{where}: `{key}` is inside something that is not a table")
+    below = dict(below or {})
+    if key == "name" and not rest and below.get("name") != value:
+        return {"name": value}  # the settings of another component are not its own
+    return {**below, key: _put(below.get(key), rest, value, where)}
+
+
+def resolve(table: Table, *, scale: str | None = None, task: str | None = None) -> Table:
+    """Apply a recipe's own overlays: the one of its task, then the one of its scale.
+
+    :raises UsageError: the recipe has no such scale, or an overlay that is not a table.
+    """
+    plain = {key: value for key, value in table.items() if key not in OVERLAYS}
+    if task is not None:
+        own = overlays(table, "per_task").get(task, {})
+        if "tasks" in own:
+            raise SettingError(f"per_task.{task}.tasks: settings of one task cannot name others; name the tasks at the top")
+        plain = merge_stages(plain, own)
+    wanted = scale or plain.get("scale", "full")
+    if wanted != "full":
+        scales = overlays(table, "scales")
+        if wanted not in scales and plain.get("scale") != wanted:
+            raise UsageError(f"the recipe has no scale `{wanted}`{did_you_mean(wanted, ['full', *scales])}")
+        plain = merge(plain, scales.get(wanted, {}))
+    plain["scale"] = wanted
+    return plain
+
+
+def overlays(table: Table, kind: str) -> Mapping[str, Table]:
+    """Return the overlays of a kind in :data:`OVERLAYS` by name: of a scale, or of a task.
+
+    :raises SettingError: one is not a table.
+    """
+    found = table.get(kind, {})
+    if not isinstance(found, Mapping) or not all(isinstance(overlay, Mapping) for overlay in found.values()):
+        raise SettingError(f"{kind}: must hold tables of stages, such as [{kind}.NAME.search]")
+    return found

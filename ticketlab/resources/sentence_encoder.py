@@ -1,0 +1,69 @@
+"""Sentence embeddings: the mean of a transformers encoder's last hidden states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ticketlab.core.errors import ResourceError
+from ticketlab.inference import tokenization
+from ticketlab.inference.batch_invariant import BatchInvariantModel, Precision, length
+from ticketlab.inference.packing import Packing, Row, runs
+from ticketlab.inference.random_state import preserved
+from ticketlab.inference.victim import longest_input
+
+
+class Encoder:
+    """A transformers encoder with mean pooling. A text's embedding depends on that text alone."""
+
+    def __init__(self, model: nn.Module, tokenizer: Any, *, max_length: int = 256, precision: Precision = "fp32") -> None:
+        self.tokenizer = tokenizer
+        self.max_length = min(max_length, longest_input(model, tokenizer))
+        self.canonical = BatchInvariantModel(model.eval(), self._means, precision=precision, packing=Packing(model))
+
+    @classmethod
+    def load(cls, name: str, device: str = "cpu", precision: Precision = "fp32") -> Encoder:
+        """Read an encoder from a folder.
+
+        :raises ResourceError: it does not load.
+        """
+        from transformers import AutoModel, AutoTokenizer
+
+        try:
+            with preserved():
+                model = AutoModel.from_pretrained(name, local_files_only=True, use_safetensors=True, trust_remote_code=False)
+                tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+        except (OSError, ValueError, KeyError) as problem:
+            reason = " ".join(str(problem).split())[:200]
+            raise ResourceError(f"sentence encoder `{name}` does not load: {reason}") from problem
+        if len(tokenizer) < 10:  # transformers 5 makes one out of nothing
+            raise ResourceError(f"sentence encoder `{name}` does not load: there are no tokenizer files in it")
+        return cls(model.to(device), tokenizer, precision=precision)
+
+    def encode(self, sentences: Sequence[str]) -> Tensor:
+        """Return one embedding a sentence, on the CPU in float32; a repeated sentence is embedded once."""
+        if not sentences:
+            return torch.empty(0, 0)
+        unique = list(dict.fromkeys(sentences))
+        rows = list(tokenization.rows(self.tokenizer, [(sentence,) for sentence in unique], self.max_length))
+        embeddings = dict(zip(unique, self.canonical(rows), strict=True))
+        return torch.stack([embeddings[sentence] for sentence in sentences])
+
+    def unknown_share(self, sentences: Sequence[str]) -> float:
+        """Return the share of the tokens of the sentences that the vocabulary lacks, special tokens left out; 0 where there are none."""
+        if not sentences:
+            return 0.0
+        found = self.tokenizer(list(sentences), add_special_tokens=False, truncation=True, max_length=self.max_length)["input_ids"]
+        tokens = [token for row in found for token in row]
+        return tokens.count(self.tokenizer.unk_token_id) / len(tokens) if tokens else 0.0
+
+    def _means(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
+        hidden: Tensor = self.canonical.model(**batch).last_hidden_state.flatten(0, 1).float()
+        shapes = runs(length(row) for row in rows)
+        sizes = [tokens * count for tokens, count in shapes]
+        parts = torch.split(hidden[: sum(sizes)], sizes)
+        means = [part.view(count, tokens, -1).mean(1) for part, (tokens, count) in zip(parts, shapes, strict=True)]
+        return torch.cat(means).cpu().unbind()

@@ -1,0 +1,126 @@
+"""Part-of-speech taggers in the universal tag set: textblob's lexicon and rules, which come with the package, or NLTK's perceptron."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.metadata
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ticketlab.core import packages
+from ticketlab.core.errors import ResourceError, SettingError
+from ticketlab.resources import nltk_data
+
+Tagger = Callable[[Sequence[str]], list[str]]
+"""Takes words in their context and returns the universal tag of each. Pure."""
+
+TAGGERS = ("textblob", "nltk", "none")
+DEFAULT = "textblob"
+GET_NLTK = (
+    "python -m nltk.downloader averaged_perceptron_tagger_eng (then `--set attack.attacks.ATTACK.tagger=nltk`; where it is elsewhere, "
+    "`nltk:FOLDER`, or NLTK_DATA=FOLDER in the environment)"
+)
+NOT_USED = "not used"
+
+_PERCEPTRON = "averaged_perceptron_tagger_eng"
+_PARTS = tuple(f"{_PERCEPTRON}.{part}.json" for part in ("weights", "tagdict", "classes"))
+_KEPT = 2**15
+
+_UNIVERSAL = {
+    **dict.fromkeys(("CC",), "CONJ"),
+    **dict.fromkeys(("CD",), "NUM"),
+    **dict.fromkeys(("DT", "EX", "PDT", "WDT"), "DET"),
+    **dict.fromkeys(("IN",), "ADP"),
+    **dict.fromkeys(("JJ", "JJR", "JJS"), "ADJ"),
+    **dict.fromkeys(("MD", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ"), "VERB"),
+    **dict.fromkeys(("NN", "NNS", "NNP", "NNPS"), "NOUN"),
+    **dict.fromkeys(("PRP", "PRP$", "WP", "WP$"), "PRON"),
+    **dict.fromkeys(("POS", "RP", "TO"), "PRT"),
+    **dict.fromkeys(("RB", "RBR", "RBS", "WRB"), "ADV"),
+    **dict.fromkeys((".", ",", ":", "(", ")", "''", "``", "#", "$"), "."),
+}
+
+
+def known(name: Any) -> Any:
+    """Return the name of a tagger as it is.
+
+    :raises SettingError: it is none.
+    """
+    base, colon, folder = str(name).partition(":")
+    if base not in TAGGERS or (colon and (base != "nltk" or not folder)):
+        raise SettingError(f"{name!r} is no tagger: write {', '.join(TAGGERS[:-1])}, nltk:FOLDER or {TAGGERS[-1]}")
+    return name
+
+
+def find(name: str) -> str | None:
+    """Return where a tagger's code or data is, or None. Imports nothing."""
+    base, _, folder = name.partition(":")
+    if base == "none":
+        return NOT_USED
+    if base == "textblob":
+        return packages.folder("textblob")
+    return nltk_data.find(f"taggers/{_PERCEPTRON}", folder or None, file=_PARTS[0]) if packages.folder("nltk") else None
+
+
+def identity(place: str) -> str:
+    """Return what makes the tagger at ``place``, which :func:`find` found, the one it is."""
+    if place == NOT_USED:
+        return place
+    if place == packages.folder("textblob"):
+        return f"sha256:{hashlib.sha256(importlib.metadata.version('textblob').encode()).hexdigest()}"
+    return nltk_data.digest(place, _PARTS)
+
+
+@functools.lru_cache(maxsize=2)
+def load(place: str) -> Tagger:
+    """Return the tagger at ``place``, read once per process.
+
+    :raises ResourceError: its data cannot be read.
+    """
+    if place == packages.folder("textblob"):
+        tags(("a", "zyzzying"))  # it reads four files when first used, and an attack that is interrupted then would leave it half of them
+        return tags
+    return cached(_perceptron(place))
+
+
+def universal(penn: str) -> str:
+    """Return the universal tag of a Penn Treebank tag; ``X`` when there is none. ``NNP-PERS`` counts as ``NNP``."""
+    return _UNIVERSAL.get(penn.partition("-")[0] or penn, "X")
+
+
+def cached(tag: Callable[[tuple[str, ...]], Sequence[str]]) -> Tagger:
+    """Return a tagger that remembers what it said of the latest contexts."""
+    remembered = functools.lru_cache(maxsize=_KEPT)(lambda words: tuple(tag(words)))
+    return lambda words: list(remembered(tuple(words)))
+
+
+def _textblob(words: tuple[str, ...]) -> Sequence[str]:
+    from textblob.en import tag
+
+    tagged = tag(" ".join(words), tokenize=False)
+    if len(tagged) != len(words):  # it split a word or joined two: without context then
+        return [universal(tag(word, tokenize=False)[0][1]) for word in words]
+    return [universal(penn) for _, penn in tagged]
+
+
+tags = cached(_textblob)
+"""textblob's tagger."""
+
+
+def _perceptron(place: str) -> Callable[[tuple[str, ...]], Sequence[str]]:
+    """Return NLTK's perceptron with the weights at ``place``.
+
+    The files are read here: NLTK takes them from its data path alone, and from no folder that other accounts can write. They are JSON.
+    """
+    perceptron = importlib.import_module("nltk.tag.perceptron").PerceptronTagger(load=False)
+    try:
+        weights, tagdict, classes = (json.loads(nltk_data.read(place, part)) for part in _PARTS)
+        perceptron.model.weights, perceptron.tagdict = dict(weights), dict(tagdict)
+        perceptron.classes = perceptron.model.classes = set(classes)
+        perceptron.tag(["word"])
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as problem:
+        raise ResourceError(f"part-of-speech tagger {place}: not the data of NLTK's {_PERCEPTRON} ({problem})") from problem
+    return lambda words: [universal(penn) for _, penn in perceptron.tag(list(words))]

@@ -1,0 +1,25 @@
+"""The log of a run: one JSON line a record, and every plugin that follows runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from ticketlab.core import disk_and_memory, registry
+
+
+@frozen
+class Log:
+    """Appends to ``log.jsonl``, where there is one, and calls ``ticketlab_on_log``."""
+
+    path: Path | None
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        """Write one record."""
+        if self.path is not None:
+            with disk_and_memory.writing(self.path), self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        registry.current().notify("ticketlab_on_log", record=record)

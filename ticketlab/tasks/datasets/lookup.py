@@ -1,0 +1,102 @@
+"""What ``--task VALUE`` accepts: the name of a task, a path, or the name of a data set of the hub."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from ticketlab.core import progress, registry
+from ticketlab.core.errors import SettingError, did_you_mean
+from ticketlab.core.files import expand
+from ticketlab.tasks.base import Task
+from ticketlab.tasks.datasets import hub_names
+from ticketlab.tasks.datasets.hub_dataset import HubDataset
+from ticketlab.tasks.datasets.hub_names import HubName
+from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.reading import file_kinds
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_OF_HUB = re.compile(r"(?:huggingface\.co|hf\.co|hf:/)/datasets/([\w.-]+/[\w.-]+)")
+_NEED_MORE = {Local.name: "a path: give the file or folder itself", HubDataset.name: "a data set: give its name on the hub, OWNER/NAME,"}
+
+
+def choose(
+    value: str,
+    text_columns: Sequence[str] = (),
+    label_column: str | None = None,
+    labels: Sequence[str] = (),
+    drop_labels: Sequence[str] = (),
+) -> Task:
+    """Return the task of this name, the local files at this path, or the data set of this name on the hub.
+
+    The name of a task goes before a folder of that name (``./sst2`` is the folder), and a file or folder before the hub. What is neither
+    and written ``owner/name`` is a data set of the hub, unless ``owner`` is a folder here.
+
+    :raises SettingError: none of these, or an address; or columns or labels for a task that has its own.
+    """
+    known = registry.current()
+    if value in _NEED_MORE:
+        raise SettingError(f"task `{value}` needs {_NEED_MORE[value]} in place of the name")
+    if value in known.names("task"):
+        given = {"--text-column": text_columns, "--label-column": label_column, "--labels": labels, "--drop-label": drop_labels}
+        flags = [flag for flag, asked in given.items() if asked]
+        if flags:
+            raise SettingError(
+                f"{flags[0]}: task `{value}` has its own columns and labels; this is for local files (`./{value}` is a path) and the hub"
+            )
+        return cast(type[Task], known.get("task", value))()
+    if (reason := registry.refusal("task", value)) is not None:
+        raise SettingError(f"{reason}{f' (`./{value}` is what lies here under this name)' if Path(value).exists() else ''}")
+    if _URL.match(value):
+        of_hub = _OF_HUB.search(value)
+        todo = f"pass `{of_hub[1]}`, its name on the hub" if of_hub else "download it, and pass the file"
+        raise SettingError(f"{value}: an address, and data is read from files; {todo}")
+    on_hub = hub_names.parse(value)
+    if on_hub and _is_on_hub(value, on_hub):
+        return HubDataset(
+            dataset=on_hub.dataset,
+            config=on_hub.config,
+            revision=on_hub.revision,
+            text_columns=tuple(text_columns),
+            label_column=label_column,
+            labels=tuple(labels),
+            drop_labels=tuple(drop_labels),
+        )
+    if not _looks_like_path(value):
+        near = did_you_mean(value, known.names("task"))
+        raise SettingError(
+            f"there is no task `{value}`{near} (a path is possible too: a {', '.join(file_kinds.SUFFIXES)} file, or a folder of them; "
+            "or a data set of the hub as OWNER/NAME)"
+        )
+    if on_hub and Path(value).is_dir():
+        progress.say(f"{value}: the folder here is read, not a data set of the hub (`./{value}` says so too)")
+    return Local(
+        path=value,
+        text_columns=tuple(text_columns),
+        label_column=label_column,
+        labels=tuple(labels),
+        drop_labels=tuple(drop_labels),
+    )
+
+
+def _is_on_hub(value: str, name: HubName) -> bool:
+    """Say whether a name in the form of the hub's cannot be a path: there is no such file, nor a folder that it could be in."""
+    owner = name.dataset.partition("/")[0]
+    return not (_exists(value) or file_kinds.is_known(Path(name.dataset)) or Path(owner).is_dir())
+
+
+def _looks_like_path(value: str) -> bool:
+    separators = (os.sep, "/", os.altsep or os.sep)
+    is_path = any(mark in value for mark in separators) or file_kinds.is_known(Path(value)) or value.startswith("~")
+    return is_path or (bool(value) and _exists(value))
+
+
+def _exists(value: str) -> bool:
+    """Say whether there is a file or folder, or something that cannot be looked at."""
+    try:
+        return expand(value).exists()
+    except OSError:
+        return True

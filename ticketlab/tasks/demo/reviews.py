@@ -1,0 +1,47 @@
+"""The embedded demo task: review sentences, generated, the same on every machine and without network."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+from attrs import frozen
+
+from ticketlab.core.settings import setting
+from ticketlab.tasks.assemble import assemble
+from ticketlab.tasks.base import Task, TaskData
+from ticketlab.tasks.demo.reviews_text import review
+from ticketlab.tasks.reading.rows import LabelledRow
+
+LABELS = ("negative", "positive")
+
+
+@frozen
+class DemoTask(Task):
+    """Reviews in which negation and contrast decide. Test and development texts stay the same however many training rows are asked for."""
+
+    name: ClassVar[str] = "demo"
+    summary: ClassVar[str] = "embedded review sentences, two classes, with negation and contrast"
+
+    rows: int = setting(3000, at_least=2, at_most=50_000, unit="examples", help="training examples to generate, half of each class")
+    dev_rows: int = setting(300, at_least=2, at_most=10_000, unit="examples", help="development examples to generate")
+    test_rows: int = setting(400, at_least=2, at_most=10_000, unit="examples", help="test examples to generate")
+    seed: int = setting(0, at_least=0, help="another seed writes other reviews")
+
+    def load(self) -> TaskData:
+        """Generate the reviews; no text comes twice."""
+        source = random.Random(self.seed)
+        seen: set[str] = set()
+        sizes = {"test": self.test_rows, "validation": self.dev_rows, "train": self.rows}
+        splits = {split: self._write(split, size, source, seen) for split, size in sizes.items()}
+        return assemble(self.label, ("text",), splits, declared=LABELS, train_rows=self.train_rows, train_share=self.train_share)
+
+    def _write(self, split: str, size: int, source: random.Random, seen: set[str]) -> list[LabelledRow]:
+        rows: list[LabelledRow] = []
+        while len(rows) < size:
+            opinion = len(rows) % 2
+            text = review(source, opinion)
+            if text not in seen:
+                seen.add(text)
+                rows.append(LabelledRow(f"{split}-{len(rows)}", (text,), LABELS[opinion]))
+        return rows

@@ -1,0 +1,169 @@
+"""Review sentences with a known opinion, such that single words don't give it away.
+
+A review is one of a few frames (plain, contrast, concession, expectation, hearsay) filled with clauses; a clause may say its opinion
+by negating a word of the other one. So every opinion word stands in positive and in negative reviews.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from attrs import frozen
+
+from ticketlab.tasks.demo.reviews_words import (
+    ADJECTIVES,
+    HEDGES,
+    INTENSIFIERS,
+    NEGATIONS,
+    NOUNS,
+    OTHERS,
+    SUBJECTS,
+    VERBS,
+    Subject,
+)
+
+SHORTEST, LONGEST = 8, 30
+NEGATED = 0.12
+
+
+@frozen
+class Writer:
+    """Writes about one subject. ``opinion`` is 1 (positive) or 0 in every method; no text has an end mark yet."""
+
+    random: random.Random
+    subject: Subject
+    noun: str
+
+    def pick(self, options: tuple[str, ...]) -> str:
+        """Return one of the options."""
+        return self.random.choice(options)
+
+    def judgement(self, opinion: int) -> str:
+        """Return what follows an aspect: ``is really splendid``, ``falls flat``, ``is anything but dull``."""
+        drawn = self.random.random()
+        if drawn < NEGATED:
+            return self.pick(NEGATIONS).format(self.pick(ADJECTIVES[1 - opinion]))
+        if drawn < NEGATED + 0.24:
+            return self.pick(VERBS[opinion])
+        return f"is {self.pick(INTENSIFIERS)}{self.pick(ADJECTIVES[opinion])}"
+
+    def clauses(self, *opinions: int) -> list[str]:
+        """Return a clause for each opinion, each about another aspect."""
+        aspects = self.random.sample(self.subject.aspects, len(opinions))
+        return [f"the {aspect} {self.judgement(opinion)}" for aspect, opinion in zip(aspects, opinions, strict=True)]
+
+    def verdict(self, opinion: int) -> str:
+        """Return a noun phrase that sums up: ``a charming little wonder``."""
+        return article(f"{self.pick(ADJECTIVES[opinion])} {self.pick(NOUNS[opinion])}")
+
+    def aside(self) -> str:
+        """Return a neutral opening with its comma, or nothing."""
+        drawn = self.random.random()
+        if drawn < 0.25:
+            return f"{self.pick(HEDGES)}, "
+        return f"{self.pick(self.subject.details)}, and " if drawn < 0.4 else ""
+
+
+def article(phrase: str) -> str:
+    """Put ``a`` or ``an`` before a phrase."""
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
+
+
+def plain(writer: Writer, opinion: int) -> str:
+    """Two clauses of one opinion."""
+    first, second = writer.clauses(opinion, opinion)
+    return f"{writer.aside()}{first} and {second}"
+
+
+def detail(writer: Writer, opinion: int) -> str:
+    """A neutral sentence and a clause."""
+    (clause,) = writer.clauses(opinion)
+    return writer.pick((f"{writer.pick(writer.subject.details)}. {clause}", f"{clause}. {writer.pick(writer.subject.details)}"))
+
+
+def summed_up(writer: Writer, opinion: int) -> str:
+    """A verdict, and a clause of the same opinion."""
+    (clause,) = writer.clauses(opinion)
+    return f"{writer.aside()}this {writer.noun} is {writer.verdict(opinion)}, and {clause}"
+
+
+def contrast(writer: Writer, opinion: int) -> str:
+    """The second clause counts."""
+    first, second = writer.clauses(1 - opinion, opinion)
+    joint = writer.pick((", but ", ", but in the end ", ", yet ", ". However, ", ". Still, what counts is that "))
+    return f"{writer.aside()}{first}{joint}{second}"
+
+
+def concession(writer: Writer, opinion: int) -> str:
+    """The main clause counts, wherever it stands."""
+    granted, main = writer.clauses(1 - opinion, opinion)
+    word = writer.pick(("although", "even though", "while"))
+    if writer.random.random() < 0.6:
+        return f"{word} {granted}, {main}"
+    return f"{main}, even if {granted}"
+
+
+def expectation(writer: Writer, opinion: int) -> str:
+    """What came, against what was expected."""
+    feared, got = writer.verdict(1 - opinion), writer.verdict(opinion)
+    return writer.pick(
+        (
+            f"{writer.aside()}I expected {feared} and got {got}",
+            f"instead of {feared} this {writer.noun} turned out to be {got}",
+            f"{writer.aside()}this {writer.noun} is not {feared}, it is {got}",
+        )
+    )
+
+
+def not_what_they_say(writer: Writer, opinion: int) -> str:
+    """A denial, with nothing but the other opinion's words."""
+    denied = f"{writer.pick(ADJECTIVES[1 - opinion])} {writer.pick(NOUNS[1 - opinion])}"
+    return writer.pick(
+        (
+            f"{writer.aside()}this {writer.noun} is not the {denied} that {writer.pick(OTHERS)} had described",
+            f"{writer.pick(OTHERS)} had announced {article(denied)}, and this {writer.noun} is nothing of the kind",
+            f"{writer.aside()}nobody who stays to the end could call this {writer.noun} {article(denied)}",
+        )
+    )
+
+
+def hearsay(writer: Writer, opinion: int) -> str:
+    """The writer's own opinion counts, not the other's."""
+    theirs, mine = writer.pick(ADJECTIVES[1 - opinion]), writer.pick(ADJECTIVES[opinion])
+    (clause,) = writer.clauses(opinion)
+    strongly = writer.pick(INTENSIFIERS)
+    return writer.pick(
+        (
+            f"{writer.pick(OTHERS)} called the {writer.noun} {theirs}, but I found it {strongly}{mine}",
+            f"{writer.pick(OTHERS)} thinks this {writer.noun} is {theirs}. I disagree, because {clause}",
+            f"I found the {writer.noun} {strongly}{mine}, whatever {writer.pick(OTHERS)} says about {article(theirs)} day",
+        )
+    )
+
+
+FRAMES: tuple[tuple[Callable[[Writer, int], str], int], ...] = (
+    (plain, 28),
+    (detail, 18),
+    (summed_up, 21),
+    (contrast, 11),
+    (concession, 7),
+    (expectation, 5),
+    (not_what_they_say, 4),
+    (hearsay, 6),
+)
+_BAG = tuple(frame for frame, weight in FRAMES for _ in range(weight))
+
+
+def review(source: random.Random, opinion: int) -> str:
+    """Write one review of 8 to 30 words with this opinion (1 is positive)."""
+    while True:
+        subject = source.choice(SUBJECTS)
+        text = sentences(source.choice(_BAG)(Writer(source, subject, source.choice(subject.nouns)), opinion))
+        if SHORTEST <= len(text.split()) <= LONGEST:
+            return text
+
+
+def sentences(text: str) -> str:
+    """Begin every sentence with a capital and end the last with a full stop."""
+    return ". ".join(part[0].upper() + part[1:] for part in text.split(". ")) + "."
