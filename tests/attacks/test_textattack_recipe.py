@@ -19,8 +19,8 @@ from ticketlab.attacks.textbugger import TextBugger
 from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.core.errors import ResourceError, SettingError, UsageError
 from ticketlab.core.settings import build_component, from_table, to_table
-from ticketlab.lab.finished_models import one_stage
 from ticketlab.recipes.compose import compose
+from ticketlab.recipes.single_stage import one_stage
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.resources.word_vectors import read

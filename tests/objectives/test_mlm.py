@@ -104,7 +104,7 @@ def test_text_that_cannot_be_learnt_from_is_one_clear_error(tiny, tmp_path, name
 
 def look_then_begin(objective, model) -> None:
     """What a run does."""
-    objective.outside()
+    objective.external_inputs()
     objective.begin(given(model))
 
 
@@ -123,7 +123,7 @@ def given(model) -> TrainingContext:
 )
 def test_text_that_is_nowhere_is_one_clear_error(text, message):
     with pytest.raises(DataError, match=message):
-        MaskedLM(text=text).outside()
+        MaskedLM(text=text).external_inputs()
 
 
 def test_rows_and_development_rows_are_limited_by_the_hash_of_their_ids(tiny, text_file):

@@ -13,8 +13,9 @@ from ticketlab.bias_models.probabilities import read
 from ticketlab.bias_models.text_only import ClaimOnly, HypothesisOnly
 from ticketlab.core.errors import DataError
 from ticketlab.core.settings import build_component
+from ticketlab.lab.layout import BIAS
 from ticketlab.recipes import recipe
-from ticketlab.stages.base import BIAS, Context
+from ticketlab.stages.base import Context
 from ticketlab.stages.bias import BiasStage
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.datasets.local import Local

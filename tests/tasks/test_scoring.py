@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.challenge_sets import Meaning, judge, meaning
+from ticketlab.tasks.datasets.challenge_sets import Meaning, judge, meaning
 
 NLI = ("contradiction", "entailment", "neutral")
 HANS = ("entailment", "non-entailment")

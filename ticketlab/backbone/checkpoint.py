@@ -8,6 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from ticketlab.backbone.model_config import LFS, read_json
 from ticketlab.core.errors import UsageError
+from ticketlab.lab import layout
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
@@ -32,13 +33,13 @@ QUANTISED = ("I8", "U8", "F8_E4M3", "F8_E5M2", "I32")
 
 def not_a_model(folder: Path) -> str:
     """Say what a folder without a config.json is, as far as that is known, and what to do; empty where it is not."""
-    if (folder / "results.json").is_file():
+    if layout.is_run(folder):
         return "it is the folder of a run; where a model is expected, a run that evaluated one can be given, or its stage's `model` folder"
-    if (folder / "runs").is_dir() and (folder / "stages").is_dir():
+    if layout.is_lab(folder):
         return f"it is a lab; give one of the runs in {folder / 'runs'}"
-    if (folder / "ticket.safetensors").is_file():
+    if (folder / layout.TICKET).is_file():
         return "it holds a ticket; a ticket becomes a model by `ticketlab ticket apply TICKET MODEL --out FOLDER`"
-    if (folder / "scores.safetensors").is_file():
+    if (folder / layout.SCORES).is_file():
         return "it holds the scores of a search, which left no model; draw a ticket and train it"
     inside = sorted(place.parent.name for place in folder.glob("*/config.json"))
     if inside:

@@ -39,7 +39,7 @@ class BiasModel(Component):
         """Whether the features come from the input embeddings of the recipe's model."""
         return self.word_vectors is None
 
-    def outside(self) -> dict[str, str]:
+    def external_inputs(self) -> dict[str, str]:
         """Return the files that the features come from, by what they are.
 
         :raises ResourceError: the word vectors are not on this machine.

@@ -45,8 +45,9 @@ def evaluate(
 
     With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
     """
-    from ticketlab.lab.finished_models import called, one_stage
+    from ticketlab.lab.finished_models import called
     from ticketlab.lab.finished_runs import run_of
+    from ticketlab.recipes.single_stage import one_stage
     from ticketlab.tasks.datasets.lookup import choose
 
     model = run_of(model, lab, "model")

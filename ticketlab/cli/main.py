@@ -6,10 +6,10 @@ import os
 
 import click
 
-from ticketlab import __version__
 from ticketlab.cli import signals, stdout
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_options import plugin_options
+from ticketlab.core.version import __version__
 
 ENVIRONMENT = {
     "TRANSFORMERS_VERBOSITY": "error",

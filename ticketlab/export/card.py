@@ -10,8 +10,8 @@ from typing import Any
 from attrs import frozen
 from torch import Tensor
 
-import ticketlab
 from ticketlab.backbone.loading import HUB_NAME
+from ticketlab.core.version import __version__
 from ticketlab.export.markdown import escape, table
 from ticketlab.export.provenance import Origin
 from ticketlab.tickets.draw import group_of
@@ -84,7 +84,7 @@ class Card:
         facts += [("Parameters other than zero", f"{figures['nonzero']:,}"), ("Bytes of weights", f"{figures['bytes']:,}")]
         if "largest_difference" in figures:
             facts.append(("Largest difference of a logit to torch's", f"{figures['largest_difference']:.1g}"))
-        yield table(("", ""), [*facts, ("Written by", f"ticketlab {ticketlab.__version__}")])
+        yield table(("", ""), [*facts, ("Written by", f"ticketlab {__version__}")])
 
     def _base(self) -> str:
         base = self.origin.base_model

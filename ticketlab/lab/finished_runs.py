@@ -13,6 +13,7 @@ from attrs import frozen
 from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
+from ticketlab.lab.layout import RESULTS, finished_runs, is_run, run_folder
 from ticketlab.lab.results import learnt_from
 
 LATEST = "latest"
@@ -39,8 +40,8 @@ def run_of(name: str, lab: Path, kind: Kind) -> str:
     """
     if files.expand(name).exists() or "/" in name or name == DEMO:
         return name
-    if (lab / "runs" / name / "results.json").is_file():
-        return str(lab / "runs" / name)
+    if is_run(run_folder(lab, name)):
+        return str(run_folder(lab, name))
     pattern = "*" if name == LATEST else f"{glob.escape(name)}-*"
     found = [run for run in _runs(lab, pattern, kind) if name in (LATEST, run.recipe)]
     if not found:
@@ -69,11 +70,12 @@ def models_of(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _runs(lab: Path, pattern: str, kind: Kind) -> Iterator[_Run]:
     """Yield the finished runs that have what is wanted; what is damaged is left out."""
-    for path in sorted((lab / "runs").glob(f"{pattern}/results.json")):
+    for folder in finished_runs(lab, pattern):
         try:
-            results = files.read_json(path)
+            results = files.read_json(folder / RESULTS)
             if has(results, kind):
-                yield _Run(path.parent, str(results["recipe"]), tuple(map(str, results["tasks"])), path.stat().st_mtime_ns)
+                finished = (folder / RESULTS).stat().st_mtime_ns
+                yield _Run(folder, str(results["recipe"]), tuple(map(str, results["tasks"])), finished)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
 

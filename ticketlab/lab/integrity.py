@@ -17,8 +17,8 @@ from typing import Any
 
 from ticketlab.core import files, progress
 from ticketlab.core.errors import Damaged
+from ticketlab.lab.layout import RESULT
 
-RESULT = "result.json"
 SEALED = "sealed"
 KEY = re.compile("[0-9a-f]{64}")
 """The name of a stage's folder."""

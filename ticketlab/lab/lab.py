@@ -16,10 +16,9 @@ from filelock import FileLock, Timeout
 from ticketlab.core import files, progress, temporary
 from ticketlab.core.errors import Damaged, TicketlabError
 from ticketlab.lab import integrity
+from ticketlab.lab.layout import LOCK, RESULT, RUNS, STAGES, run_folder, run_name, stage_folder
 from ticketlab.lab.results import impossible
-from ticketlab.stages.base import RESULT
 
-LOCK = ".lock"
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -37,7 +36,7 @@ class Lab:
 
     def stage(self, key: str) -> Path:
         """Return the folder of a stage, finished or not."""
-        return self.root / "stages" / key[:2] / key
+        return stage_folder(self.root, key)
 
     def result(self, key: str) -> dict[str, Any] | None:
         """Return the result of a finished stage, else None. The result is the last thing that a stage writes.
@@ -79,11 +78,11 @@ class Lab:
 
     def sweep(self) -> None:
         """Remove what processes that were killed left of stages that were never finished, and of runs. Checkpoints stay."""
-        for folder in self.root.glob("stages/??/*"):
+        for folder in self.root.glob(f"{STAGES}/??/*"):
             if not (folder / RESULT).exists():
                 temporary.sweep(folder)
                 self._remove_if_empty(folder)
-        for folder in self.root.glob("runs/*"):
+        for folder in self.root.glob(f"{RUNS}/*"):
             temporary.sweep(folder)
 
     def _remove_if_empty(self, folder: Path) -> None:
@@ -97,12 +96,7 @@ class Lab:
 
     def run_folder(self, name: str, digest: str) -> Path:
         """Return (and make, unless it is read-only) the directory of a run."""
-        folder = self.root / "runs" / run_name(name, digest)
+        folder = run_folder(self.root, run_name(name, digest))
         if not is_read_only(folder, self.root):
             folder.mkdir(parents=True, exist_ok=True)
         return folder
-
-
-def run_name(name: str, digest: str) -> str:
-    """Return what the directory of a run is called, by the name of its recipe and the digest of all that it depends on."""
-    return f"{name}-{digest[:10]}"

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
+from ticketlab.lab.layout import RESULTS, lab_of_run, stage_folder
 
 TRAININGS = ("train", "search")
 SHARES = {
@@ -50,6 +53,41 @@ def learnt_from(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
     return {str(one["augmented"]["by"]) for one in made if "augmented" in one} & stages.keys()
 
 
+@frozen
+class StageResult:
+    """One stage in the results of a run. ``siblings`` are all stages of the same task and seed, by name."""
+
+    task: str
+    seed: str
+    name: str
+    result: Mapping[str, Any]
+    siblings: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def kind(self) -> str:
+        """``train``, ``search``, ..."""
+        return str(self.result["kind"])
+
+    @property
+    def key(self) -> str:
+        """The key that its folder in the lab is named by."""
+        return str(self.result["key"])
+
+
+def stage_results(results: Mapping[str, Any]) -> Iterator[StageResult]:
+    """Yield every stage in the results of a run, in their order: by task, seed and stage."""
+    for task, seeds in results["tasks"].items():
+        for seed, stages in seeds.items():
+            for name, stage in stages.items():
+                yield StageResult(task, seed, name, stage, stages)
+
+
+def stage_folders(run: Path, kind: str) -> list[Path]:
+    """Return the folders of a finished run's stages of one ``kind``, each once. Raises as :func:`read_results`."""
+    keys = dict.fromkeys(stage.key for stage in stage_results(read_results(run / RESULTS)) if stage.kind == kind)
+    return [stage_folder(lab_of_run(run), key) for key in keys]
+
+
 def read_results(path: Path) -> Mapping[str, Any]:
     """Return what a ``results.json`` holds.
 
@@ -58,10 +96,8 @@ def read_results(path: Path) -> Mapping[str, Any]:
     try:
         results: Mapping[str, Any] = files.read_json(path)
         stages = [
-            (f"{task}, seed {seed}, {name}", {"kind": stage["kind"], "key": stage["key"], **stage})
-            for task, seeds in results["tasks"].items()
-            for seed, stages in seeds.items()
-            for name, stage in stages.items()
+            (f"{stage.task}, seed {stage.seed}, {stage.name}", {"kind": stage.kind, "key": stage.key, **stage.result})
+            for stage in stage_results(results)
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{path}: not the results of a run, or damaged") from None

@@ -95,7 +95,7 @@ class Objective(Component):
         """
         raise NotImplementedError
 
-    def outside(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """Return the files whose content the result depends on, or the ``sha256:`` of what is no file, by what they are.
 
         :raises DataError: they are not there.

@@ -65,7 +65,7 @@ class MaskedLM(Objective):
         """Load the model under its head, or a new one drawn from the run's seed, and cut the text into rows."""
         return _MaskedLMSession(self, given)
 
-    def outside(self) -> Mapping[str, str]:
+    def external_inputs(self) -> Mapping[str, str]:
         """Return the files of the text, or the hash of what the hub has."""
         if not texts.is_local(self.text):
             return {"text": f"sha256:{self._read().fingerprint}"}

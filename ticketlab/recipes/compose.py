@@ -12,11 +12,11 @@ from attrs import evolve
 from ticketlab.core import registry
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
 from ticketlab.core.settings import build_component, settings_of, to_table
-from ticketlab.lab import finished_models
 from ticketlab.recipes import ineffective_settings, requirements
 from ticketlab.recipes import recipe as recipes
 from ticketlab.recipes import tables as recipe_tables
 from ticketlab.recipes.recipe import Recipe
+from ticketlab.recipes.single_stage import one_stage
 from ticketlab.recipes.tables import Table
 from ticketlab.tasks.base import Task
 from ticketlab.tasks.datasets import lookup
@@ -165,9 +165,7 @@ def judge(
     """
     chosen = [lookup.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
     others = [lookup.choose(task) if isinstance(task, str) else task for task in _listed(ood)]
-    return finished_models.one_stage(
-        kind, model, chosen, settings, _listed(sets), max_length=max_length, ood=others, ood_map=_listed(ood_map)
-    )
+    return one_stage(kind, model, chosen, settings, _listed(sets), max_length=max_length, ood=others, ood_map=_listed(ood_map))
 
 
 def _listed(value: Any) -> list[Any]:

@@ -231,7 +231,7 @@ def stage_class(kind: str, where: str = "kind") -> type[Stage]:
     return cls
 
 
-def is_outside(value: str) -> bool:
+def is_external(value: str) -> bool:
     """Say whether a reference means a path (or a hub name with an owner) rather than a stage."""
     return "/" in value or "\\" in value or expand(value).exists()
 
@@ -251,7 +251,7 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
         found = earlier.get(stage_name)
         if at and found is not None and found.name != "train":
             raise SettingError(f"{name}.{key}: `{stage_name}` is a {found.name} stage; only a train stage leaves checkpoints")
-        if found is None and not is_outside(value) and not (value == "demo" and "train" in accepts):
+        if found is None and not is_external(value) and not (value == "demo" and "train" in accepts):
             names = [other for other, candidate in earlier.items() if candidate.name in accepts]
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
         if found is not None and found.name not in accepts:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from ticketlab.core import registry
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
 from ticketlab.recipes import tables
-from ticketlab.recipes.recipe import is_outside
+from ticketlab.recipes.recipe import is_external
 from ticketlab.recipes.tables import Table
 
 BIAS, TEACHER = "bias", "teacher"
@@ -81,7 +81,7 @@ def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
         for name in found or [BIAS]:
             table = tables.merge(table, {name: {"model": {"name": bias}}})
         return table
-    if not is_outside(bias):
+    if not is_external(bias):
         raise UsageError(f"--bias {bias}: there is no bias model `{bias}`{did_you_mean(bias, known)}, and no such file")
     for name in stages:
         table = tables.merge(table, {name: {"bias": bias}})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ticketlab.lab.results import stage_results
+
 
 def notes(results: Mapping[str, Any]) -> list[str]:
     """Return the warnings in a ``results.json``, each with the data set, or the task, the seeds and the stage that it is about.
@@ -13,12 +15,10 @@ def notes(results: Mapping[str, Any]) -> list[str]:
     """
     found: dict[tuple[str, str, str], list[str]] = {}
     of_input: list[str] = []
-    for task, by_seed in results["tasks"].items():
-        for seed, stages in by_seed.items():
-            for name, stage in stages.items():
-                for warning in stage.get("warnings", ()):
-                    found.setdefault((task, name, warning), []).append(seed)
-                of_input += stage.get("input_warnings", ())
+    for stage in stage_results(results):
+        for warning in stage.result.get("warnings", ()):
+            found.setdefault((stage.task, stage.name, warning), []).append(stage.seed)
+        of_input += stage.result.get("input_warnings", ())
     of_data = [f"{name}: {warning}" for name, about in results.get("data", {}).items() for warning in about["warnings"]]
     of_stages = [f"{task}, {stage}{_of_seeds(seeds, len(results['seeds']))}: {text}" for (task, stage, text), seeds in found.items()]
     return of_data + list(dict.fromkeys(of_input)) + of_stages

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ticketlab.lab.results import checkpoint, learnt_from
+from ticketlab.lab.results import checkpoint, learnt_from, stage_results
 from ticketlab.report import attack_cells, challenges
 from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.challenges import ChallengeCells
@@ -109,8 +109,7 @@ def _counted(results: Mapping[str, Any], status: str) -> int:
 
 
 def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    stages = [stage for seeds in results["tasks"].values() for stages in seeds.values() for stage in stages.values()]
-    return [(name, found) for stage in stages for name, found in stage.get("attacks", {}).items()]
+    return [(name, found) for stage in stage_results(results) for name, found in stage.result.get("attacks", {}).items()]
 
 
 def _measuring(stages: Stages) -> Stages:

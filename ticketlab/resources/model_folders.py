@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab.core import files
+from ticketlab.lab.layout import is_run
 
 
 def lack(place: str) -> str | None:
@@ -15,7 +16,7 @@ def lack(place: str) -> str | None:
     if not folder.is_dir():
         return "it is a file; name the folder of a model"
     if not (folder / "config.json").is_file():
-        run = " (it is a run of a lab)" if (folder / "results.json").is_file() else ""
+        run = " (it is a run of a lab)" if is_run(folder) else ""
         return f"the folder has no config.json, so it is not a model{run}"
     try:
         config = files.read_json(folder / "config.json")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab.core import files
+from ticketlab.lab.layout import MODEL, RESULTS, lab_of_run, stage_folder
+from ticketlab.lab.results import stage_results
 
 
 def masked_lm(name: str) -> str | None:
@@ -13,21 +15,19 @@ def masked_lm(name: str) -> str | None:
     Of a run it is the last stage that learnt from plain text, of the first task and seed.
     """
     folder = files.expand(name)
-    places = (folder, folder / "model", *_of_run(folder))
+    places = (folder, folder / MODEL, *_of_run(folder))
     return next((str(place) for place in places if (place / "config.json").is_file()), None)
 
 
 def _of_run(folder: Path) -> list[Path]:
     """Return the model folders of a run's stages that trained on masked language modelling, the last one first."""
     try:
-        stages = [
-            stage
-            for seeds in files.read_json(folder / "results.json")["tasks"].values()
-            for stages in seeds.values()
-            for stage in reversed(stages.values())
-            if isinstance(stage.get("train"), dict) and stage["train"].get("objective") == "mlm"
-        ]
-        keys = [str(stage["key"]) for stage in stages]
+        found: dict[tuple[str, str], list[str]] = {}
+        for stage in stage_results(files.read_json(folder / RESULTS)):
+            training = stage.result.get("train")
+            if isinstance(training, dict) and training.get("objective") == "mlm":
+                found.setdefault((stage.task, stage.seed), []).append(stage.key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
-    return [folder.resolve().parent.parent / "stages" / key[:2] / key / "model" for key in keys]
+    lab = lab_of_run(folder)
+    return [stage_folder(lab, key) / MODEL for keys in found.values() for key in reversed(keys)]

@@ -10,11 +10,10 @@ from ticketlab.attacks.results.records import file_name
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab import integrity
+from ticketlab.lab.layout import PREDICTION_FILES, PREDICTIONS, TICKET, TICKETS
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.stages.base import TICKET
-from ticketlab.stages.predictions import PREDICTIONS
 
-COPIED = {"draw": (TICKET, "tickets"), "evaluate": (PREDICTIONS, "predictions")}
+COPIED = {"draw": (TICKET, TICKETS), "evaluate": (PREDICTIONS, PREDICTION_FILES)}
 """The file of a stage that is copied, by the stage's kind, and the folder that has the copies."""
 
 

@@ -9,15 +9,16 @@ from pathlib import Path
 from ticketlab.backbone import loading
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
-from ticketlab.lab.results import read_results
+from ticketlab.lab.layout import MODEL, RESULTS, TICKET, TICKETS, is_run, is_stage, lab_of_run, stage_folder
+from ticketlab.lab.results import read_results, stage_results
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import copies, fingerprint
-from ticketlab.stages.base import RESULT, TICKET, Input
+from ticketlab.stages.base import Input
 from ticketlab.tasks import trained_on
 
 MODELS = ("model", "start", "teacher")
 """References that mean a model."""
-TICKETS = ("ticket", "like")
+TICKET_FIELDS = ("ticket", "like")
 """References that mean a ticket, which each seed of a run has of its own."""
 
 
@@ -28,20 +29,20 @@ def resolve(field: str, value: str, task: str = "", seed: int = 0) -> tuple[Inpu
 
     :raises UsageError: there is no such file, model or ticket.
     """
-    if field in TICKETS:
+    if field in TICKET_FIELDS:
         path = _ticket(files.expand(value.replace("{task}", task).replace("{seed}", str(seed))), task, seed)
     else:
         path = files.expand(value)
     if field in MODELS:
-        resolved = loading.resolve_model(str(path / "model") if (path / "model").is_dir() else value)
+        resolved = loading.resolve_model(str(path / MODEL) if (path / MODEL).is_dir() else value)
         return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
     if not path.exists():
-        raise UsageError(f"{path if field in TICKETS else value}: there is no such file")
+        raise UsageError(f"{path if field in TICKET_FIELDS else value}: there is no such file")
     made_in = drawn_in(path) if field == "ticket" else ""
     if made_in and (Path(made_in) / trained_on.FILE).is_file():
         parts = (path, Path(made_in) / trained_on.FILE)
         return Input(str(path), is_stage=False, made_in=made_in), " ".join(fingerprint.of_path(str(part)) for part in parts)
-    return Input(str(path), is_stage=(path / RESULT).is_file()), fingerprint.of_path(str(path))
+    return Input(str(path), is_stage=is_stage(path)), fingerprint.of_path(str(path))
 
 
 def drawn_in(ticket: Path) -> str:
@@ -49,20 +50,17 @@ def drawn_in(ticket: Path) -> str:
     if ticket.name == TICKET:
         return str(ticket.parent)
     run = ticket.absolute().parent.parent
-    if ticket.parent.name != "tickets" or not (run / "results.json").is_file():
+    if ticket.parent.name != TICKETS or not is_run(run):
         return ""
-    for task, seeds in read_results(run / "results.json")["tasks"].items():
-        for seed, stages in seeds.items():
-            for name, stage in stages.items():
-                if stage["kind"] == "draw" and ticket.name == copies.place(run, "draw", task, name, seed).name:
-                    key = str(stage["key"])
-                    return str(run.resolve().parent.parent / "stages" / key[:2] / key)
+    for stage in stage_results(read_results(run / RESULTS)):
+        if stage.kind == "draw" and ticket.name == copies.place(run, "draw", stage.task, stage.name, stage.seed).name:
+            return str(stage_folder(lab_of_run(run), stage.key))
     return ""
 
 
 def resolve_all(field: str, value: str, recipe: Recipe) -> Iterator[tuple[Input, str]]:
     """Yield what :func:`resolve` returns for each task and seed of a recipe, where it depends on them, or else once."""
-    cases = itertools.product(recipe.tasks, recipe.seeds) if field in TICKETS else [(recipe.tasks[0], 0)]
+    cases = itertools.product(recipe.tasks, recipe.seeds) if field in TICKET_FIELDS else [(recipe.tasks[0], 0)]
     yield from (resolve(field, value, task.label, seed) for task, seed in cases)
 
 
@@ -71,15 +69,15 @@ def _ticket(path: Path, task: str, seed: int) -> Path:
 
     :raises UsageError: the run has none, or several.
     """
-    if not (path / "results.json").is_file():
+    if not is_run(path):
         return path
     try:
-        tasks = files.read_json(path / "results.json")["tasks"]
+        tasks = files.read_json(path / RESULTS)["tasks"]
         stages = tasks.get(task, {}).get(str(seed), {})
         drawn = [name for name, stage in stages.items() if stage["kind"] == "draw"]
         known = "; ".join(f"{name}: seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" for name, seeds in tasks.items())
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{path / 'results.json'}: not the results of a run, or damaged") from None
+        raise UsageError(f"{path / RESULTS}: not the results of a run, or damaged") from None
     if len(drawn) > 1:
         raise UsageError(
             f"{path}: the run drew several tickets for each seed ({', '.join(drawn)}); name one: "

@@ -33,8 +33,8 @@ def _content(file: Path, size: int, changed: int) -> bytes:
         return hashlib.file_digest(content, "sha256").digest()
 
 
-def of_outside(places: Mapping[str, str]) -> dict[str, str]:
-    """Return the fingerprints of :meth:`ticketlab.stages.base.Stage.outside`; a place that does not exist has none."""
+def of_external_input(places: Mapping[str, str]) -> dict[str, str]:
+    """Return the fingerprints of :meth:`ticketlab.stages.base.Stage.external_inputs`; a place that does not exist has none."""
     named = {
         name: place if place.startswith("sha256:") else of_path(place) if expand(place).exists() else "" for name, place in places.items()
     }

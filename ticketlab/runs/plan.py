@@ -15,8 +15,8 @@ from ticketlab.lab.lab import Lab
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import fingerprint, preflight
 from ticketlab.runs.stage_cache import is_complete, load_task, needs_model, place
-from ticketlab.tasks import challenge_sets
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.datasets import challenge_sets
 
 T = TypeVar("T")
 IN_LAB, MISSING = "in the lab", "to be computed"

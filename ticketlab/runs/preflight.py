@@ -10,17 +10,17 @@ from ticketlab.attacks.results.similarity import find_encoder
 from ticketlab.bias_models import probabilities
 from ticketlab.core import progress
 from ticketlab.core.errors import ResourceError, UsageError
+from ticketlab.lab.layout import BIAS, TICKET
 from ticketlab.lab.results import TRAININGS
 from ticketlab.pruners.base import Pruner
 from ticketlab.recipes.recipe import Recipe, named_checkpoint
 from ticketlab.resources import textattack_import
 from ticketlab.runs import external_inputs, results_metadata
-from ticketlab.stages.base import BIAS, TICKET
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.training import AUGMENT
-from ticketlab.tasks import challenge_sets
+from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.quality import repeats
+from ticketlab.tasks.datasets import challenge_sets
 from ticketlab.tasks.reading.labels import check_positive
 from ticketlab.tickets.ticket import Ticket
 
@@ -106,7 +106,7 @@ def references(recipe: Recipe) -> None:
     :raises TicketlabError: one is not, or has not.
     """
     for name, stage in recipe.stages.items():
-        stage.outside()
+        stage.external_inputs()
         for field, value in stage.references().items():
             if named_checkpoint(value)[0] in recipe.stages:
                 continue

@@ -14,8 +14,8 @@ from ticketlab.runs import copies, external_inputs, fingerprint, preflight
 from ticketlab.runs.stage_cache import load_task, needs_model
 from ticketlab.runs.stage_key import components_in
 from ticketlab.stages.base import Stage
-from ticketlab.tasks import challenge_sets
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.datasets import challenge_sets
 
 
 @frozen
@@ -40,7 +40,9 @@ class Prepared:
         """Return what tells a run from others of its recipe's name: the recipe, the data, models, other files, the code of plugins."""
         components = [part for stage in self.stages for part in components_in(stage)]
         versions = sorted(f"{part.kind}/{part.name} {registry.current().version(part)}" for part in components)
-        others = [f"{name} {found}" for stage in self.stages for name, found in fingerprint.of_outside(stage.outside()).items()]
+        others = [
+            f"{name} {found}" for stage in self.stages for name, found in fingerprint.of_external_input(stage.external_inputs()).items()
+        ]
         others += [fingerprint.of_model(self.model)] if self.model else []
         for part in self.recipe.parts():
             for stage in part.stages.values():

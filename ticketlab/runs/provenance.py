@@ -12,12 +12,13 @@ from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
 from ticketlab.export.provenance import Measured, Origin
 from ticketlab.lab.lab import Lab
-from ticketlab.lab.results import read_results
+from ticketlab.lab.layout import MODEL, RECIPE, RESULTS, TICKET, finished_runs, is_lab, model_folder, stage_folder
+from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_results
 from ticketlab.recipes import tables
 from ticketlab.recipes.recipe import named_checkpoint
 from ticketlab.report.notes import notes
 from ticketlab.runs.external_inputs import drawn_in
-from ticketlab.stages.base import PRETRAINED, TICKET, Input, model_folder
+from ticketlab.stages.base import PRETRAINED, Input
 from ticketlab.tasks.trained_on import find
 from ticketlab.tickets.ticket import Ticket
 
@@ -30,20 +31,11 @@ SETTINGS = (
 
 @frozen
 class _Entry:
-    """A stage in the results of a run."""
+    """A stage of a run in the lab: the run's directory, all of its results, and those of the stage."""
 
-    results: Mapping[str, Any]
     folder: Path
-    task: str
-    seed: str
-    name: str
-    stage: Mapping[str, Any]
-
-    @property
-    def beside(self) -> Mapping[str, Mapping[str, Any]]:
-        """The stages of the same task and seed."""
-        found: Mapping[str, Mapping[str, Any]] = self.results["tasks"][self.task][self.seed]
-        return found
+    results: Mapping[str, Any]
+    stage: StageResult
 
 
 def origin_of(place: str | Path, ticket: Path | None = None) -> Origin:
@@ -62,12 +54,12 @@ def _told_by_runs(place: str | Path) -> Origin:
         return Origin(base_model=str(place))
     folder = Path(place).absolute()
     name, _, at = folder.name.partition("@")
-    stage = folder.parent if name == "model" else folder
+    stage = folder.parent if name == MODEL else folder
     root = stage.parent.parent.parent
-    if stage.parent.parent.name != "stages" or not (root / "runs").is_dir():
+    if stage != stage_folder(root, stage.name) or not is_lab(root):
         return Origin()
     entries = list(_entries(root))
-    made = next((entry for entry in entries if entry.stage["key"] == stage.name and entry.stage["kind"] in ("train", "search")), None)
+    made = next((entry for entry in entries if entry.stage.key == stage.name and entry.stage.kind in TRAININGS), None)
     if made is None:
         return Origin()
     ancestors = _ancestors(made)
@@ -75,39 +67,33 @@ def _told_by_runs(place: str | Path) -> Origin:
         base_model=str(made.results["model"]),
         recipe=str(made.results.get("label", made.results["recipe"])),
         scale=str(made.results["scale"]),
-        task=made.task,
-        seed=int(made.seed),
+        task=made.stage.task,
+        seed=int(made.stage.seed),
         stages=[(name, kind, settings) for name, (kind, settings) in ancestors.items()],
         ticket=_ticket(Lab(root), made, ancestors),
-        measured=list(_measured(entries, stage, at if name == "model" else "")),
+        measured=list(_measured(entries, stage, at if name == MODEL else "")),
     )
 
 
 def _entries(root: Path) -> Iterator[_Entry]:
     """Yield every stage of every finished run, the runs by name; what is damaged is left out."""
-    for path in sorted((root / "runs").glob("*/results.json")):
+    for folder in finished_runs(root):
         try:
-            results = read_results(path)
+            results = read_results(folder / RESULTS)
         except (OSError, UsageError) as problem:
             progress.warn(f"the model card lacks a run: {problem}")
             continue
-        yield from (
-            _Entry(results, path.parent, task, seed, name, stage)
-            for task, seeds in results["tasks"].items()
-            for seed, stages in seeds.items()
-            for name, stage in stages.items()
-            if {"key", "kind"} <= stage.keys()
-        )
+        yield from (_Entry(folder, results, stage) for stage in stage_results(results))
 
 
 def _ancestors(made: _Entry) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return (kind, settings for a card) of the stages that led to a model, itself included, in the order of the recipe."""
     try:
-        table = tables.resolve(tables.read(made.folder / "recipe.toml")[1], task=made.task)
+        table = tables.resolve(tables.read(made.folder / RECIPE)[1], task=made.stage.task)
     except UsageError:
         return {}
     stages = {name: stage for name, stage in table.items() if isinstance(stage, Mapping) and "kind" in stage}
-    wanted = {made.name}
+    wanted = {made.stage.name}
     for name, stage in reversed(stages.items()):
         if name in wanted:
             values = {named_checkpoint(value)[0] for value in stage.values() if isinstance(value, str)}
@@ -128,7 +114,7 @@ def _settings(stage: Mapping[str, Any]) -> dict[str, Any]:
 def _ticket(lab: Lab, made: _Entry, ancestors: Mapping[str, tuple[str, Any]]) -> Ticket | None:
     """Return the last ticket that was drawn on the way to a model."""
     for name in reversed([name for name, (kind, _) in ancestors.items() if kind == "draw"]):
-        path = lab.stage(str(made.beside.get(name, {}).get("key"))) / TICKET
+        path = lab.stage(str(made.stage.siblings.get(name, {}).get("key"))) / TICKET
         if path.is_file():
             return Ticket.load(path)
     return None
@@ -139,22 +125,23 @@ def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measured
     seen: set[str] = set()
     places = (folder / model_folder(at), *([] if at else [folder]))
     for entry in entries:
-        of = str(entry.stage.get("of", ""))
-        inside = entry.beside.get(of, {}).get("key") == folder.name and entry.stage.get("at", "") == at
-        if not (inside or (of and Path(of).absolute() in places)) or entry.stage["key"] in seen:
+        stage = entry.stage
+        of = str(stage.result.get("of", ""))
+        inside = stage.siblings.get(of, {}).get("key") == folder.name and stage.result.get("at", "") == at
+        if not (inside or (of and Path(of).absolute() in places)) or stage.key in seen:
             continue
-        seen.add(entry.stage["key"])
+        seen.add(stage.key)
         warnings = _warnings(entry)
-        if clean := entry.stage.get("clean"):
-            yield Measured(entry.task, "no attack", clean["accuracy"], how=_examples(clean), warnings=warnings)
-        for name, found in entry.stage.get("ood", {}).items():
-            yield Measured(f"{entry.task}, challenge set {name}", "no attack", found["accuracy"], how=_examples(found), warnings=warnings)
-        sample = entry.stage.get("sample", {})
+        if clean := stage.result.get("clean"):
+            yield Measured(stage.task, "no attack", clean["accuracy"], how=_examples(clean), warnings=warnings)
+        for name, found in stage.result.get("ood", {}).items():
+            yield Measured(f"{stage.task}, challenge set {name}", "no attack", found["accuracy"], how=_examples(found), warnings=warnings)
+        sample = stage.result.get("sample", {})
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
-        for name, found in entry.stage.get("attacks", {}).items():
+        for name, found in stage.result.get("attacks", {}).items():
             numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
             attacked = f", {found['n'] - found['skipped']:,} attacked" if "skipped" in found else ""
-            yield Measured(entry.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
+            yield Measured(stage.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
 
 
 def _examples(found: Mapping[str, Any]) -> str:
@@ -165,6 +152,6 @@ def _examples(found: Mapping[str, Any]) -> str:
 
 def _warnings(entry: _Entry) -> list[str]:
     """Return what the tables of the run say under the numbers of a stage: of its data, its model and itself."""
-    about = entry.results.get("data", {})
-    sets = {name: about[name] for name in (entry.task, *entry.stage.get("ood", {})) if name in about}
-    return notes({"tasks": {entry.task: {entry.seed: {entry.name: entry.stage}}}, "seeds": [entry.seed], "data": sets})
+    stage, about = entry.stage, entry.results.get("data", {})
+    sets = {name: about[name] for name in (stage.task, *stage.result.get("ood", {})) if name in about}
+    return notes({"tasks": {stage.task: {stage.seed: {stage.name: stage.result}}}, "seeds": [stage.seed], "data": sets})

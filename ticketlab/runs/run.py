@@ -9,13 +9,14 @@ from typing import Any
 
 from attrs import frozen
 
-import ticketlab
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
 from ticketlab.core import files, progress, registry
 from ticketlab.core.errors import TicketlabError, UsageError
 from ticketlab.core.formatting import counted
+from ticketlab.core.version import __version__
 from ticketlab.lab import integrity
-from ticketlab.lab.lab import Lab, is_read_only, run_name
+from ticketlab.lab.lab import Lab, is_read_only
+from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULT, RESULTS, UNTIL_DONE, run_name
 from ticketlab.lab.results import impossible
 from ticketlab.recipes import differences, ineffective_settings
 from ticketlab.recipes.recipe import Recipe
@@ -25,9 +26,9 @@ from ticketlab.runs.log import Log
 from ticketlab.runs.preparation import Prepared, checked, prepare
 from ticketlab.runs.stage_cache import Placed, is_complete, place
 from ticketlab.runs.stage_errors import guarded
-from ticketlab.stages.base import RESULT, UNTIL_DONE, Context, Stage
+from ticketlab.stages.base import Context, Stage
+from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.quality import repeats
 from ticketlab.training.loss_function import Precision
 
 SCHEMA = 2
@@ -94,15 +95,15 @@ class _Runner:
     def run(self) -> Run:
         self.directory = self.lab.run_folder(self.recipe.name, self.prepared.digest())
         self.read_only = is_read_only(self.directory, self.lab.root)
-        self.log = Log(None if self.read_only else self.directory / "log.jsonl")
+        self.log = Log(None if self.read_only else self.directory / LOG)
         if self.read_only:
             progress.say(f"{self.lab.root}: the lab is read-only: what is in it is read, and nothing is written")
         else:
             self.lab.sweep()
             now = environment.describe() | {"precision": self.precision}
             self._say_threads(now["threads"])
-            files.write_text(self.directory / "recipe.toml", self.recipe.to_toml())
-            files.write_json(self.directory / "environment.json", now)
+            files.write_text(self.directory / RECIPE, self.recipe.to_toml())
+            files.write_json(self.directory / ENVIRONMENT, now)
         for label, read in self.prepared.sets.items():
             self._say_data(label, read)
         tasks: dict[str, Any] = {}
@@ -115,7 +116,7 @@ class _Runner:
         sets = list(self.prepared.sets.values())
         results = {
             "schema": SCHEMA,
-            "ticketlab": ticketlab.__version__,
+            "ticketlab": __version__,
             "run": self.directory.name,
             "recipe": self.recipe.name,
             "label": differences.label(self.recipe),
@@ -130,16 +131,16 @@ class _Runner:
             "tasks": tasks,
         }
         if not self.read_only:
-            files.write_json(self.directory / "results.json", results)
+            files.write_json(self.directory / RESULTS, results)
         return Run(self.directory, results)
 
     def _say_threads(self, now: int) -> None:
         """Say that results of another number of threads are replaced: their last bits differ, so their stages are others in the lab."""
         try:
-            before = files.read_json(self.directory / "environment.json")["threads"]
+            before = files.read_json(self.directory / ENVIRONMENT)["threads"]
         except (OSError, ValueError, KeyError, TypeError):
             return
-        if before != now and pick_device().type == "cpu" and (self.directory / "results.json").exists():
+        if before != now and pick_device().type == "cpu" and (self.directory / RESULTS).exists():
             progress.say(
                 f"{self.directory}: its results are of {counted(before, 'thread')}; those of {now} are computed apart and take their place"
             )

@@ -9,10 +9,11 @@ import torch
 from attrs import evolve, frozen
 
 from ticketlab.backbone.device import pick_device
+from ticketlab.lab.layout import model_folder
 from ticketlab.recipes.recipe import Recipe, named_checkpoint
 from ticketlab.runs import external_inputs, fingerprint
 from ticketlab.runs.stage_key import stage_key
-from ticketlab.stages.base import Input, model_folder
+from ticketlab.stages.base import Input
 from ticketlab.tasks.base import Task, TaskData
 
 NO_TASK = TaskData("", (), (), {"train": (), "dev": (), "test": ()}, "")
@@ -70,7 +71,7 @@ def place(
     key = stage_key(
         stage,
         inputs=keys,
-        outside=fingerprint.of_outside(stage.outside()),
+        outside=fingerprint.of_external_input(stage.external_inputs()),
         data="+".join((data.fingerprint, *sets)),
         model=fingerprint.of_model(model) if model else "",
         max_length=stage.longest(recipe.max_length),

@@ -19,7 +19,7 @@ WORDS = {
     trained_on.DEV: "among those that the model was selected on: its numbers there may be better than on new texts",
 }
 DATA_TELL = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pairs in train in the other order"}
-"""The counts of a data set (:mod:`ticketlab.tasks.quality.repeats`) that come with a warning of their own, by the split."""
+"""The counts of a data set (:mod:`ticketlab.tasks.assembly.repeats`) that come with a warning of their own, by the split."""
 
 
 def remarks(recipe: Recipe, name: str, placed: Placed, result: Mapping[str, Any]) -> list[str]:

@@ -65,7 +65,7 @@ class AttackStage(Stage):
         """Refuse a search that leaves no model; see :meth:`Stage.check`."""
         check_leaves_model(named)
 
-    def outside(self) -> dict[str, str]:
+    def external_inputs(self) -> dict[str, str]:
         """Return where the attacks' resources are: other word vectors make another attack."""
         places = {
             f"{attack.label}.{name}": place

@@ -17,6 +17,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.core.settings import setting, to_table
 from ticketlab.lab import integrity
+from ticketlab.lab.layout import model_folder
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import TrainedOn, find
 from ticketlab.training.loss_function import Precision
@@ -24,16 +25,6 @@ from ticketlab.training.loss_function import Precision
 Split = Literal["test", "dev", "train", "all"]
 PRETRAINED = "pretrained"
 """The reference that means: the model of the recipe, as it was published."""
-RESULT = integrity.RESULT
-SCORES = "scores.safetensors"
-TICKET = "ticket.safetensors"
-HEAD = "head.safetensors"
-BIAS = "bias.jsonl"
-"""What stages leave in their folders."""
-CHECKPOINT = "checkpoint.safetensors"
-BEST = "best.safetensors"
-UNTIL_DONE = (CHECKPOINT, BEST)
-"""What a stage keeps there until it has its result."""
 
 
 @frozen
@@ -150,11 +141,6 @@ def step_of(at: str, steps: int) -> int:
     return step
 
 
-def model_folder(at: str) -> str:
-    """Return the folder of a stage's model, or of its checkpoint ``at``."""
-    return f"model@{at}" if at else "model"
-
-
 def split_setting(help: str) -> Any:
     """Declare a setting that names a split."""
     return setting("test", choices=get_args(Split), help=help)
@@ -227,7 +213,7 @@ class Stage(Component):
             table.pop(name, None)
         return settings
 
-    def outside(self) -> dict[str, str]:
+    def external_inputs(self) -> dict[str, str]:
         """Return the files and folders besides its references whose content the result depends on, by what they are.
 
         What is no file is given as the ``sha256:`` of its content.

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ticketlab.core import disk_and_memory, files, progress
-from ticketlab.stages.base import BEST, CHECKPOINT
+from ticketlab.lab.layout import BEST, CHECKPOINT
 from ticketlab.training import checksum
 
 SCORE, CHECKSUM = "score", "checksum"

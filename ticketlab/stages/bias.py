@@ -18,7 +18,8 @@ from ticketlab.bias_models.words import FromFile, NoVectors, Words
 from ticketlab.core import progress, registry
 from ticketlab.core.errors import DataError, PluginError
 from ticketlab.core.settings import component, setting
-from ticketlab.stages.base import BIAS, Context, Stage
+from ticketlab.lab.layout import BIAS
+from ticketlab.stages.base import Context, Stage
 from ticketlab.tasks.base import Example, TaskData
 
 
@@ -45,9 +46,9 @@ class BiasStage(Stage):
         """Whether the recipe's model is used: its input embeddings."""
         return self.model.needs_model
 
-    def outside(self) -> dict[str, str]:
+    def external_inputs(self) -> dict[str, str]:
         """Return where the word vectors are: others make another bias model."""
-        return self.model.outside()
+        return self.model.external_inputs()
 
     def run(self, context: Context) -> dict[str, Any]:
         """Fit and predict; see :meth:`Stage.run`."""
@@ -104,7 +105,7 @@ class BiasStage(Stage):
 
     def _words(self, context: Context) -> Words:
         if not self.needs_model:
-            vectors = self.outside().get("word_vectors")
+            vectors = self.external_inputs().get("word_vectors")
             return FromFile(vectors) if vectors else NoVectors()
         from ticketlab.bias_models.embeddings import FromModel
 

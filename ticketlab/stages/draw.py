@@ -14,7 +14,8 @@ from ticketlab.backbone.masks import expand
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.core.settings import ratio, reference, setting
 from ticketlab.lab import integrity
-from ticketlab.stages.base import HEAD, RESULT, SCORES, TICKET, Context, Idle, Stage
+from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET
+from ticketlab.stages.base import Context, Idle, Stage
 from ticketlab.stages.search import SearchStage
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores

@@ -14,12 +14,13 @@ from ticketlab.backbone.device import pick_device
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.formatting import counted
 from ticketlab.core.settings import reference, setting
+from ticketlab.lab.layout import PREDICTIONS
 from ticketlab.stages import input_warnings, predictions
 from ticketlab.stages.base import Context, Split, Stage, split_setting
-from ticketlab.stages.predictions import PREDICTIONS
 from ticketlab.stages.search import check_leaves_model
-from ticketlab.tasks import challenge_sets, label_map
+from ticketlab.tasks import label_map
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.datasets import challenge_sets
 from ticketlab.training.batch import tokenize
 from ticketlab.training.evaluation import predict
 

@@ -11,7 +11,8 @@ from ticketlab.backbone import loading
 from ticketlab.core.settings import reference, setting
 from ticketlab.export.model import FORMATS, Format, export_model
 from ticketlab.export.provenance import Origin
-from ticketlab.stages.base import TICKET, Context, Stage
+from ticketlab.lab.layout import TICKET
+from ticketlab.stages.base import Context, Stage
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tickets.ticket import Ticket
 

@@ -13,8 +13,6 @@ from ticketlab.core import files
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.scoring import Meaning, meant
 
-PREDICTIONS = "predictions.jsonl"
-"""What the file is called in a stage's folder."""
 DIGITS = 6
 
 

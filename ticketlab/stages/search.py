@@ -16,9 +16,10 @@ from ticketlab.core import progress
 from ticketlab.core.errors import PluginError, SettingError
 from ticketlab.core.settings import component, ratio, reference, setting, settings_of
 from ticketlab.inference.random_state import derive
+from ticketlab.lab.layout import HEAD, SCORES
 from ticketlab.objectives.base import TrainingSession
 from ticketlab.pruners.base import Plan, Pruner, Search
-from ticketlab.stages.base import HEAD, PRETRAINED, SCORES, Context, Idle, Stage
+from ticketlab.stages.base import PRETRAINED, Context, Idle, Stage
 from ticketlab.stages.best_checkpoint import Best
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule

@@ -17,8 +17,9 @@ from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.settings import reference, setting
 from ticketlab.inference.random_state import derive
+from ticketlab.lab.layout import CHECKPOINT, TICKET, model_folder
 from ticketlab.objectives.base import TrainingSession
-from ticketlab.stages.base import CHECKPOINT, PRETRAINED, TICKET, Context, Idle, model_folder, step_of
+from ticketlab.stages.base import PRETRAINED, Context, Idle, step_of
 from ticketlab.stages.best_checkpoint import Best
 from ticketlab.stages.training import Training
 from ticketlab.tasks.trained_on import TrainedOn

@@ -18,13 +18,15 @@ from ticketlab.bias_models import probabilities
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import SettingError
 from ticketlab.core.settings import component, ratio, reference, setting
+from ticketlab.lab.layout import BIAS, CHECKPOINT
 from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.stages import input_warnings
-from ticketlab.stages.base import BIAS, CHECKPOINT, PRETRAINED, Context, Idle, Input, Stage
+from ticketlab.stages.base import PRETRAINED, Context, Idle, Input, Stage
 from ticketlab.stages.best_checkpoint import Best
-from ticketlab.tasks import challenge_sets, label_map
+from ticketlab.tasks import label_map
 from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.datasets import challenge_sets
 from ticketlab.tasks.trained_on import DEV, TrainedOn
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
@@ -142,9 +144,9 @@ class Training(Stage):
             found |= dict.fromkeys(("select_on", "select_after"), Idle('`select` is "last", so nothing is chosen'))
         return found
 
-    def outside(self) -> dict[str, str]:
+    def external_inputs(self) -> dict[str, str]:
         """Return what the objective reads besides the task."""
-        return {f"objective.{name}": place for name, place in self.objective.outside().items()}
+        return {f"objective.{name}": place for name, place in self.objective.external_inputs().items()}
 
     def begin(self, context: Context) -> TrainingSession:
         """Load the model to start from, on the device that trains it, and the rows."""

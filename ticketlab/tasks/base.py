@@ -60,7 +60,7 @@ class TaskData:
     warnings: tuple[str, ...] = ()
     """What makes numbers on this data mean less than they seem to: said, kept in results, and shown under tables."""
     of_splits: tuple[SplitWarning, ...] = ()
-    """Warnings about single splits: a run says those of the splits that it looks at (:func:`ticketlab.tasks.quality.repeats.looked_at`).
+    """Warnings about single splits: a run says those of the splits that it looks at (:func:`ticketlab.tasks.assembly.repeats.looked_at`).
 
     ``warnings`` has those of a task that is trained on and tested.
     """

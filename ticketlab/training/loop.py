@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from attrs import frozen
+from torch import Tensor
 
-from ticketlab.adversaries.base import Adversary
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import TrainingDiverged
 from ticketlab.training import interruption
 from ticketlab.training.batch import Batch, Rows
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.loss_function import TrainingLoss
+from ticketlab.training.loss_function import LossFunction, TrainingLoss
 
 Log = Callable[[dict[str, Any]], None]
 
@@ -36,12 +36,19 @@ class Schedule:
         return max(0.0, (self.total - step) / max(1, self.total - self.warmup))
 
 
+class LossStep(Protocol):
+    """What the loop needs of an adversary: the gradients of one optimizer step."""
+
+    def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
+        """Accumulate the gradients of optimizer step ``step``, counted from 0; return the loss, a detached scalar."""
+
+
 @frozen
 class Loop:
     """What a training is made of. ``callbacks`` are called in order; ``evaluate`` returns development scores."""
 
     loss_function: TrainingLoss
-    adversary: Adversary
+    adversary: LossStep
     optimizer: torch.optim.Optimizer
     callbacks: Sequence[Callback]
     rows: Rows

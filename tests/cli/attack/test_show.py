@@ -294,7 +294,7 @@ def test_a_model_that_is_called_like_a_command_is_named_as_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr("ticketlab.lab.finished_models.one_stage", lambda kind, model, *_, **__: asked.append((kind, model)))
+    monkeypatch.setattr("ticketlab.recipes.single_stage.one_stage", lambda kind, model, *_, **__: asked.append((kind, model)))
     for name in ("show", "shwo", "run"):
         (tmp_path / name).mkdir()
     flags = ("--task", "demo", "--attack", "deepwordbug")

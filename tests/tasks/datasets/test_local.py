@@ -7,9 +7,9 @@ import pytest
 
 from ticketlab.core.errors import DataError, SettingError
 from ticketlab.core.settings import from_table
+from ticketlab.tasks.assembly.damaged import damage
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.quality.damaged import damage
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 

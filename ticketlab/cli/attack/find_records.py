@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ticketlab.attacks.results.records import files_in
 from ticketlab.core.errors import UsageError
-from ticketlab.lab.results import read_results
+from ticketlab.lab.layout import is_run
+from ticketlab.lab.results import stage_folders
 
 
 def record_files(path: Path, lab: Path) -> list[Path]:
@@ -21,16 +22,8 @@ def record_files(path: Path, lab: Path) -> list[Path]:
     path = Path(run_of(str(path), lab, "attack"))
     if not path.is_dir():
         return [path]
-    folders = _stages_of(path) if (path / "results.json").is_file() else [path]
+    folders = stage_folders(path, "attack") if is_run(path) else [path]
     found = [file for folder in folders for file in files_in(folder)]
     if not found:
         raise UsageError(f"{path}: there are no records; name a file of them, the folder of an attack stage, or a run that attacks")
     return found
-
-
-def _stages_of(run: Path) -> list[Path]:
-    from ticketlab.lab.lab import Lab
-
-    tasks = read_results(run / "results.json")["tasks"].values()
-    keys = [stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "attack"]
-    return [Lab(run.resolve().parent.parent).stage(key) for key in dict.fromkeys(keys)]

@@ -101,9 +101,10 @@ def run(
     attacks or tasks go to several files beside it, with their names in the file's. A folder that is called like a command below is
     written ./show.
     """
-    from ticketlab.lab.finished_models import called, one_stage
+    from ticketlab.lab.finished_models import called
     from ticketlab.lab.finished_runs import run_of
     from ticketlab.recipes.compose import attack_tables
+    from ticketlab.recipes.single_stage import one_stage
 
     model = run_of(model, lab, "model")
     asked = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)

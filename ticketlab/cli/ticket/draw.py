@@ -64,7 +64,7 @@ def draw(
     scope = scope or found.get("scope") or "global"
 
     from ticketlab.backbone.head import load_head
-    from ticketlab.stages.base import HEAD
+    from ticketlab.lab.layout import HEAD
     from ticketlab.tickets import draw as drawing
     from ticketlab.tickets.scores import load_scores
     from ticketlab.tickets.ticket import Ticket
@@ -104,7 +104,7 @@ def _ratio(name: str, value: str | None) -> float | None:
 
 def _search(file: Path) -> dict[str, Any]:
     """Return what the search found out about its model."""
-    from ticketlab.stages.base import RESULT, SCORES
+    from ticketlab.lab.layout import RESULT, SCORES
 
     result = file.parent / RESULT
     for needed in (file, result):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab.core.errors import UsageError
-from ticketlab.lab.results import read_results
+from ticketlab.lab.layout import SCORES, TICKET, TICKETS, is_run
+from ticketlab.lab.results import stage_folders
 
 
 def ticket_file(path: Path, lab: Path) -> Path:
@@ -20,10 +21,10 @@ def ticket_file(path: Path, lab: Path) -> Path:
     path = Path(run_of(str(path), lab, "draw"))
     if not path.is_dir():
         return path
-    found = sorted((path / "tickets").glob("*.safetensors"))
+    found = sorted((path / TICKETS).glob("*.safetensors"))
     if len(found) > 1:
         raise UsageError(f"{path}: a run with {len(found)} tickets; name one of them, such as {found[0]}")
-    return found[0] if found else path / "ticket.safetensors"
+    return found[0] if found else path / TICKET
 
 
 def scores_file(path: Path, lab: Path) -> Path:
@@ -34,17 +35,13 @@ def scores_file(path: Path, lab: Path) -> Path:
     :raises UsageError: the run has no search, or several; the message has their folders.
     """
     from ticketlab.lab.finished_runs import run_of
-    from ticketlab.lab.lab import Lab
-    from ticketlab.stages.base import SCORES
 
     path = Path(run_of(str(path), lab, "search"))
     if not path.is_dir():
         return path
-    if not (path / "results.json").is_file():
+    if not is_run(path):
         return path / SCORES
-    tasks = read_results(path / "results.json")["tasks"].values()
-    keys = {stage["key"] for seeds in tasks for stages in seeds.values() for stage in stages.values() if stage["kind"] == "search"}
-    folders = [Lab(path.resolve().parent.parent).stage(key) for key in sorted(keys)]
+    folders = sorted(stage_folders(path, "search"))
     if len(folders) != 1:
         raise UsageError(
             f"{path}: a run with {len(folders) or 'no'} searches; name the folder of one{''.join(f', {one}' for one in folders)}"

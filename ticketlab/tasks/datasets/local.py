@@ -11,9 +11,9 @@ from attrs import frozen
 from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.core.files import expand
 from ticketlab.core.settings import setting
-from ticketlab.tasks.assemble import SET, assemble
+from ticketlab.tasks.assembly import classes
+from ticketlab.tasks.assembly.assemble import SET, assemble
 from ticketlab.tasks.base import Task, TaskData
-from ticketlab.tasks.quality import classes
 from ticketlab.tasks.reading import columns, files, subsets, tables
 from ticketlab.tasks.reading.labels import label_name
 from ticketlab.tasks.reading.missing_labels import check_markers, doubtful

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.core.files import expand
-from ticketlab.tasks.assemble import assemble
+from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.reading import file_kinds, files, tables
 from ticketlab.tasks.reading.columns import Columns

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from ticketlab.core.errors import DataError
 from ticketlab.core.files import expand
 from ticketlab.core.formatting import counted
-from ticketlab.tasks.assemble import fingerprint
+from ticketlab.tasks.assembly.assemble import fingerprint
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets import hub_names
 from ticketlab.tasks.datasets.hub_fetch import fetch

@@ -10,7 +10,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from ticketlab.core.settings import setting
-from ticketlab.tasks.assemble import assemble
+from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.demo.pairs_text import pair
 from ticketlab.tasks.reading.rows import LabelledRow

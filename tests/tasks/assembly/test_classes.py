@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ticketlab.core.errors import DataError
+from ticketlab.tasks.assembly.classes import check, doubts, joins, variants
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.quality.classes import check, doubts, joins, variants
 
 
 def sizes(labels: Sequence[str], rows: int = 100) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from ticketlab.core.errors import DataError, UsageError, did_you_mean
-from ticketlab.tasks.assemble import fingerprint
+from ticketlab.tasks.assembly.assemble import fingerprint
 from ticketlab.tasks.base import Example, Task, TaskData
 from ticketlab.tasks.scoring import Meaning as Meaning
 from ticketlab.tasks.scoring import judge as judge

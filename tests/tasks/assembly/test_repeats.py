@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from ticketlab.core.errors import DataError
 from ticketlab.recipes.compose import compose
 from ticketlab.runs import preflight
-from ticketlab.tasks.assemble import assemble
+from ticketlab.tasks.assembly import repeats
+from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.quality import repeats
 from ticketlab.tasks.reading.rows import LabelledRow
 from ticketlab.tasks.reading.splits import arrange, pick, quotas, rank, share_out
 from ticketlab.tasks.reading.text_equality import canonical, compare, is_empty

@@ -10,8 +10,8 @@ from typing import Any
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
+from ticketlab.tasks.assembly import classes, damaged, leaks, repeats
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.quality import classes, damaged, leaks, repeats
 from ticketlab.tasks.reading import labels
 from ticketlab.tasks.reading.rows import LabelledRow
 from ticketlab.tasks.reading.splits import arrange, arrange_challenge, hold_out, pick, share_out
@@ -47,7 +47,7 @@ def assemble(
     ``positive_label`` is the label whose F1 is the binary F1, and ``measures`` are shown in tables beside the accuracy.
 
     :raises DataError: a split without examples, a single class, a label that is not declared or not in train, labels that are no classes
-        (:func:`ticketlab.tasks.quality.classes.check`); a positive label that is none of two; ``train_share`` of a set that has a training
+        (:func:`ticketlab.tasks.assembly.classes.check`); a positive label that is none of two; ``train_share`` of a set that has a training
         split, or several splits.
     """
     source = source or name

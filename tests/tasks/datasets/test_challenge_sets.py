@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticketlab.core.errors import DataError, UsageError
-from ticketlab.tasks.assemble import assemble
+from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.challenge_sets import check_pairs, meaning, mix, unused_pairs
+from ticketlab.tasks.datasets.challenge_sets import check_pairs, meaning, mix, unused_pairs
 from ticketlab.tasks.reading.rows import LabelledRow
 
 NLI = ["contradiction", "entailment", "neutral"]

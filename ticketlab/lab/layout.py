@@ -1,0 +1,81 @@
+"""Layout of a lab on disk: where stages and runs are, and what their files are called.
+
+::
+
+    LAB/stages/K0/KEY/    one stage, by its key: result.json and what it leaves (a model, a ticket, scores, ...)
+    LAB/runs/NAME/        one run: recipe.toml, environment.json, log.jsonl, results.json, tickets/, predictions/
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RESULT = "result.json"
+SCORES = "scores.safetensors"
+TICKET = "ticket.safetensors"
+HEAD = "head.safetensors"
+BIAS = "bias.jsonl"
+PREDICTIONS = "predictions.jsonl"
+MODEL = "model"
+"""What stages leave in their folders."""
+CHECKPOINT = "checkpoint.safetensors"
+BEST = "best.safetensors"
+UNTIL_DONE = (CHECKPOINT, BEST)
+"""Files that a stage keeps only until it has its result."""
+LOCK = ".lock"
+
+RECIPE = "recipe.toml"
+ENVIRONMENT = "environment.json"
+LOG = "log.jsonl"
+RESULTS = "results.json"
+TICKETS = "tickets"
+PREDICTION_FILES = "predictions"
+"""What a run has in its directory."""
+
+STAGES = "stages"
+RUNS = "runs"
+
+
+def stage_folder(lab: Path, key: str) -> Path:
+    """Return the folder of the stage with this key, finished or not."""
+    return lab / STAGES / key[:2] / key
+
+
+def model_folder(checkpoint: str = "") -> str:
+    """Return the name of the folder of a stage's model, or of its ``checkpoint`` (``500``, ``55%``)."""
+    return f"{MODEL}@{checkpoint}" if checkpoint else MODEL
+
+
+def run_name(recipe: str, digest: str) -> str:
+    """Return the name of a run's directory, by the name of its recipe and the digest of all that its results depend on."""
+    return f"{recipe}-{digest[:10]}"
+
+
+def run_folder(lab: Path, name: str) -> Path:
+    """Return the directory of a run."""
+    return lab / RUNS / name
+
+
+def is_run(folder: Path) -> bool:
+    """Say whether a folder is the directory of a finished run."""
+    return (folder / RESULTS).is_file()
+
+
+def is_stage(folder: Path) -> bool:
+    """Say whether a folder is that of a finished stage."""
+    return (folder / RESULT).is_file()
+
+
+def is_lab(folder: Path) -> bool:
+    """Say whether a folder is a lab."""
+    return (folder / RUNS).is_dir() and (folder / STAGES).is_dir()
+
+
+def lab_of_run(run: Path) -> Path:
+    """Return the lab that a run's directory is in, symbolic links resolved."""
+    return run.resolve().parent.parent
+
+
+def finished_runs(lab: Path, pattern: str = "*") -> list[Path]:
+    """Return the directories of the finished runs whose names match a glob pattern, sorted."""
+    return [path.parent for path in sorted((lab / RUNS).glob(f"{pattern}/{RESULTS}"))]

@@ -1,0 +1,74 @@
+"""The recipe of one stage that evaluates or attacks a finished model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
+from ticketlab.core.settings import to_table
+from ticketlab.lab.finished_models import locate
+from ticketlab.lab.layout import RECIPE, RESULTS
+from ticketlab.lab.results import read_results
+from ticketlab.recipes import recipe, tables
+from ticketlab.recipes.recipe import Recipe
+from ticketlab.recipes.tables import Table
+from ticketlab.tasks.base import Task
+
+
+def one_stage(
+    kind: str,
+    model: str,
+    tasks: Sequence[Task],
+    settings: Mapping[str, Any],
+    sets: Sequence[str],
+    seed: int = 0,
+    max_length: int | None = None,
+    ood: Sequence[Task] = (),
+    ood_map: Sequence[str] = (),
+) -> Recipe:
+    """Return a recipe of a single stage of ``kind`` on a finished model.
+
+    :raises UsageError: there is no task, no such model, or a setting is wrong.
+    """
+    if not tasks:
+        raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
+    place = locate(model)
+    table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
+    table |= {"ood": [{"name": task.name, **to_table(task)} for task in ood], "ood_map": list(ood_map)}
+    table["scale"] = _scale_of(model)
+    max_length = max_length or _max_length_of(model, tasks[0].name)
+    if max_length is not None:
+        table["max_length"] = max_length
+    table[kind] = {"kind": kind, "model": place, **settings}
+    named = [{"name": attack["name"]} if isinstance(attack, Mapping) else attack for attack in settings.get("attacks", ())]
+    plain = _made(kind, table | {kind: {"kind": kind, "model": place, **({"attacks": named} if named else {})}})
+    for assignment in sets:
+        table = tables.override(table, assignment)
+    return evolve(_made(kind, table), plain=plain)
+
+
+def _made(kind: str, table: Table) -> Recipe:
+    """Return the recipe of a table; what the stage computes in is what the results say."""
+    made = recipe.from_table_of_stages(kind, table)
+    own = getattr(made.stages[kind], "precision", None)
+    return evolve(made, precision=own) if own else made
+
+
+def _max_length_of(model: str, task: str) -> int | None:
+    """Return the longest input of a task in the run whose directory MODEL is; None for any other model."""
+    written = files.expand(model) / RECIPE
+    if not written.is_file():
+        return None
+    _, table, _ = tables.read(written)
+    found = tables.resolve(table, task=task).get("max_length")
+    return found if isinstance(found, int) else None
+
+
+def _scale_of(model: str) -> str:
+    """Return the scale of the run whose directory MODEL is; of any other model it is empty, as nobody says."""
+    results = files.expand(model) / RESULTS
+    return str(read_results(results).get("scale", "")) if results.is_file() else ""
