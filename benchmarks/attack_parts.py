@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from attrs import evolve
 
-from ticketlab import Example, TaskData, run
+from ticketlab import run
 from ticketlab.attacks.engine.run import sample
 from ticketlab.backbone.device import pick_device
 from ticketlab.core import files, registry
+from ticketlab.plugin import Example, TaskData
 from ticketlab.recipes import recipe
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.lookup import find_task
 
 SEED = 0
 LENGTH = 128
@@ -42,7 +43,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def examples(task: str, n: int) -> tuple[TaskData, list[Example], Example]:
     """Return the task, a sample of its validation examples, and another example to warm up with."""
-    data = choose(task).load()
+    data = find_task(task).load()
     drawn = sample(data.splits["test"], None, SEED)
     chosen = sample(data.splits["test"], n, SEED)
     used = {example.id for example in chosen}
@@ -55,8 +56,8 @@ def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:
         "victim": {"kind": "train", "epochs": 2, "lr": 1e-4},
         "mlm": {"kind": "train", "objective": {"name": "mlm", "text": text}, "trains": "head", "epochs": 2, "lr": 3e-3},
     }
-    table = {"model": "demo", "max_length": LENGTH, "seeds": [SEED], "tasks": [choose(task)], kind: stages[kind]}
-    done = run(recipe.from_table_of_stages(f"benchmark-{kind}", table), lab)
+    table = {"model": "demo", "max_length": LENGTH, "seeds": [SEED], "tasks": [find_task(task)], kind: stages[kind]}
+    done = run(recipe.build_recipe(f"benchmark-{kind}", table), lab)
     (seeds,) = done.results["tasks"].values()
     key = seeds[str(SEED)][kind]["key"]
     return str(Path(lab) / "stages" / key[:2] / key / "model")

@@ -37,7 +37,7 @@ from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.core import files
 from ticketlab.inference.batch_invariant import BatchInvariantModel
-from ticketlab.inference.random_state import seed_of, seeded
+from ticketlab.inference.random_state import example_seed, seeded
 from ticketlab.inference.victim import Victim
 from ticketlab.resources.textattack_import import import_textattack
 
@@ -160,7 +160,7 @@ def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen
     names = [built.goal_function.model.model.config.id2label[index] for index in range(len(data.label_names))]
 
     def outcome(example: Any) -> list[Any]:
-        with seeded(seed_of(SEED, example.id)):
+        with seeded(example_seed(SEED, example.id)):
             try:
                 result = built.attack(attackable(example, data.columns), names.index(data.label_names[example.label]))
             except Exception as problem:  # as it may be: StopIteration among them

@@ -23,9 +23,9 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
 from ticketlab.backbone.shrinking import shrink
 from ticketlab.core.settings import parse_ratio
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.importance import Importance
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.lookup import find_task
 from ticketlab.training.batch import tokenize
 
 
@@ -51,11 +51,11 @@ def main() -> None:
     if options.length:
         rows = random_rows(32 * options.batches, options.length)
     else:
-        rows = tokenize(choose(options.task).load().examples("train"), loading.load_tokenizer("demo"), 128)
+        rows = tokenize(find_task(options.task).load().examples("train"), loading.load_tokenizer("demo"), 128)
     batches = rows.epoch(32, 0, 0)[: options.batches]
     mean_length = sum(max(len(rows.input_ids[index]) for index in batch) for batch in batches) / len(batches)
     searched = fresh()
-    gates = Importance().attach(Backbone(searched), Plan(steps=100, seed=0))
+    gates = Importance().attach(Backbone(searched), SearchPlan(steps=100, seed=0))
     small = fresh()
     share = 1 / flops(small, int(mean_length))
     small = shrink(small, random_ticket(small, parse_ratio(options.heads), parse_ratio(options.neurons)))

@@ -17,7 +17,7 @@ from train_steps import make
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.lookup import find_task
 
 
 def peak() -> float:
@@ -26,7 +26,7 @@ def peak() -> float:
 
 def measure(kind: str, task: str, steps: int) -> None:
     """Train for some steps in this process and print its peaks, in MiB."""
-    data = choose(task).load()
+    data = find_task(task).load()
     before = peak()
     loop = make(Clean() if kind == "fine-tuning" else FreeLB(steps=3), data, "fp32", masks=kind == "search")
     for step, batch in enumerate(loop.rows.epoch(32, 0, 0)[:steps]):

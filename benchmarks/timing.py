@@ -13,7 +13,7 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, remember_shapes
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.tickets.draw import draw
-from ticketlab.training.batch import Rows
+from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
 from ticketlab.training.loss_function import ClassificationLoss
@@ -51,7 +51,7 @@ def _finish() -> None:
         torch.cuda.synchronize()
 
 
-def loop(model, rows: Rows, adversary, precision: str, callbacks: Sequence = (), batch_size: int = 32) -> Loop:
+def loop(model, rows: TokenizedRows, adversary, precision: str, callbacks: Sequence = (), batch_size: int = 32) -> Loop:
     """Return a training of a model, ready to step."""
     loss_function = ClassificationLoss(model, CrossEntropy(), precision=precision, callbacks=callbacks)
     model.train()
@@ -84,10 +84,10 @@ def bert_base(layers: int = 12):
     return BertForSequenceClassification(BertConfig(num_hidden_layers=layers, num_labels=2)).to(pick_device())
 
 
-def random_rows(count: int, length: int) -> Rows:
+def random_rows(count: int, length: int) -> TokenizedRows:
     """Return rows of random tokens, all of one length."""
     ids = torch.randint(1000, 30000, (count, length), generator=torch.Generator().manual_seed(0)).tolist()
-    return Rows(ids, None, [index % 2 for index in range(count)], 0, 0)
+    return TokenizedRows(ids, None, [index % 2 for index in range(count)], 0, 0)
 
 
 def random_ticket(model, heads: float, neurons: float) -> dict[str, torch.Tensor]:

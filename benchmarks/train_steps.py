@@ -18,9 +18,9 @@ from ticketlab.adversaries.none import Clean
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.hard_concrete import HardConcrete
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.lookup import find_task
 from ticketlab.training.batch import tokenize
 from ticketlab.training.loop import Loop
 
@@ -29,7 +29,7 @@ def make(adversary, data, precision: str, *, masks: bool) -> Loop:
     """Return a loop of its own model, ready to step."""
     model, tokenizer = loading.load_classifier("demo", data.label_names, 0)
     model.to(pick_device()).requires_grad_(not masks)
-    callbacks = [HardConcrete().attach(Backbone(model), Plan(steps=100, seed=0))] if masks else []
+    callbacks = [HardConcrete().attach(Backbone(model), SearchPlan(steps=100, seed=0))] if masks else []
     return loop(model, tokenize(data.splits["train"], tokenizer, 128), adversary, precision, callbacks)
 
 
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precision", default="auto")
     options = parser.parse_args()
-    data = choose(options.task).load()
+    data = find_task(options.task).load()
     precision = pick_precision(options.precision)
     kinds = {
         "plain": make(Clean(), data, precision, masks=False),

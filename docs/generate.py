@@ -186,9 +186,10 @@ def shown(value: Any) -> str:
 def hooks_page() -> str:
     """Return the page of hooks, with their signatures."""
     intro = """
-        A plugin is a module (or an object) with functions of these names, marked with `@ticketlab.hookimpl`. A function may leave out
-        parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: classes, or references that are imported when
-        they are first used, `ticketlab.Lazy(name, summary, "package.module:Class")`. See [](../howto/pruner.md),
+        A plugin is a module (or an object) with functions of these names, marked with `@ticketlab.plugin.hookimpl`. A function may
+        leave out parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: classes, or references that are
+        imported when
+        they are first used, `ticketlab.plugin.Lazy(name, summary, "package.module:Class")`. See [](../howto/pruner.md),
         [](../howto/stop_rule.md), [](../howto/objective.md) and [](../howto/bias_model.md).
         """
     components = "\n\n".join(hook(name) for name in HOOK_OF_KIND.values())

@@ -13,7 +13,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab import Backbone, Plan, Pruner, Search, hookimpl, setting, weight_units
+from ticketlab.plugin import Backbone, Pruner, Search, SearchPlan, hookimpl, setting, weight_units
 
 
 @frozen
@@ -28,7 +28,7 @@ class LayerMagnitude(Pruner):
     power: float = setting(2.0, above=0, help="exponent of a weight's size; the paper's is 2")
     pooler: bool = setting(False, help="score the pooler's matrix too")
 
-    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
         """Start (and end) the search."""
         return _Shares(backbone, self)
 

@@ -7,7 +7,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from ticketlab.backbone.adapters import Adapter, Bert, adapter_for, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
-from ticketlab.backbone.masks import attach, expand
+from ticketlab.backbone.masks import attach_mask, expand
 from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
 from ticketlab.core.hookspecs import hookimpl
@@ -113,7 +113,7 @@ def test_the_weights_hash_follows_the_encoder_only(bert):
         bert.classifier.weight.add_(1)
         backbone.base.pooler.dense.weight.add_(1)
     assert backbone.weights_hash() == before
-    attach(backbone.layers[0].query)
+    attach_mask(backbone.layers[0].query)
     assert backbone.weights_hash() == before
     with torch.no_grad():
         backbone.word_embeddings.weight[7, 7] += 1

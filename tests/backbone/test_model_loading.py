@@ -9,7 +9,7 @@ from transformers.utils import logging
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, resolve_model, save
-from ticketlab.backbone.masks import attach, detach
+from ticketlab.backbone.masks import attach_mask, detach_mask
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.testing.tiny import tiny_model
 
@@ -77,11 +77,11 @@ def test_a_weight_that_is_not_contiguous_is_saved(bert, tiny, tmp_path):
 
 def test_a_model_with_parametrizations_is_not_saved(bert, tiny, tmp_path):
     layer = Backbone(bert).layers[0].query
-    attach(layer)
+    attach_mask(layer)
     with pytest.raises(ValueError, match="carry parametrizations"):
         save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
     assert not list(tmp_path.iterdir())
-    detach(layer)
+    detach_mask(layer)
     save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
 
 

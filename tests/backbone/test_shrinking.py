@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelF
 import ticketlab.auto  # noqa: F401  (lets transformers load what the tests save)
 from ticketlab.backbone.adapters import Bert
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import attach, expand, zero
+from ticketlab.backbone.masks import attach_mask, expand, zero
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
@@ -329,7 +329,7 @@ def test_masks_of_the_original_do_not_fit_the_shrunk_model(bert):
 
 
 def test_a_model_with_parametrizations_is_not_resized(bert):
-    attach(Backbone(bert).layers[0].query)
+    attach_mask(Backbone(bert).layers[0].query)
     for change in (lambda: shrink(bert, {}), lambda: unshrink(bert)):
         with pytest.raises(ValueError, match="carries a parametrization; detach it"):
             change()

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import HeldMask, attach, detach, expand, zero
+from ticketlab.backbone.masks import HeldMask, attach_mask, detach_mask, expand, zero
 from ticketlab.core.errors import UsageError
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
@@ -42,14 +42,14 @@ def test_a_masked_weight_is_invisible_until_it_is_set_and_gone_after_detach(mode
     backbone = Backbone(model)
     linears = {name: backbone.module(name) for name in backbone.units() if name.startswith("weights/")}
     originals = {name: (linear.weight, linear.weight.detach().clone()) for name, linear in linears.items()}
-    masked = {name: attach(linear) for name, linear in linears.items()}
+    masked = {name: attach_mask(linear) for name, linear in linears.items()}
     assert torch.equal(logits(model), before)
     for name in masked:
         masked[name].effective = torch.zeros_like(originals[name][0])
         assert backbone.weight(name) is originals[name][0]
     assert not torch.equal(logits(model), before)
     for name, linear in linears.items():
-        detach(linear)
+        detach_mask(linear)
         assert linear.weight is originals[name][0]
         assert torch.equal(linear.weight, originals[name][1])
     assert sorted(model.state_dict()) == sorted(keys)
@@ -58,7 +58,7 @@ def test_a_masked_weight_is_invisible_until_it_is_set_and_gone_after_detach(mode
 
 def test_a_detached_leaf_collects_the_gradients_of_all_passes():
     linear = nn.Linear(3, 2)
-    masked = attach(linear)
+    masked = attach_mask(linear)
     leaf = (linear.parametrizations.weight.original * 0.5).detach().requires_grad_()
     masked.effective = leaf
     rows = torch.randn(4, 3)
@@ -71,15 +71,15 @@ def test_a_detached_leaf_collects_the_gradients_of_all_passes():
 @pytest.mark.parametrize("in_graph", [False, True], ids=["leaf", "inside a graph"])
 def test_a_deep_copy_keeps_the_effective_weight_and_is_independent(in_graph):
     linear = nn.Linear(3, 2)
-    masked = attach(linear)
+    masked = attach_mask(linear)
     gate = torch.full((2, 3), 0.5, requires_grad=True)
     masked.effective = linear.parametrizations.weight.original * gate if in_graph else torch.ones(2, 3)
     expected = masked.effective.detach().clone()
     twin = copy.deepcopy(linear)
     masked.effective = None
     assert torch.equal(twin.weight, expected)
-    detach(twin)
-    detach(linear)
+    detach_mask(twin)
+    detach_mask(linear)
     assert torch.equal(twin.weight, linear.weight)
     assert twin.weight is not linear.weight
     assert type(twin) is type(linear) is nn.Linear
@@ -90,22 +90,22 @@ def test_three_rounds_of_attach_copy_and_detach_leave_the_weights_alone(bert):
     for _ in range(3):
         backbone = Backbone(bert)
         for name in (n for n in backbone.units() if n.startswith("weights/")):
-            attach(backbone.module(name)).effective = torch.zeros(backbone.units()[name])
+            attach_mask(backbone.module(name)).effective = torch.zeros(backbone.units()[name])
         copied = copy.deepcopy(bert)
         for name in (n for n in backbone.units() if n.startswith("weights/")):
-            detach(backbone.module(name))
-            detach(Backbone(copied).module(name))
+            detach_mask(backbone.module(name))
+            detach_mask(Backbone(copied).module(name))
         bert = copied
     assert Backbone(bert).weights_hash() == before
 
 
 def test_attaching_twice_is_refused_and_detaching_twice_is_not():
     linear = nn.Linear(2, 2)
-    attach(linear)
+    attach_mask(linear)
     with pytest.raises(ValueError, match="parametrized already"):
-        attach(linear)
-    detach(linear)
-    detach(linear)
+        attach_mask(linear)
+    detach_mask(linear)
+    detach_mask(linear)
 
 
 def test_zeroed_units_are_gated_units(model):

@@ -5,13 +5,13 @@ import pytest
 
 from ticketlab.bias_models.overlap import WordOverlap
 from ticketlab.bias_models.text_only import ClaimOnly, HypothesisOnly
-from ticketlab.bias_models.words import Words, split
+from ticketlab.bias_models.words import WordVectorSource, split
 from ticketlab.tasks.base import Example
 
 VECTORS = {"cat": (1, 0), "cats": (3, 4), "dog": (0, 2), "runs": (1, 0), "sleeps": (-1, 0), "the": (0, 0)}
 
 
-class TrainingContext(Words):
+class TrainingContext(WordVectorSource):
     """Vectors in two dimensions; keeps the words it was asked for."""
 
     width = 2

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from ticketlab import hookimpl, setting
+from ticketlab.plugin import hookimpl, setting
 from ticketlab.pruners.base import Pruner
 
 

@@ -17,23 +17,23 @@ class Importing:
 sys.meta_path.insert(0, Importing())
 """
 INSIDE_A_COMMAND = """
-from ticketlab import recipe_tables
+from ticketlab.recipes import tables
 
 def work(*_):
     os.kill(os.getpid(), NUMBER)
 
-recipe_tables.read = work
+tables.read = work
 """
 INSIDE_A_RUN = """
-from ticketlab.cli import running
+from ticketlab.cli import run_recipe
 
 def work(*_):
     os.kill(os.getpid(), NUMBER)
 
-running.run_in_lab = work
+run_recipe.run_in_lab = work
 """
 INSIDE_A_FINALIZER = """
-from ticketlab import recipe_tables
+from ticketlab.recipes import tables
 
 class Finalized:
     def __del__(self):
@@ -43,17 +43,17 @@ def work(*_):
     Finalized()
     print("the signal was forgotten")
 
-recipe_tables.read = work
+tables.read = work
 """
 WHILE_IGNORED = """
-from ticketlab import recipe_tables
+from ticketlab.recipes import tables
 
 def work(*_):
     os.kill(os.getpid(), NUMBER)
     print("still here")
     sys.exit(0)
 
-recipe_tables.read = work
+tables.read = work
 signal.signal(NUMBER, signal.SIG_IGN)
 """
 

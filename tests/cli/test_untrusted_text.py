@@ -15,7 +15,7 @@ from ticketlab.tickets.ticket import Ticket
 ODD = "a\x1b[31mb\x07\u202ec\x9b2J\nd"
 FORBIDDEN = set("\x1b\x07\u202e\x9b")
 PLUGIN = f"""
-from ticketlab import hookimpl
+from ticketlab.plugin import hookimpl
 from ticketlab.core.hookspecs import Lazy
 
 import warnings

@@ -69,7 +69,7 @@ def test_a_write_to_a_full_disk_names_the_file_and_what_is_free(tmp_path: Path) 
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
     with pytest.raises(OutOfSpace, match=r"model/weights cannot be written: no space is left \([\d,.]+ MB free there\)"):
-        files.replace(path, write)
+        files.write_atomic(path, write)
     assert list(path.parent.iterdir()) == []
 
 

@@ -32,7 +32,7 @@ def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path: Path, write: C
     if before is not None:
         path.write_text(before, encoding="utf-8")
     with pytest.raises((OSError, KeyboardInterrupt)):
-        files.replace(path, write)
+        files.write_atomic(path, write)
     assert [file.read_text(encoding="utf-8") for file in tmp_path.iterdir()] == ([before] if before else [])
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ticketlab.core.errors import did_you_mean
-from ticketlab.core.formatting import counted, shown
+from ticketlab.core.formatting import counted, printable
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_a_noun_goes_with_its_number(number, words, expected):
     ],
 )
 def test_a_text_from_elsewhere_cannot_steer_the_terminal(text, expected):
-    assert shown(text) == expected
+    assert printable(text) == expected
 
 
 def test_line_breaks_stay_where_lines_are_wanted():
-    assert shown("one\ntw\x1bo", lines=True) == "one\ntw\\x1bo"
+    assert printable("one\ntw\x1bo", lines=True) == "one\ntw\\x1bo"
 
 
 @pytest.mark.parametrize(

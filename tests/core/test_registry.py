@@ -107,7 +107,7 @@ def test_a_hook_that_is_not_marked_is_a_problem(builtins_only: Registry) -> None
     forgotten.ticketlab_losses = list  # type: ignore[attr-defined]
     builtins_only.register(forgotten, OURS)
     assert [problem.message for problem in builtins_only.problems] == [
-        "`ticketlab_losses` of ours 1 is not called: mark it with @ticketlab.hookimpl"
+        "`ticketlab_losses` of ours 1 is not called: mark it with @ticketlab.plugin.hookimpl"
     ]
     assert builtins_only.get("pruner", "middle") is Middle
 
@@ -202,7 +202,7 @@ def test_a_lazy_reference_is_checked_when_used(builtins_only: Registry, target: 
 FILE = """
 from typing import ClassVar
 from attrs import frozen
-from ticketlab import hookimpl
+from ticketlab.plugin import hookimpl
 from ticketlab.pruners.base import Pruner
 
 @frozen

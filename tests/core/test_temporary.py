@@ -12,7 +12,7 @@ from ticketlab.core import files, temporary
 LEAVE = """
 import os, sys
 from pathlib import Path
-from ticketlab import files, temporary
+from ticketlab.core import files, temporary
 
 place = Path(sys.argv[1])
 (place / f"ticketlab-nltk-{temporary.mark()}abcdefgh").mkdir()
@@ -21,7 +21,7 @@ def write(path):
     path.write_text("half")
     os.kill(os.getpid(), 9)
 
-files.replace(place / "numbers.csv", write)
+files.write_atomic(place / "numbers.csv", write)
 """
 
 
@@ -37,8 +37,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path)
     left = sorted(path.name for path in tmp_path.iterdir())
     assert len(left) == 2
     backup = put(tmp_path / ".numbers.csv.20240101", days_ago=400)
-    ours = put(temporary.beside(tmp_path / "numbers.csv"))
-    other = put(temporary.beside(tmp_path / "other.csv"))
+    ours = put(temporary.path_beside(tmp_path / "numbers.csv"))
+    other = put(temporary.path_beside(tmp_path / "other.csv"))
     files.write_text(tmp_path / "numbers.csv", "whole")
     temporary.sweep_temporary_folders(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"numbers.csv", backup.name, ours.name, other.name}

@@ -14,7 +14,7 @@ from support.small_exports import MISSING, ticket_for
 import ticketlab
 from ticketlab.export.markdown import escape, table
 from ticketlab.export.model import export_model
-from ticketlab.export.provenance import Measured, Origin
+from ticketlab.export.provenance import Measurement, Provenance
 
 NASTY = "<script>alert(1)</script> | [x](http://evil) `code` \n# heading *bold* _it_ $m$ ![i](y)"
 
@@ -76,7 +76,7 @@ def test_the_card_says_nothing_that_it_does_not_know(classifier: Any, tmp_path: 
     ("base", "named"), [("bert-base-uncased", True), ("owner/name", True), ("demo", False), ("/home/me/secret/model", False), ("", False)]
 )
 def test_only_a_hub_name_is_a_base_model_of_the_hub(classifier: Any, tmp_path: Path, base: str, named: bool) -> None:
-    export_model(*classifier("bert"), tmp_path / "out", origin=Origin(base_model=base))
+    export_model(*classifier("bert"), tmp_path / "out", origin=Provenance(base_model=base))
     card = card_of(tmp_path / "out")
     assert (f'base_model: "{base}"' in card) is named
     assert "secret" not in card
@@ -87,8 +87,8 @@ def test_texts_from_outside_mean_nothing_in_markdown(classifier: Any, tmp_path: 
     model.config.id2label = {0: NASTY, 1: "good"}
     model.config.label2id = {NASTY: 0, "good": 1}
     ticket = evolve(ticket_for(model), provenance={"pruner": NASTY, NASTY: {"a|b": [NASTY]}})
-    measured = [Measured(NASTY, NASTY, 0.5, how=NASTY, warnings=[NASTY])]
-    origin = Origin(base_model="demo", recipe=NASTY, task=NASTY, stages=[(NASTY, NASTY, {NASTY: NASTY})], measured=measured)
+    measured = [Measurement(NASTY, NASTY, 0.5, how=NASTY, warnings=[NASTY])]
+    origin = Provenance(base_model="demo", recipe=NASTY, task=NASTY, stages=[(NASTY, NASTY, {NASTY: NASTY})], measured=measured)
     export_model(model, tokenizer, tmp_path / "out", ticket=ticket, origin=origin)
     text = card_of(tmp_path / "out")
     assert "\n# heading" not in text
@@ -100,12 +100,12 @@ def test_texts_from_outside_mean_nothing_in_markdown(classifier: Any, tmp_path: 
 
 def test_measurements_come_with_the_number_of_examples(classifier: Any, tmp_path: Path) -> None:
     measured = [
-        Measured("sst2", "no attack", 0.875, how="872 examples", warnings=["7 of 872 test texts are in train too"]),
-        Measured(
+        Measurement("sst2", "no attack", 0.875, how="872 examples", warnings=["7 of 872 test texts are in train too"]),
+        Measurement(
             "sst2", "textfooler", 0.9, 0.25, None, 12.34, "200 examples of test, sample seed 0", ["7 of 872 test texts are in train too"]
         ),
     ]
-    export_model(*classifier("bert"), tmp_path / "out", origin=Origin(measured=measured))
+    export_model(*classifier("bert"), tmp_path / "out", origin=Provenance(measured=measured))
     card = card_of(tmp_path / "out")
     assert card.count("\n- 7 of 872 test texts are in train too\n") == 1
     assert "| sst2 | no attack | 87.5 | - | - | - | 872 examples |" in card

@@ -22,7 +22,7 @@ from ticketlab.backbone.shrinking import is_shrunk
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.export import onnx
 from ticketlab.export.model import export_model
-from ticketlab.export.provenance import Origin
+from ticketlab.export.provenance import Provenance
 from ticketlab.tickets.ticket import Ticket
 
 FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
@@ -199,13 +199,13 @@ def test_a_model_trained_under_a_ticket_shrinks_by_what_is_known(classifier: Any
     model, tokenizer = classifier("bert")
     ticket = ticket_for(model)
     ticket.apply(model)
-    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", origin=Origin(ticket=ticket))
+    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", origin=Provenance(ticket=ticket))
     assert is_shrunk(load_finished(str(tmp_path / "shrunk"))[0])
 
 
 def test_a_ticket_that_the_model_is_not_under_is_not_believed(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
-    done = export_model(model, tokenizer, tmp_path / "dense", origin=Origin(ticket=ticket_for(model)))
+    done = export_model(model, tokenizer, tmp_path / "dense", origin=Provenance(ticket=ticket_for(model)))
     assert done.sparsity == {}
 
 
@@ -225,7 +225,7 @@ def test_another_ticket_is_refused_though_the_lab_knows_the_models_own(format: A
     model, tokenizer = classifier("bert")
     own = ticket_for(model)
     with pytest.raises(UsageError, match="shrunk already, by another ticket"):
-        export_model(own.shrink(model), tokenizer, tmp_path / "x", format, ticket=ticket_for(model, seed=1), origin=Origin(ticket=own))
+        export_model(own.shrink(model), tokenizer, tmp_path / "x", format, ticket=ticket_for(model, seed=1), origin=Provenance(ticket=own))
     assert not (tmp_path / "x").exists()
 
 

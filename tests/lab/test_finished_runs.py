@@ -13,7 +13,7 @@ from support.small_recipe import needs_textattack
 
 from ticketlab.cli.main import cli
 from ticketlab.core.errors import ResourceError, UsageError
-from ticketlab.lab.finished_runs import run_of
+from ticketlab.lab.finished_runs import find_run
 from ticketlab.recipes.compose import compose
 from ticketlab.runs.run import run
 
@@ -59,7 +59,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_name_means_the_latest_run_that_has_what_is_wanted(
     lab: Path, capsys: pytest.CaptureFixture[str], name: str, kind: Any, run: str
 ) -> None:
-    assert run_of(name, lab, kind) == f"lab/runs/{run}"
+    assert find_run(name, lab, kind) == f"lab/runs/{run}"
     said = capsys.readouterr().err
     assert (f"{name}: lab/runs/{run}, " in said) is (name != run)
     assert len(said.splitlines()) == (name != run)
@@ -67,13 +67,13 @@ def test_a_name_means_the_latest_run_that_has_what_is_wanted(
 
 @pytest.mark.parametrize("name", ["owner/name", "bert-base-uncased", "demo", "./here", "", "fine*"])
 def test_any_other_name_stays_as_it_is(lab: Path, name: str) -> None:
-    assert run_of(name, lab, "model") == name
+    assert find_run(name, lab, "model") == name
 
 
 def test_a_folder_of_that_name_comes_first(lab: Path) -> None:
     for name in ("fine-tune", "latest"):
         Path(name).mkdir()
-        assert run_of(name, lab, "model") == name
+        assert find_run(name, lab, "model") == name
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_where_there_is_no_such_run_it_is_said(lab: Path, name: str, message: st
     Path("empty").mkdir()
     where = {"latest": Path("elsewhere"), "latest ": Path("empty")}
     with pytest.raises(UsageError, match=message):
-        run_of(name.strip(), where.get(name, lab), "model")
+        find_run(name.strip(), where.get(name, lab), "model")
 
 
 COMMANDS = {
@@ -108,7 +108,7 @@ def test_every_command_on_a_run_takes_latest(lab: Path, monkeypatch: pytest.Monk
     def stop(name: str, lab: Path, kind: str) -> str:
         raise UsageError(f"asked for {name} in {lab}")
 
-    monkeypatch.setattr("ticketlab.lab.finished_runs.run_of", stop)
+    monkeypatch.setattr("ticketlab.lab.finished_runs.find_run", stop)
     monkeypatch.setattr("ticketlab.tickets.ticket.Ticket.load", lambda _: None)
     ticket = words[:2] == ["ticket", "apply"]
     result = CliRunner().invoke(cli, [*(word.format("latest") for word in words), "--lab", str(lab)])
@@ -128,7 +128,7 @@ def test_a_pattern_that_matches_several_runs_is_told_of_latest(words: list[str])
 @needs_textattack
 def test_a_resource_that_is_missing_is_an_error_before_any_data_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     composed = compose("fine-tune", tasks="demo", model="demo", attacks=["textfooler"], sets="attack.attacks.textfooler.encoder=/nowhere")
-    monkeypatch.setattr("ticketlab.tasks.demo.reviews.Demo.load", lambda _: pytest.fail("data were read"))
+    monkeypatch.setattr("ticketlab.tasks.demo.reviews.DemoTask.load", lambda _: pytest.fail("data were read"))
     with pytest.raises(ResourceError, match=r"^--attack textfooler: .*sentence encoder `/nowhere` not found.*`--encoder NAME`"):
         run(composed, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ import pytest
 
 from ticketlab.core.errors import TicketlabError, UsageError
 from ticketlab.lab.lab import Lab
-from ticketlab.lab.results import impossible, read_results
+from ticketlab.lab.results import find_impossible, read_results
 
 GOOD: dict[str, Any] = {
     "kind": "evaluate",
@@ -48,7 +48,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 def test_a_result_that_can_be_true_is_read() -> None:
-    assert impossible(GOOD) is None
+    assert find_impossible(GOOD) is None
 
 
 @pytest.mark.parametrize(

@@ -105,10 +105,10 @@ def test_text_that_cannot_be_learnt_from_is_one_clear_error(tiny, tmp_path, name
 def look_then_begin(objective, model) -> None:
     """What a run does."""
     objective.external_inputs()
-    objective.begin(given(model))
+    objective.start_session(training_context(model))
 
 
-def given(model) -> TrainingContext:
+def training_context(model) -> TrainingContext:
     return TrainingContext(str(model), None, None, 32, "fp32", 0)  # type: ignore[arg-type]  # neither task nor loss
 
 
@@ -127,8 +127,8 @@ def test_text_that_is_nowhere_is_one_clear_error(text, message):
 
 
 def test_rows_and_development_rows_are_limited_by_the_hash_of_their_ids(tiny, text_file):
-    few = MaskedLM(text=str(text_file), rows=10, dev_rows=4, shortest=1).begin(given(tiny["bert"]))
-    more = MaskedLM(text=str(text_file), rows=20, dev_rows=4, shortest=1).begin(given(tiny["bert"]))
+    few = MaskedLM(text=str(text_file), rows=10, dev_rows=4, shortest=1).start_session(training_context(tiny["bert"]))
+    more = MaskedLM(text=str(text_file), rows=20, dev_rows=4, shortest=1).start_session(training_context(tiny["bert"]))
     assert {tuple(row) for row in few.rows.input_ids} < {tuple(row) for row in more.rows.input_ids}
     assert few.evaluate() == more.evaluate()
     assert few.facts()["dropped"] == {"empty": 95, "short": 0}
@@ -148,4 +148,4 @@ def test_a_tokenizer_without_a_mask_token_is_refused(tiny, tmp_path, text_file):
     tokenizer.mask_token = None
     save(model, tokenizer, tmp_path / "model")
     with pytest.raises(UsageError, match="no mask token"):
-        MaskedLM(text=str(text_file)).begin(given(tmp_path / "model"))
+        MaskedLM(text=str(text_file)).start_session(training_context(tmp_path / "model"))

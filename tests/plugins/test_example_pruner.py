@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from ticketlab import Backbone, Plan, Ticket, draw
+from ticketlab import Ticket
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core import registry
+from ticketlab.plugin import Backbone, SearchPlan, draw
 
 FILE = Path(__file__).parents[2] / "examples" / "layer_magnitude.py"
 
@@ -38,7 +39,7 @@ def test_a_score_is_the_share_of_what_is_not_smaller(weight: list[list[float]], 
 def test_no_matrix_is_emptied(tiny: dict[str, Path]) -> None:
     model, _ = load_classifier(str(tiny["bert"]), ("no", "yes"), seed=0)
     cls: Any = registry.load([FILE]).get("pruner", "layer-magnitude")
-    masks = draw(cls().attach(Backbone(model), Plan(steps=0, seed=0)).scores(), 0.99)
+    masks = draw(cls().attach(Backbone(model), SearchPlan(steps=0, seed=0)).scores(), 0.99)
     assert all(bool(mask.any()) for mask in masks.values())
 
 

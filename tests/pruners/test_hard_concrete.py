@@ -7,7 +7,7 @@ import torch
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.hard_concrete import HardConcrete, deterministic_gate, location_of, open_probability, sample_gate, shares
 
 BETA = 2 / 3
@@ -73,7 +73,7 @@ def inputs():
 
 def test_gradients_reach_the_gates_as_autograd_would_send_them(model):
     settings = HardConcrete(penalty=0.7)
-    search = settings.attach(Backbone(model), Plan(steps=4, seed=5))
+    search = settings.attach(Backbone(model), SearchPlan(steps=4, seed=5))
     search.on_step_start(0)
     model(**inputs()).loss.backward()
     search.on_after_backward()
@@ -100,7 +100,7 @@ def test_gradients_reach_the_gates_as_autograd_would_send_them(model):
 def test_the_mean_of_matrix_means_is_another_penalty(model):
     slopes = {}
     for reduction in ("elements", "matrices"):
-        search = HardConcrete(reduction=reduction).attach(Backbone(model), Plan(steps=1, seed=0))
+        search = HardConcrete(reduction=reduction).attach(Backbone(model), SearchPlan(steps=1, seed=0))
         search.on_step_start(0)
         search.add_penalty()
         slopes[reduction] = [location.grad.flatten()[0] * location.numel() for location in search.log_alpha.values()]
@@ -120,7 +120,7 @@ def test_on_bert_base_the_gradient_of_the_penalty_per_gate_is_below_adams_epsilo
 
 
 def test_the_penalty_rises_over_the_ramp(model):
-    search = HardConcrete(penalty=1.0, penalty_ramp=0.5).attach(Backbone(model), Plan(steps=8, seed=0))
+    search = HardConcrete(penalty=1.0, penalty_ramp=0.5).attach(Backbone(model), SearchPlan(steps=8, seed=0))
     slopes = []
     for step in range(8):
         search.on_step_start(step)
@@ -131,7 +131,7 @@ def test_the_penalty_rises_over_the_ramp(model):
 
 @pytest.mark.parametrize("resample", ["step", "pass"])
 def test_gates_are_drawn_once_a_step_unless_asked(model, resample):
-    search = HardConcrete(resample=resample).attach(Backbone(model), Plan(steps=1, seed=0))
+    search = HardConcrete(resample=resample).attach(Backbone(model), SearchPlan(steps=1, seed=0))
     gated = next(iter(search._gated.values()))
     search.on_step_start(0)
     search.on_pass_start(0)
@@ -142,7 +142,7 @@ def test_gates_are_drawn_once_a_step_unless_asked(model, resample):
 
 def test_closing_gives_the_weights_back_bit_for_bit(model):
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    search = HardConcrete().attach(Backbone(model), Plan(steps=1, seed=0))
+    search = HardConcrete().attach(Backbone(model), SearchPlan(steps=1, seed=0))
     search.on_step_start(0)
     model(**inputs()).loss.backward()
     search.on_after_backward()
@@ -153,7 +153,7 @@ def test_closing_gives_the_weights_back_bit_for_bit(model):
 
 
 def test_the_pooler_is_gated_only_when_asked(model):
-    search = HardConcrete().attach(Backbone(model), Plan(1, 0))
+    search = HardConcrete().attach(Backbone(model), SearchPlan(1, 0))
     without = set(search.scores())
     search.close()
-    assert set(HardConcrete(pooler=True).attach(Backbone(model), Plan(1, 0)).scores()) - without == {"weights/pooler.dense.weight"}
+    assert set(HardConcrete(pooler=True).attach(Backbone(model), SearchPlan(1, 0)).scores()) - without == {"weights/pooler.dense.weight"}

@@ -12,7 +12,7 @@ from support.small_searches import FAMILIES, Monitor, StopAt, alive, loss_of, od
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.errors import Interrupted, SettingError
-from ticketlab.pruners.base import Plan, weight_units
+from ticketlab.pruners.base import SearchPlan, weight_units
 from ticketlab.pruners.imp import IMP, IMPRewind
 from ticketlab.tickets.draw import draw, removed_count
 
@@ -65,7 +65,7 @@ def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_fa
 
 def test_all_matrices_of_the_encoder_and_the_classifier_are_pruned_unless_told_otherwise(tmp_path):
     backbone = Backbone(tiny_classifier("bert", tmp_path))
-    plan = Plan(steps=10, seed=0, sparsity=0.5)
+    plan = SearchPlan(steps=10, seed=0, sparsity=0.5)
     encoder, pooler, head = set(weight_units(backbone)), {"weights/pooler.dense.weight"}, {"weights/classifier.weight"}
     assert set(IMP().attach(backbone, plan).scores()) == encoder | head
     assert set(IMP(classifier=False).attach(backbone, plan).scores()) == encoder
@@ -175,7 +175,7 @@ def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_resta
 
 def test_prunings_that_do_not_fit_are_refused_with_the_numbers():
     with pytest.raises(SettingError, match=r"9 prunings.*0\.2.*1\.6"):
-        IMP(interval=0.2).attach(Backbone(odd_model()), Plan(steps=10, seed=0, sparsity=0.9))
+        IMP(interval=0.2).attach(Backbone(odd_model()), SearchPlan(steps=10, seed=0, sparsity=0.9))
 
 
 @pytest.mark.parametrize("kind", KINDS)

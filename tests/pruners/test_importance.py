@@ -9,7 +9,7 @@ import torch
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.shrinking import shrink, unshrink
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.importance import Importance
 from ticketlab.testing import tiny
 from ticketlab.training.batch import Batch
@@ -53,7 +53,7 @@ def gated(model):
 
 def test_a_search_that_has_not_moved_computes_the_very_logits_of_the_model(model):
     before = forward(model, batch(0), "fp32")
-    search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
     search.on_step_start(0)
     assert torch.equal(forward(model, batch(0), "fp32"), before)
 
@@ -61,7 +61,7 @@ def test_a_search_that_has_not_moved_computes_the_very_logits_of_the_model(model
 def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
     explicit = copy.deepcopy(model)
     gates = gated(explicit)
-    search = Importance(heads_penalty=0.0, neurons_penalty=0.0).attach(Backbone(model), Plan(steps=1, seed=0))
+    search = Importance(heads_penalty=0.0, neurons_penalty=0.0).attach(Backbone(model), SearchPlan(steps=1, seed=0))
     factors = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, coefficient in search.coefficients.items():
@@ -83,7 +83,7 @@ def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
 
 
 def test_the_penalty_adds_its_sign_and_nothing_at_zero(model):
-    search = Importance(heads_penalty=0.25, neurons_penalty=0.5).attach(Backbone(model), Plan(steps=1, seed=0))
+    search = Importance(heads_penalty=0.25, neurons_penalty=0.5).attach(Backbone(model), SearchPlan(steps=1, seed=0))
     with torch.no_grad():
         search.coefficients["heads/0"][:3] = torch.tensor([-2.0, 0.0, 3.0])
     search.on_step_start(0)
@@ -94,7 +94,7 @@ def test_the_penalty_adds_its_sign_and_nothing_at_zero(model):
 
 
 def test_scores_are_magnitudes(model):
-    search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
     with torch.no_grad():
         search.coefficients["heads/1"][:] = torch.tensor([-3.0, 1.0, -0.5, 0.0])
     assert search.scores()["heads/1"].tolist() == [3.0, 1.0, 0.5, 0.0]
@@ -102,12 +102,12 @@ def test_scores_are_magnitudes(model):
 
 def test_coefficients_learn_at_the_rate_of_the_weights_and_decay_not_at_all_unless_told_otherwise(model):
     backbone = Backbone(model)
-    search = Importance().attach(backbone, Plan(steps=1, seed=0))
+    search = Importance().attach(backbone, SearchPlan(steps=1, seed=0))
     (group,) = search.parameter_groups()
     assert "lr" not in group
     assert group["weight_decay"] == 0.0
     search.close()
-    (group,) = Importance(weight_decay=0.01).attach(backbone, Plan(steps=1, seed=0)).parameter_groups()
+    (group,) = Importance(weight_decay=0.01).attach(backbone, SearchPlan(steps=1, seed=0)).parameter_groups()
     assert group["weight_decay"] == 0.01
 
 
@@ -116,7 +116,7 @@ def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):
     backbone = Backbone(model)
     weight = backbone.layers[0].ffn_out.weight
     before = weight.detach().clone()
-    search = Importance(lr=0.5).attach(backbone, Plan(steps=1, seed=0))
+    search = Importance(lr=0.5).attach(backbone, SearchPlan(steps=1, seed=0))
     assert search.parameter_groups()[0]["lr"] == 0.5
     with torch.no_grad():
         search.coefficients["neurons/0"].fill_(3.0)
@@ -129,7 +129,7 @@ def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):
 
 def test_frozen_weights_get_no_gradient(model):
     model.requires_grad_(False)
-    search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
     search.on_step_start(0)
     loss_of(model, 0).backward()
     search.on_after_backward()
@@ -150,7 +150,7 @@ def test_four_rounds_of_searching_and_shrinking_leave_nothing_behind(tmp_path):
 
     counts = []
     for _ in range(4):
-        search = Importance().attach(Backbone(model), Plan(steps=1, seed=0))
+        search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
         search.on_step_start(0)
         loss_of(model, 0).backward()
         twin = copy.deepcopy(model)

@@ -26,7 +26,7 @@ from ticketlab.adversaries.none import Clean
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.errors import Interrupted, SettingError
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import Plan, weight_units
+from ticketlab.pruners.base import SearchPlan, weight_units
 from ticketlab.pruners.mask_training import MaskTraining, lowest_kept
 from ticketlab.tickets.draw import draw, removed_count
 from ticketlab.training.loss_function import ClassificationLoss
@@ -45,7 +45,7 @@ class Binarize(torch.autograd.Function):
 
 
 def attach(pruner, model, sparsity=0.5, steps=10):
-    return pruner.attach(Backbone(model.requires_grad_(False)), Plan(steps=steps, seed=0, sparsity=sparsity))
+    return pruner.attach(Backbone(model.requires_grad_(False)), SearchPlan(steps=steps, seed=0, sparsity=sparsity))
 
 
 def removed(search) -> dict[str, int]:

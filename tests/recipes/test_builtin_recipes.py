@@ -10,7 +10,7 @@ import pytest
 
 from ticketlab.core import builtin_components
 from ticketlab.recipes.compose import compose
-from ticketlab.recipes.recipe import Recipe, from_table_of_stages
+from ticketlab.recipes.recipe import Recipe, build_recipe
 from ticketlab.recipes.tables import read, resolve
 
 RECIPES = {name: read(name)[1] for name in builtin_components.ticketlab_recipes()}
@@ -21,7 +21,7 @@ SCALED = [(name, scale) for name, table in RECIPES.items() for scale in ("full",
 
 
 def build(name: str, scale: str = "full", task: str = "sst2") -> Recipe:
-    return from_table_of_stages(name, resolve(RECIPES[name], scale=scale, task=task))
+    return build_recipe(name, resolve(RECIPES[name], scale=scale, task=task))
 
 
 @pytest.mark.parametrize(("name", "scale"), SCALED)
@@ -32,9 +32,9 @@ def test_a_recipe_builds_at_every_scale_for_every_task(name: str, scale: str) ->
         if table in built:  # most recipes treat tasks alike
             continue
         built.append(table)
-        recipe = from_table_of_stages(name, table)
+        recipe = build_recipe(name, table)
         assert recipe.scale == scale
-        assert from_table_of_stages(name, tomllib.loads(recipe.to_toml())).digest() == recipe.digest()
+        assert build_recipe(name, tomllib.loads(recipe.to_toml())).digest() == recipe.digest()
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -9,7 +9,7 @@ import pytest
 from ticketlab.core.errors import UsageError
 from ticketlab.core.settings import to_table
 from ticketlab.recipes.compose import compose
-from ticketlab.recipes.recipe import Recipe, from_table_of_stages
+from ticketlab.recipes.recipe import Recipe, build_recipe
 
 RECIPE = """
 model = "demo"
@@ -202,7 +202,7 @@ def test_several_tasks_survive_toml(own: Path, invoke: Any, tmp_path: Path, monk
     saved.write_text(written.stdout, encoding="utf-8")
     assert compose(saved).digest() == compose(own, tasks=TASKS, adversary="fgm").digest()
     assert invoke("run", saved, "--dry-run").stdout == written.stdout
-    assert from_table_of_stages("saved", tomllib.loads(written.stdout)).digest() == compose(saved).digest()
+    assert build_recipe("saved", tomllib.loads(written.stdout)).digest() == compose(saved).digest()
     assert compose(own, tasks=TASKS, adversary="fgm").digest() != compose(own, tasks=TASKS).digest()
 
 
@@ -250,7 +250,7 @@ def test_several_tasks_of_a_paper_run_in_one_command(invoke: Any) -> None:
     for recipe, tasks in (("robust-ticket", ["imdb", "ag_news", "mnli"]), ("srnet-timing", ["mnli", "qqp", "fever"])):
         result = invoke("run", recipe, *(part for task in tasks for part in ("--task", task)), "--dry-run")
         assert result.exit_code == 0, result.stderr
-        read = from_table_of_stages(recipe, tomllib.loads(result.stdout))
+        read = build_recipe(recipe, tomllib.loads(result.stdout))
         assert {task.label: read.of(task).digest() for task in read.tasks} == {
             name: compose(recipe, tasks=[name]).digest() for name in tasks
         }

@@ -75,7 +75,7 @@ def test_what_has_an_effect_or_is_the_default_is_not_refused(name: str, override
 
 
 def made(**stages: Any) -> recipe.Recipe:
-    return recipe.from_table_of_stages("mine", {"tasks": [DemoTask(rows=24)], **stages})
+    return recipe.build_recipe("mine", {"tasks": [DemoTask(rows=24)], **stages})
 
 
 TEXT = {"name": "mlm", "text": "notes.txt"}

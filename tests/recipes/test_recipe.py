@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.recipes import tables
-from ticketlab.recipes.recipe import Recipe, from_table_of_stages
+from ticketlab.recipes.recipe import Recipe, build_recipe
 from ticketlab.recipes.tables import difference, merge, merge_stages, override, resolve
 
 
 def build(text: str, **options: Any) -> Recipe:
-    return from_table_of_stages("mine", resolve(tomllib.loads(text), **options))
+    return build_recipe("mine", resolve(tomllib.loads(text), **options))
 
 
 TRAIN = '[finetune]\nkind = "train"\n'
@@ -194,7 +194,7 @@ def test_overlays_of_task_and_scale_are_applied(options: dict[str, str], expecte
 
 def test_a_resolved_recipe_keeps_its_scale() -> None:
     small = build(OVERLAID, scale="small")
-    again = from_table_of_stages("mine", resolve(tomllib.loads(small.to_toml())))
+    again = build_recipe("mine", resolve(tomllib.loads(small.to_toml())))
     assert again == small
     assert resolve(small.to_table(), scale="small") == small.to_table()
 
@@ -317,7 +317,7 @@ def test_a_mistake_in_a_file_has_its_line(tmp_path: Path, text: str, line: int) 
     name, raw, source = tables.read(path)
     table = resolve(raw, scale="small" if "scales.small" in text else None, task="demo")
     with pytest.raises(SettingError) as problem:
-        from_table_of_stages(name, table, source=source)
+        build_recipe(name, table, source=source)
     assert str(problem.value).endswith(f" (mine.toml line {line})")
 
 
@@ -326,7 +326,7 @@ def test_what_is_laid_over_a_file_does_not_blame_it(tmp_path: Path) -> None:
     path.write_text(TRAIN, encoding="utf-8")
     name, raw, source = tables.read(path)
     with pytest.raises(SettingError) as problem:
-        from_table_of_stages(name, raw | {"tasks": ["demo", "demo"]}, source=source)
+        build_recipe(name, raw | {"tasks": ["demo", "demo"]}, source=source)
     assert "mine.toml" not in str(problem.value)
 
 
@@ -395,8 +395,8 @@ def test_the_digest_is_of_what_results_depend_on(text: str, same: bool) -> None:
     st.dictionaries(st.sampled_from(["summary", "paper", "model"]), st.text()), st.lists(st.integers(0, 2**63 - 1), min_size=1, unique=True)
 )
 def test_a_recipe_survives_toml(head: dict[str, str], seeds: list[int]) -> None:
-    recipe = from_table_of_stages("mine", {**head, "seeds": seeds, "tasks": ["demo"], **tomllib.loads(BASE)})
-    again = from_table_of_stages("mine", tomllib.loads(recipe.to_toml()))
+    recipe = build_recipe("mine", {**head, "seeds": seeds, "tasks": ["demo"], **tomllib.loads(BASE)})
+    again = build_recipe("mine", tomllib.loads(recipe.to_toml()))
     assert again == recipe
     assert again.digest() == recipe.digest()
     assert evolve(recipe, name="another").digest() == recipe.digest()

@@ -215,7 +215,7 @@ def trained_run(tiny, tmp_path_factory):
         "seeds": [0],
         "tasks": [DemoTask(rows=16, dev_rows=8, test_rows=8)],
     }
-    done = run(recipe.from_table_of_stages("small", table), root / "lab")
+    done = run(recipe.build_recipe("small", table), root / "lab")
     (folder,) = (root / "lab" / "runs").iterdir()
     keys = {name: stage["key"] for name, stage in done.results["tasks"]["demo"]["0"].items()}
     return folder, {name: root / "lab" / "stages" / key[:2] / key for name, key in keys.items()}

@@ -12,9 +12,9 @@ from ticketlab.backbone.loading import load_finished
 from ticketlab.core.errors import TicketlabError
 from ticketlab.lab.finished_models import locate
 from ticketlab.recipes.compose import compose, judge
-from ticketlab.runs.provenance import origin_of
+from ticketlab.runs.provenance import provenance_of
 from ticketlab.runs.run import name_of, run
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 
 PARTS = ("search", "draw", "retrain", "attack")
 
@@ -40,7 +40,7 @@ def recipe(make_recipe, pairs):
     made = make_recipe("evaluate.model=finetune", without=PARTS)
     stage = made.stages["evaluate"]
     more = {"early": evolve(stage, model="finetune@3"), "evaluate": stage, "again": evolve(stage, batch_size=3)}
-    tasks = (Local(path=str(pairs / "one.jsonl"), positive_label="neg"), Local(path=str(pairs / "two.jsonl")))
+    tasks = (LocalDataset(path=str(pairs / "one.jsonl"), positive_label="neg"), LocalDataset(path=str(pairs / "two.jsonl")))
     return evolve(made, stages={"finetune": made.stages["finetune"], **more}, tasks=tasks)
 
 
@@ -80,9 +80,9 @@ def test_a_run_that_measured_a_checkpoint_stands_for_the_model_and_its_card_does
     early = run(alone, lab)
     assert locate(str(early.directory)) == str(folder / "model@3")
     accuracy = {name: done.results["tasks"]["one"]["0"][name]["clean"]["accuracy"] for name in ("early", "evaluate")}
-    assert [one.clean for one in origin_of(folder / "model").measured] == [accuracy["evaluate"]]
-    assert [one.clean for one in origin_of(folder / "model@3").measured] == [accuracy["early"]]
-    assert origin_of(folder / "model").measured[0].how.split(";")[0].endswith("examples of test")
+    assert [one.clean for one in provenance_of(folder / "model").measured] == [accuracy["evaluate"]]
+    assert [one.clean for one in provenance_of(folder / "model@3").measured] == [accuracy["early"]]
+    assert provenance_of(folder / "model").measured[0].how.split(";")[0].endswith("examples of test")
 
 
 def test_another_model_in_the_same_place_is_another_run(tiny, tmp_path, pairs):

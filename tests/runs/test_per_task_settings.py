@@ -9,7 +9,7 @@ from support.small_recipe import TABLE, needs_textattack, without_cost
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.recipes import recipe
 from ticketlab.recipes.compose import compose
-from ticketlab.runs.provenance import origin_of
+from ticketlab.runs.provenance import provenance_of
 from ticketlab.runs.run import run
 from ticketlab.tickets.ticket import Ticket
 
@@ -34,7 +34,7 @@ def table(tiny):
 
 def test_each_task_runs_with_its_own_settings_and_shares_its_stages_with_a_run_of_its_own(table, reviews, tmp_path):
     own = {"max_length": 12, "finetune": {"epochs": 2}, "draw": {"sparsity": 0.5}}
-    both = recipe.from_table_of_stages("both", {**table, "tasks": [DEMO, reviews], "per_task": {"demo": own}})
+    both = recipe.build_recipe("both", {**table, "tasks": [DEMO, reviews], "per_task": {"demo": own}})
     lab = tmp_path / "lab"
     done = run(both, lab)
     assert list(done.results["tasks"]) == ["demo", "reviews"]
@@ -42,7 +42,7 @@ def test_each_task_runs_with_its_own_settings_and_shares_its_stages_with_a_run_o
     assert [stages[task]["draw"]["ticket"]["groups"]["weights"]["asked"] for task in stages] == [0.5, 0.3]
     assert [stages[task]["finetune"]["train"]["steps"] for task in stages] == [6, 4]  # two epochs of 24 in batches of 8, one of 32
     assert [stages[task]["evaluate"]["clean"]["truncated"] > 0 for task in stages] == [True, False]
-    assert [dict(origin_of(lab / "stages" / key[:2] / key).stages[0][2])["epochs"] for key in _keys(stages, "retrain")] == [2, 1]
+    assert [dict(provenance_of(lab / "stages" / key[:2] / key).stages[0][2])["epochs"] for key in _keys(stages, "retrain")] == [2, 1]
     for task in both.tasks:
         alone = run(both.of(task), lab)
         assert without_cost(alone.results["tasks"][task.label]) == without_cost(done.results["tasks"][task.label])
@@ -121,7 +121,7 @@ def test_two_tickets_that_would_be_one_file_are_refused_before_anything_is_compu
     tasks = [{"name": "local", "path": str(tmp_path / f"{name}.csv")} for name in ("a", other)]
     search = {"kind": "search", "pruner": "random"}
     draws = {"draw": {"kind": "draw", "sparsity": 0.3}, "b-draw": {"kind": "draw", "sparsity": 0.5}}
-    made = recipe.from_table_of_stages("two", {"model": str(tiny["bert"]), "tasks": tasks, "search": search, **draws})
+    made = recipe.build_recipe("two", {"model": str(tiny["bert"]), "tasks": tasks, "search": search, **draws})
     with pytest.raises(UsageError, match="rename a stage or a task"):
         run(made, tmp_path / "lab")
     assert not (tmp_path / "lab").exists()

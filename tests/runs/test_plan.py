@@ -8,7 +8,7 @@ from ticketlab.core.errors import DataError, UsageError
 from ticketlab.runs.plan import describe
 from ticketlab.runs.run import run
 from ticketlab.tasks.datasets.hub import Sst2
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 
 
 def test_stages_are_marked_that_are_in_the_lab(make_recipe, tmp_path):
@@ -27,7 +27,7 @@ def test_stages_are_marked_that_are_in_the_lab(make_recipe, tmp_path):
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"tasks": (Local(path="nowhere/data.csv"),)}, "nowhere/data.csv: there is no such file"),
+        ({"tasks": (LocalDataset(path="nowhere/data.csv"),)}, "nowhere/data.csv: there is no such file"),
         ({"model": "./nowhere"}, "there is no such folder"),
     ],
 )

@@ -10,8 +10,8 @@ from support.small_recipe import needs_textattack
 
 from ticketlab.backbone.loading import load_finished
 from ticketlab.core import files
-from ticketlab.lab.finished_models import in_lab
-from ticketlab.runs.provenance import origin_of
+from ticketlab.lab.finished_models import resolve
+from ticketlab.runs.provenance import provenance_of
 from ticketlab.runs.run import run
 
 
@@ -29,7 +29,7 @@ def stage_folder(root: Path, results: Any, name: str) -> Path:
 
 def test_a_run_knows_how_its_model_was_found_and_measured(make_recipe: Any, lab: Path) -> None:
     done = run(make_recipe(), lab)
-    origin = origin_of(in_lab(str(done.directory)))
+    origin = provenance_of(resolve(str(done.directory)))
     assert (origin.recipe, origin.seed) == ("small", 0)
     assert [name for name, *_ in origin.stages] == ["finetune", "search", "draw", "retrain"]
     settings = {name: known for name, _, known in origin.stages}
@@ -50,8 +50,8 @@ def test_a_stage_folder_knows_the_same_as_its_run(make_recipe: Any, lab: Path) -
     done = run(make_recipe(), lab)
     folder = stage_folder(lab, done.results, "retrain")
     for place in (folder, folder / "model"):
-        assert origin_of(place).measured == origin_of(in_lab(str(done.directory))).measured
-    earlier = origin_of(stage_folder(lab, done.results, "finetune"))
+        assert provenance_of(place).measured == provenance_of(resolve(str(done.directory))).measured
+    earlier = provenance_of(stage_folder(lab, done.results, "finetune"))
     assert [name for name, *_ in earlier.stages] == ["finetune"]
     assert earlier.ticket is None
     assert not earlier.measured
@@ -61,22 +61,22 @@ def test_the_model_of_a_damaged_lab_has_no_origin(make_recipe: Any, tmp_path: Pa
     done = run(make_recipe(without=("attack", "search", "draw", "retrain", "evaluate")), tmp_path / "lab")
     folder = stage_folder(tmp_path / "lab", done.results, "finetune")
     (done.directory / "results.json").write_text('{"tasks": 3}', encoding="utf-8")
-    assert origin_of(folder).recipe == ""
+    assert provenance_of(folder).recipe == ""
     assert "damaged" in capsys.readouterr().err
 
 
 def test_a_folder_outside_a_lab_has_no_origin(tmp_path: Path) -> None:
-    assert origin_of(tmp_path).recipe == ""
+    assert provenance_of(tmp_path).recipe == ""
 
 
 def test_a_model_of_the_hub_is_the_base_of_its_export() -> None:
-    assert origin_of("somebody/their-classifier").base_model == "somebody/their-classifier"
+    assert provenance_of("somebody/their-classifier").base_model == "somebody/their-classifier"
 
 
 @needs_textattack
 def test_attacks_are_told_with_their_sample(make_recipe: Any, shared_lab: Path) -> None:
     done = run(make_recipe(without=()), shared_lab)
-    measured = origin_of(in_lab(str(done.directory))).measured
+    measured = provenance_of(resolve(str(done.directory))).measured
     attacked = next(one for one in measured if one.what == "deepwordbug")
     assert attacked.how == "8 examples of test, sample seed 0, 4 attacked"
     assert attacked.aua is not None
@@ -88,7 +88,7 @@ def test_export_is_a_stage_of_its_own(make_recipe: Any, lab: Path) -> None:
     table["tasks"] = list(made.tasks)
     from ticketlab.recipes import recipe
 
-    done = run(recipe.from_table_of_stages("small", table), lab)
+    done = run(recipe.build_recipe("small", table), lab)
     folder = stage_folder(lab, done.results, "export")
     model, _, _ = load_finished(str(folder / "exported"))
     found = files.read_json(folder / "result.json")["export"]

@@ -25,7 +25,7 @@ from ticketlab.stages.draw import Draw
 from ticketlab.stages.evaluate import Evaluate
 from ticketlab.stages.search import SearchStage
 from ticketlab.stages.train import Train
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.testing.tiny import tiny_model
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
@@ -275,7 +275,7 @@ def test_runs_on_other_data_have_directories_of_their_own(make_recipe, tmp_path)
     for path in (first, second):
         shutil.copy(path, tmp_path / "data.csv")
         recipe = evolve(
-            make_recipe(without=("search", "draw", "retrain", "attack", "evaluate")), tasks=(Local(path=str(tmp_path / "data.csv")),)
+            make_recipe(without=("search", "draw", "retrain", "attack", "evaluate")), tasks=(LocalDataset(path=str(tmp_path / "data.csv")),)
         )
         directories.append(run(recipe, tmp_path / "lab").directory)
     assert directories[0] != directories[1]
@@ -359,7 +359,7 @@ def test_a_data_set_for_testing_only_is_evaluated_whole_and_trains_nothing(make_
     (folder / "validation.jsonl").write_text("\n".join(rows))
     model = stage_folder(shared_lab, done.results, "retrain") / "model"
     parts = ("finetune", "search", "draw", "retrain", "attack")
-    judged = run(evolve(make_recipe(f"evaluate.model={model}", without=parts), tasks=(Local(path=str(folder)),)), shared_lab)
+    judged = run(evolve(make_recipe(f"evaluate.model={model}", without=parts), tasks=(LocalDataset(path=str(folder)),)), shared_lab)
     assert judged.results["tasks"]["challenge"]["0"]["evaluate"]["clean"]["n"] == 30
     with pytest.raises(DataError, match="no train examples"):
-        run(evolve(make_recipe(), tasks=(Local(path=str(folder)),)), shared_lab)
+        run(evolve(make_recipe(), tasks=(LocalDataset(path=str(folder)),)), shared_lab)

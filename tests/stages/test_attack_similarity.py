@@ -15,7 +15,7 @@ from ticketlab.attacks.results.records import read
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.saving import save
 from ticketlab.core.errors import ResourceError
-from ticketlab.recipes.recipe import from_table_of_stages
+from ticketlab.recipes.recipe import build_recipe
 from ticketlab.resources.resources import Resources
 from ticketlab.tasks.demo.reviews import DemoTask
 
@@ -41,7 +41,7 @@ def attack(model: Path, tmp_path: Path) -> Callable[..., tuple[dict[str, Any], P
     def attack(lab: str = "lab", **settings: Any) -> tuple[dict[str, Any], Path]:
         stage = {"kind": "attack", "model": str(model), "examples": 12, "in_flight": 8, "workers": 1, **settings}
         table = {"tasks": [DEMO], "max_length": 48, "precision": "fp32", "attack": stage}
-        done = ticketlab.run(from_table_of_stages("attack", table), tmp_path / lab)
+        done = ticketlab.run(build_recipe("attack", table), tmp_path / lab)
         found = done.results["tasks"]["demo"]["0"]["attack"]
         return found, tmp_path / lab / "stages" / found["key"][:2] / found["key"] / "records" / "deepwordbug.jsonl"
 

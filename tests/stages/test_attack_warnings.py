@@ -11,9 +11,9 @@ import torch
 import ticketlab
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.saving import save
-from ticketlab.recipes.recipe import from_table_of_stages
+from ticketlab.recipes.recipe import build_recipe
 from ticketlab.report.notes import notes
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.lookup import find_task
 
 needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")
 
@@ -34,8 +34,8 @@ def test_an_attack_that_can_change_nothing_on_a_model_that_says_one_thing_is_no_
     for split, part in (("train", texts[:20]), ("test", [*texts, "b q " * 40 + ",neg"])):
         (tmp_path / "data" / f"{split}.csv").write_text("\n".join(["text,label", *part, ""]), encoding="utf-8")
     stage = {"kind": "attack", "model": str(model), "examples": None, "similarity": "none", "workers": 1}
-    table = {"tasks": [choose(str(tmp_path / "data"))], "max_length": 16, "precision": "fp32", "attack": stage}
-    recipe = from_table_of_stages("attack", table)
+    table = {"tasks": [find_task(str(tmp_path / "data"))], "max_length": 16, "precision": "fp32", "attack": stage}
+    recipe = build_recipe("attack", table)
     results = ticketlab.run(recipe, tmp_path / "lab").results
     ((seeds),) = results["tasks"].values()
     found = seeds["0"]["attack"]

@@ -16,10 +16,10 @@ from ticketlab.attacks.results.adversarial_examples import Adversarial, Collecti
 from ticketlab.attacks.results.augmentation import augment
 from ticketlab.attacks.results.records import Record, RecordFile
 from ticketlab.core.errors import DataError, SettingError, UsageError
-from ticketlab.lab.finished_models import in_lab
+from ticketlab.lab.finished_models import resolve
 from ticketlab.recipes import recipe, tables
 from ticketlab.recipes.compose import compose
-from ticketlab.recipes.recipe import from_table_of_stages
+from ticketlab.recipes.recipe import build_recipe
 from ticketlab.report.rows import rows
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.demo.reviews import DemoTask
@@ -116,7 +116,7 @@ def make(tiny: dict[str, Path]) -> Callable[..., recipe.Recipe]:
         table |= {name: stage for name, stage in TABLE.items() if name not in without}
         for assignment in sets:
             table = tables.override(table, assignment)
-        return from_table_of_stages("small", table)
+        return build_recipe("small", table)
 
     return make
 
@@ -205,7 +205,7 @@ def test_editing_the_file_is_another_training(make: Callable[..., recipe.Recipe]
 def test_a_search_learns_from_them_too(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
     head = {key: value for key, value in make().to_table().items() if key not in TABLE}
     table = {"kind": "search", "augment": str(records(tmp_path / "pwws.jsonl")), "epochs": 1, "batch_size": 8}
-    small = from_table_of_stages("small", {**head, "search": table})
+    small = build_recipe("small", {**head, "search": table})
     found = stages(ticketlab.run(small, tmp_path / "lab"))["search"]["search"]
     assert found["augmented"]["added"] == 9
     assert found["steps"] == -(-(48 + 9) // 8)
@@ -274,13 +274,13 @@ def test_the_attack_on_training_examples_is_no_measurement(done: ticketlab.Run) 
     found = stages(done)
     assert row.seconds is not None
     assert row.seconds.mean == pytest.approx(sum(found[name]["cost"]["seconds"] for name in ("finetune", "perturb", "retrain")))
-    assert Path(in_lab(str(done.directory))).parent.name == found["retrain"]["key"]
+    assert Path(resolve(str(done.directory))).parent.name == found["retrain"]["key"]
 
 
 @needs_textattack
 def test_the_same_recipe_finds_it_all_in_the_lab(done: ticketlab.Run) -> None:
     name, table, _ = tables.read(done.directory / "recipe.toml")
-    again = ticketlab.run(from_table_of_stages(name, table), done.directory.parent.parent)
+    again = ticketlab.run(build_recipe(name, table), done.directory.parent.parent)
     assert stages(again) == stages(done)
 
 

@@ -18,7 +18,7 @@ from ticketlab.recipes import recipe
 from ticketlab.stages.base import Context
 from ticketlab.stages.bias import BiasStage
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.demo.reviews import DemoTask
 
 NAMES = ("entailment", "neutral", "contradiction")
@@ -168,7 +168,7 @@ def test_other_word_vectors_make_another_stage(tmp_path, tiny):
     for numbers in ("1 0", "1 0", "0 1"):
         vectors.write_text("".join(f"{word} {numbers if word == WORDS[0] else '1 1'}\n" for word in WORDS))
         table = {"bias": {"kind": "bias", "model": {"name": "overlap", "word_vectors": str(vectors)}}, "model": str(tiny["bert"])}
-        done = ticketlab.run(recipe.from_table_of_stages("bias", table | {"tasks": [Local(path=str(task))]}), tmp_path / "lab")
+        done = ticketlab.run(recipe.build_recipe("bias", table | {"tasks": [LocalDataset(path=str(task))]}), tmp_path / "lab")
         stage = done.results["tasks"]["pairs"]["0"]["bias"]
         keys.append(stage["key"])
         assert stage["bias"]["words"]["vectors"] == str(vectors)
@@ -191,7 +191,7 @@ def demo_model():
 
 
 def test_word_overlap_tells_much_of_sick_and_the_hypothesis_little(apply, real_data, demo_model):
-    data = Local(path=str(real_data / "sick")).load()
+    data = LocalDataset(path=str(real_data / "sick")).load()
     overlap, _ = apply(BiasStage(), data, demo_model)
     assert overlap["train"]["accuracy"] > overlap["train"]["majority"] + 0.05
     assert overlap["test"]["accuracy"] > overlap["test"]["majority"] + 0.05
@@ -204,7 +204,7 @@ def test_word_overlap_tells_much_of_sick_and_the_hypothesis_little(apply, real_d
 def test_a_claim_of_fever_symmetric_tells_nothing(apply, real_data, demo_model, tmp_path):
     file = tmp_path / "fever.jsonl"
     file.write_bytes((real_data / "fever_symmetric" / "validation.jsonl").read_bytes())
-    data = Local(path=str(file)).load()
+    data = LocalDataset(path=str(file)).load()
     found, _ = apply(BiasStage(model=ClaimOnly()), data, demo_model)
     train = found["train"]
     assert abs(train["accuracy"] - 0.5) < 3 * (0.25 / train["n"]) ** 0.5

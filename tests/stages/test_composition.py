@@ -16,7 +16,7 @@ from ticketlab.backbone.saving import save
 from ticketlab.core import registry
 from ticketlab.core.settings import build_component
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
@@ -96,7 +96,7 @@ def test_search_draw_and_retrain(family, pruner_name, adversary_name, start, tin
     model.requires_grad_(pruner.trains_weights)
     before = {name: value.clone() for name, value in model.state_dict().items()}
 
-    search = pruner.attach(backbone, Plan(steps=3, seed=0))
+    search = pruner.attach(backbone, SearchPlan(steps=3, seed=0))
     initial = {name: score.clone() for name, score in search.scores().items()}
     if pruner.searches:
         train(model, tokenizer, adversary, [search], tmp_path, watch=PaddingWatch)

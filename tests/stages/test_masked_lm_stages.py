@@ -37,7 +37,7 @@ def make(tiny, text_file):
         for assignment in sets:
             table = tables.override(table, assignment)
         table["tasks"] = [task(rows=24 + 8 * index, dev_rows=8, test_rows=8) for index, task in enumerate(tasks)]
-        return recipe.from_table_of_stages("small", table)
+        return recipe.build_recipe("small", table)
 
     return build
 

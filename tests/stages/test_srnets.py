@@ -22,7 +22,7 @@ from ticketlab.recipes import recipe, tables
 from ticketlab.runs.run import run
 from ticketlab.stages.best_checkpoint import Best
 from ticketlab.tasks.base import Task
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import removed_count
 from ticketlab.tickets.ticket import Ticket
@@ -56,7 +56,7 @@ def make(model, *sets, task: Task | None = None, ood=(), without=(), **before):
     for assignment in sets:
         table = tables.override(table, assignment)
     table["tasks"] = [task or DemoTask(rows=48, dev_rows=12, test_rows=24)]
-    return recipe.from_table_of_stages("srnet", table)
+    return recipe.build_recipe("srnet", table)
 
 
 def stages_of(done):
@@ -137,7 +137,7 @@ def test_the_classifiers_mask_goes_on_the_classifier_that_it_was_found_with_and_
     fine_tuned = {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8}
     sets = ("search.sparsity=0.9", "draw.sparsity=0.9", "search.loss=cross-entropy", "search.bias=none", "search.pruner.pooler=true")
     table = make(tiny[family], *sets, without=("bias",)).to_table() | {"retrain": fine_tuned}
-    done = run(recipe.from_table_of_stages("srnet", table), lab)
+    done = run(recipe.build_recipe("srnet", table), lab)
     ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
     trained = load_finished(str(folder(lab, done, "retrain") / "model"))[0]
     encoder = Backbone(trained).units().keys() | {Backbone(trained).inner_pooler}
@@ -155,7 +155,7 @@ def test_the_classifiers_mask_goes_on_the_classifier_that_it_was_found_with_and_
     own = load_finished(str(folder(lab, done, "finetune") / "model"))[0]
     assert ticket.masks_on(Backbone(own)).keys() == ticket.masks.keys()
     table["retrain"] = fine_tuned | {"hold_classifier": True}
-    held_too = run(recipe.from_table_of_stages("srnet", table), lab)
+    held_too = run(recipe.build_recipe("srnet", table), lab)
     model = load_finished(str(folder(lab, held_too, "retrain") / "model"))[0]
     assert all(not torch.any(values) for values in masked(model, ticket).values())
 
@@ -201,10 +201,10 @@ def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, lab):
     stage = make(tiny["bert"]).stages["finetune"]
     data = DemoTask(rows=48, dev_rows=12, test_rows=24).load()
     place = folder(lab, done, "finetune") / "model"
-    begun = TaskObjective().begin(TrainingContext(str(place), data, stage.loss, 48, "fp32", 0))
+    session = TaskObjective().start_session(TrainingContext(str(place), data, stage.loss, 48, "fp32", 0))
     ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
-    with temporary_masks.masked(Backbone(begun.model), ticket.masks):
-        assert begun.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
+    with temporary_masks.masked_model(Backbone(session.model), ticket.masks):
+        assert session.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
 
 
 def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_final_sparsity(tiny, tmp_path, monkeypatch):
@@ -212,17 +212,17 @@ def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_fin
     scores, sparsities = iter([0.9, 0.8, 0.7, 0.6]), []
     real = TaskObjective.begin
 
-    def begin(self, given):
-        begun = real(self, given)
+    def start_session(self, context):
+        session = real(self, context)
 
         def evaluate():
-            backbone = Backbone(begun.model)
+            backbone = Backbone(session.model)
             zeros = sum(int((backbone.weight(name) == 0).sum()) for name in backbone.units(classifier=True) if name.startswith("weights/"))
             sparsities.append(zeros / sum(backbone.weight(name).numel() for name in backbone.units(classifier=True) if "weights" in name))
             return {"dev_accuracy": next(scores)}
 
-        begun.evaluate = evaluate
-        return begun
+        session.evaluate = evaluate
+        return session
 
     gradual = "search.pruner={name = 'mask-training', lr = 0.02, threshold_steps = 3, initial = 'soft', initial_sparsity = 0.2}"
     sets = (
@@ -234,7 +234,7 @@ def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_fin
         "search.start=pretrained",
     )
     kept = []
-    monkeypatch.setattr(TaskObjective, "begin", begin)
+    monkeypatch.setattr(TaskObjective, "start_session", start_session)
     monkeypatch.setattr(Best, "offer", lambda self, score, tensors: kept.append(score))
     run(make(tiny["bert"], *sets, without=("finetune", "evaluate")), tmp_path)
     assert kept == [0.7, 0.6]
@@ -242,8 +242,8 @@ def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_fin
 
 
 def test_challenge_sets_are_watched_for_curves_and_select_nothing(tiny, tmp_path):
-    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
-    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+    task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = LocalDataset(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
     sets = ("search.eval_steps=6", "search.select=last")
     stages = [
         stages_of(run(make(tiny["bert"], *sets, *more, task=task, ood=[ood], without=("draw",)), tmp_path / "lab"))
@@ -258,35 +258,39 @@ def test_challenge_sets_are_watched_for_curves_and_select_nothing(tiny, tmp_path
 def test_the_best_may_go_by_the_f1_of_the_positive_label(tiny, tmp_path):
     path = pairs(tmp_path / "pairs" / "train.jsonl", 60, ("yes", "no"))
     sets = ("finetune.select=best", "finetune.select_on=binary_f1", "finetune.eval_steps=2")
-    recipe = make(tiny["bert"], *sets, task=Local(path=str(path), positive_label="no"), without=("bias", "search", "draw", "evaluate"))
+    recipe = make(
+        tiny["bert"], *sets, task=LocalDataset(path=str(path), positive_label="no"), without=("bias", "search", "draw", "evaluate")
+    )
     done = run(recipe, tmp_path / "lab")
     history = stages_of(done)["finetune"]["train"]["history"]
     scores = {f"dev_{name}" for name in ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")}
     assert scores <= history[0].keys()
     (data,) = (task.load() for task in recipe.tasks)
-    begun = TaskObjective().begin(
+    session = TaskObjective().start_session(
         TrainingContext(str(folder(tmp_path / "lab", done, "finetune") / "model"), data, recipe.stages["finetune"].loss, 48, "fp32", 0)
     )
-    assert begun.evaluate()["dev_binary_f1"] == max(look["dev_binary_f1"] for look in history)
+    assert session.evaluate()["dev_binary_f1"] == max(look["dev_binary_f1"] for look in history)
     with pytest.raises(
         UsageError, match=r"finetune\.select_on: binary_f1 is the F1 of a positive label, and `pairs` \(no, yes\) declares none"
     ):
-        run(make(tiny["bert"], *sets, task=Local(path=str(path)), without=("bias", "search", "draw", "evaluate")), tmp_path / "lab")
+        run(make(tiny["bert"], *sets, task=LocalDataset(path=str(path)), without=("bias", "search", "draw", "evaluate")), tmp_path / "lab")
     with pytest.raises(SettingError, match=r"finetune\.select_on: the objective `mlm` has no macro_f1"):
         make(tiny["bert"], 'finetune.objective={name = "mlm", text = "a.txt"}', "finetune.select_on=macro_f1")
 
 
 def test_a_set_under_another_name_is_another_result(tiny, tmp_path):
-    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
     for name in ("one", "two"):
-        ood = Local(path=str(pairs(tmp_path / name / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+        ood = LocalDataset(path=str(pairs(tmp_path / name / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
         done = run(make(tiny["bert"], task=task, ood=[ood], without=("draw",)), tmp_path / "lab")
         assert list(stages_of(done)["evaluate"]["ood"]) == [name]
 
 
 def test_a_challenge_set_of_single_texts_is_refused_under_a_task_of_pairs(tiny, tmp_path):
-    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
-    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"))), text_columns=("premise",))
+    task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = LocalDataset(
+        path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"))), text_columns=("premise",)
+    )
     with pytest.raises(DataError, match=r"hans: examples are `premise` and those of nli are `premise`, `hypothesis`"):
         run(make(tiny["bert"], task=task, ood=[ood]), tmp_path / "lab")
 
@@ -454,8 +458,8 @@ def pairs(path: Path, rows: int, labels, shift: int = 0) -> Path:
 
 
 def test_a_challenge_set_is_evaluated_under_the_labels_that_it_means(tiny, tmp_path):
-    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
-    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+    task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = LocalDataset(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
     done = run(make(tiny["bert"], task=task, ood=[ood], without=("draw",)), tmp_path / "lab")
     found = stages_of(done)["evaluate"]["ood"]["hans"]
     assert found["n"] == 40
@@ -467,8 +471,10 @@ def test_a_challenge_set_is_evaluated_under_the_labels_that_it_means(tiny, tmp_p
 
 
 def test_training_examples_of_a_challenge_set_are_mixed_in_and_the_others_evaluated(tiny, tmp_path):
-    task = Local(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
-    ood = Local(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)), train_share=0.5)
+    task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
+    ood = LocalDataset(
+        path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)), train_share=0.5
+    )
     made = make(tiny["bert"], "search.loss=cross-entropy", "search.mix_ood=2", task=task, ood=[ood], without=("draw", "bias"))
     stages = stages_of(run(made, tmp_path / "lab"))
     assert stages["evaluate"]["ood"]["hans"]["n"] == 20

@@ -13,7 +13,7 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk, masks_of
 from ticketlab.core.errors import SettingError, UsageError
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.recipes import recipe, tables
 from ticketlab.runs.run import run
 from ticketlab.stop_rules.mask_distance import MaskDistance
@@ -44,7 +44,7 @@ def make(model, *sets, without=()):
     for assignment in sets:
         table = tables.override(table, assignment)
     table["tasks"] = [DemoTask(rows=48, dev_rows=12, test_rows=24)]
-    return recipe.from_table_of_stages("structured", table)
+    return recipe.build_recipe("structured", table)
 
 
 def stages_of(done):
@@ -201,7 +201,7 @@ def test_heads_cannot_be_drawn_from_scores_of_weights_and_that_is_said_before_th
 def test_a_pruner_scores_the_groups_that_it_names(pruner, tiny):
     settings = make(tiny["bert"], f"search.pruner={pruner}", without=("draw", "retrain", "evaluate")).stages["search"].pruner
     model, _ = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
-    search = settings.attach(Backbone(model), Plan(steps=1, seed=0))
+    search = settings.attach(Backbone(model), SearchPlan(steps=1, seed=0))
     assert {group_of(name) for name in search.scores()} == set(settings.groups())
 
 

@@ -28,18 +28,18 @@ def test_distance_is_the_share_of_units_that_differ_in_each_group():
 
 
 def test_mask_distance_stops_after_so_many_looks_in_a_row_under_the_threshold():
-    watch = MaskDistance(heads=0.25, neurons=0.3, times=2).begin()
+    monitor = MaskDistance(heads=0.25, neurons=0.3, times=2).start_monitor()
     first, other = four(0.1, 2, 3, 4), four(1, 2, 0.1, 4)
-    assert [watch.look(look(scores)) for scores in (first, first, other, other, other)] == [False, False, False, False, True]
+    assert [monitor.observe(look(scores)) for scores in (first, first, other, other, other)] == [False, False, False, False, True]
 
 
 def test_mask_distance_needs_heads_and_neurons_both():
-    watch = MaskDistance(heads=0.25, neurons=0.5, times=1).begin()
+    monitor = MaskDistance(heads=0.25, neurons=0.5, times=1).start_monitor()
     moved = {**four(0.1, 2, 3, 4), "neurons/0": torch.arange(10.0).flip(0)}
-    assert not watch.look(look(four(0.1, 2, 3, 4)))
-    assert not watch.look(look(moved))
-    assert dict(watch.seen()) == {"heads": 0.0, "neurons": 1.0, "under": 0}
-    assert watch.look(look(moved))
+    assert not monitor.observe(look(four(0.1, 2, 3, 4)))
+    assert not monitor.observe(look(moved))
+    assert dict(monitor.seen()) == {"heads": 0.0, "neurons": 1.0, "under": 0}
+    assert monitor.observe(look(moved))
 
 
 @pytest.mark.parametrize(
@@ -58,29 +58,29 @@ def test_looks_are_compared_and_drawn_as_the_paper_says_or_as_its_code(compare, 
         values[order] = torch.arange(10.0)
         return {"neurons/0": values}
 
-    watch = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).begin()
+    monitor = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).start_monitor()
     moves = [0, 1, 2, 2, 2, 2, 2]
-    stops = [watch.look(look(neurons(moved), step=step)) for step, moved in enumerate(moves, start=1)]
+    stops = [monitor.observe(look(neurons(moved), step=step)) for step, moved in enumerate(moves, start=1)]
     assert stops.index(True) + 1 == ends
-    found = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).begin()
+    found = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).start_monitor()
     for step, moved in enumerate(moves[:ends], start=1):
-        found.look(look(neurons(moved), step=step))
+        found.observe(look(neurons(moved), step=step))
     step, scores = found.drawn() or (None, {})
     assert step == drawn
     assert all(torch.equal(score, neurons(moves[step - 1])[name]) for name, score in scores.items())
 
 
 def test_scores_that_rank_nothing_are_never_compared():
-    watch = MaskDistance(heads=0.25, times=1).begin()
+    monitor = MaskDistance(heads=0.25, times=1).start_monitor()
     equal = four(1, 1, 1, 1)
-    assert not any(watch.look(look(equal)) for _ in range(5))
-    assert "heads" not in watch.seen()
+    assert not any(monitor.observe(look(equal)) for _ in range(5))
+    assert "heads" not in monitor.seen()
 
 
 def test_the_first_look_compares_nothing():
-    watch = MaskDistance(heads=0.25, times=1).begin()
-    assert not watch.look(look(four(0.1, 2, 3, 4)))
-    assert watch.look(look(four(0.1, 2, 3, 4)))
+    monitor = MaskDistance(heads=0.25, times=1).start_monitor()
+    assert not monitor.observe(look(four(0.1, 2, 3, 4)))
+    assert monitor.observe(look(four(0.1, 2, 3, 4)))
 
 
 def test_each_layer_may_be_ranked_apart():
@@ -91,13 +91,13 @@ def test_each_layer_may_be_ranked_apart():
 
 
 def test_fixed_stops_at_its_time_and_not_before():
-    watch = build_component("stop rule", {"name": "fixed", "at": 0.2}, "").begin()
-    assert [watch.look(look(epoch=epoch)) for epoch in (0.05, 0.1, 0.15000000000000002, 0.2)] == [False, False, False, True]
+    monitor = build_component("stop rule", {"name": "fixed", "at": 0.2}, "").start_monitor()
+    assert [monitor.observe(look(epoch=epoch)) for epoch in (0.05, 0.1, 0.15000000000000002, 0.2)] == [False, False, False, True]
 
 
 def test_patience_counts_looks_without_a_new_best():
-    watch = build_component("stop rule", {"name": "patience", "looks": 2}, "").begin()
-    assert [watch.look(look(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
+    monitor = build_component("stop rule", {"name": "patience", "looks": 2}, "").start_monitor()
+    assert [monitor.observe(look(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
 
 
 def stopping(rule, scores, log=None, steps_per_epoch=40) -> StopRuleCallback:

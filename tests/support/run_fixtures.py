@@ -23,6 +23,6 @@ def make_recipe(tiny):
         for assignment in sets:
             table = tables.override(table, assignment)
         table["tasks"] = [DemoTask(rows=48, dev_rows=12, test_rows=24)]
-        return recipe.from_table_of_stages("small", table)
+        return recipe.build_recipe("small", table)
 
     return make

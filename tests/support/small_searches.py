@@ -12,9 +12,9 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core.callback import Callback
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.testing import tiny
-from ticketlab.training.batch import Batch, Rows
+from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
 from ticketlab.training.loss_function import ClassificationLoss, forward
@@ -46,15 +46,15 @@ def loss_of(model, seed: int):
     return torch.nn.functional.cross_entropy(forward(model, batch(seed), "fp32"), batch(seed).labels)
 
 
-def rows(count: int) -> Rows:
+def rows(count: int) -> TokenizedRows:
     ids = torch.randint(5, 60, (count, 8), generator=torch.Generator().manual_seed(count)).tolist()
-    return Rows(ids, None, [index % 2 for index in range(count)], 0, 0)
+    return TokenizedRows(ids, None, [index % 2 for index in range(count)], 0, 0)
 
 
 def training(pruner, model, folder: Path, *, steps: int, sparsity: float, adversary=None, lr: float = 0.02, decay: float = 0.5, after=()):
     """Return a loop of exactly ``steps`` steps at most, and the search that it drives."""
     model.requires_grad_(pruner.trains_weights)
-    search = pruner.attach(Backbone(model), Plan(steps=steps, seed=1, sparsity=sparsity))
+    search = pruner.attach(Backbone(model), SearchPlan(steps=steps, seed=1, sparsity=sparsity))
     callbacks = [search, *after]
     torch.manual_seed(0)
     loop = Loop(

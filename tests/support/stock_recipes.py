@@ -16,7 +16,7 @@ import pytest
 
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.records import Record, RecordFile
-from ticketlab.inference.random_state import seed_of, seeded
+from ticketlab.inference.random_state import example_seed, seeded
 from ticketlab.inference.victim import Victim
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack
@@ -65,7 +65,7 @@ def _outcome(attack: Any, example: Example, stopwords: Any) -> tuple[str, tuple[
     for constraint in attack.pre_transformation_constraints:
         if stopwords is not None and hasattr(constraint, "stopwords"):
             constraint.stopwords = stopwords
-    with seeded(seed_of(SEED, example.id)), contextlib.suppress(StopIteration):
+    with seeded(example_seed(SEED, example.id)), contextlib.suppress(StopIteration):
         result = attack.attack(OrderedDict(text=example.texts[0]), example.label)
         return KINDS[type(result).__name__], (result.perturbed_result.attacked_text.text,), result.num_queries
     return None

@@ -17,6 +17,7 @@ import ticketlab
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import expand
+from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
 
 GROUPS = {"unstructured": ("weights",), "structured": ("heads", "neurons")}
@@ -26,7 +27,7 @@ def make_ticket(model: Any, groups: tuple[str, ...] = ("heads", "neurons"), seed
     backbone = Backbone(model)
     generator = torch.Generator().manual_seed(seed)
     units = {name: shape for name, shape in backbone.units().items() if name.partition("/")[0] in groups}
-    masks = ticketlab.draw({name: torch.rand(shape, generator=generator) for name, shape in units.items()}, sparsity)
+    masks = draw({name: torch.rand(shape, generator=generator) for name, shape in units.items()}, sparsity)
     return Ticket(masks, backbone.fingerprint(), "", backbone.weights_hash())
 
 

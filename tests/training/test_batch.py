@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from ticketlab.backbone.loading import load_tokenizer
 from ticketlab.tasks.base import Example
-from ticketlab.training.batch import Rows, tokenize
+from ticketlab.training.batch import TokenizedRows, tokenize
 
 
-def rows_of(lengths: list[int]) -> Rows:
-    return Rows([[7] * length for length in lengths], None, [index % 2 for index in range(len(lengths))], pad_id=0, truncated=0)
+def rows_of(lengths: list[int]) -> TokenizedRows:
+    return TokenizedRows([[7] * length for length in lengths], None, [index % 2 for index in range(len(lengths))], pad_id=0, truncated=0)
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=400), st.integers(1, 33), st.integers(0, 5), st.integers(0, 3))
@@ -30,7 +30,7 @@ def test_seeds_and_epochs_have_orders_of_their_own():
 
 
 def test_a_label_sorted_set_is_mixed():
-    rows = Rows([[7]] * 400, None, [0] * 200 + [1] * 200, 0, 0)
+    rows = TokenizedRows([[7]] * 400, None, [0] * 200 + [1] * 200, 0, 0)
     shares = [sum(rows.labels[index] for index in batch) / len(batch) for batch in rows.epoch(32, 0, 0)]
     assert all(0.1 < share < 0.9 for share in shares if share is not shares[-1])
 

@@ -10,7 +10,7 @@ from ticketlab.backbone.loading import load_tokenizer
 from ticketlab.core.errors import UsageError
 from ticketlab.tasks.base import Example
 from ticketlab.training.batch import tokenize
-from ticketlab.training.input_coverage import Sight
+from ticketlab.training.input_coverage import InputCoverage
 from ticketlab.training.text_chunks import cut
 
 DINOSAUR = "\U0001f995"
@@ -39,43 +39,49 @@ def bytes_alone():
 @pytest.mark.parametrize(
     ("texts", "max_length", "expected"),
     [
-        pytest.param(["good film", "bad"], 16, Sight(rows=2, tokens=3, characters=11), id="all seen"),
+        pytest.param(["good film", "bad"], 16, InputCoverage(rows=2, tokens=3, characters=11), id="all seen"),
         pytest.param(
-            [f"good {DINOSAUR} film"], 16, Sight(rows=1, tokens=3, unknown_tokens=1, characters=9, unknown_characters=1), id="an emoji"
+            [f"good {DINOSAUR} film"],
+            16,
+            InputCoverage(rows=1, tokens=3, unknown_tokens=1, characters=9, unknown_characters=1),
+            id="an emoji",
         ),
         pytest.param(
             [DINOSAUR, "good"],
             16,
-            Sight(rows=2, tokens=2, unknown_tokens=1, unseen=1, characters=5, unknown_characters=1),
+            InputCoverage(rows=2, tokens=2, unknown_tokens=1, unseen=1, characters=5, unknown_characters=1),
             id="an emoji alone",
         ),
-        pytest.param(["\u200b", "good"], 16, Sight(rows=2, tokens=1, unseen=1, characters=5), id="a space without width"),
+        pytest.param(["\u200b", "good"], 16, InputCoverage(rows=2, tokens=1, unseen=1, characters=5), id="a space without width"),
         pytest.param(
-            [ARABIC], 16, Sight(rows=1, tokens=3, unknown_tokens=3, unseen=1, characters=13, unknown_characters=13), id="another script"
+            [ARABIC],
+            16,
+            InputCoverage(rows=1, tokens=3, unknown_tokens=3, unseen=1, characters=13, unknown_characters=13),
+            id="another script",
         ),
         pytest.param(
             [f"a good film {THAI}"],
             16,
-            Sight(rows=1, tokens=4, unknown_tokens=1, characters=29, unknown_characters=20),
+            InputCoverage(rows=1, tokens=4, unknown_tokens=1, characters=29, unknown_characters=20),
             id="without spaces",
         ),
-        pytest.param(["good film " * 4, "bad"], 6, Sight(rows=2, truncated=1, cut_tokens=4, tokens=5, characters=19), id="cut off"),
+        pytest.param(["good film " * 4, "bad"], 6, InputCoverage(rows=2, truncated=1, cut_tokens=4, tokens=5, characters=19), id="cut off"),
         pytest.param(
             [f"good film good film {DINOSAUR}"],
             6,
-            Sight(rows=1, truncated=1, cut_tokens=1, tokens=4, characters=16),
+            InputCoverage(rows=1, truncated=1, cut_tokens=1, tokens=4, characters=16),
             id="unknown and cut off",
         ),
         pytest.param(
             [("good film", DINOSAUR)],
             16,
-            Sight(rows=1, tokens=3, unknown_tokens=1, unseen=1, characters=9, unknown_characters=1),
+            InputCoverage(rows=1, tokens=3, unknown_tokens=1, unseen=1, characters=9, unknown_characters=1),
             id="a second text unseen",
         ),
         pytest.param(
             [("good film " * 9, "bad")],
             8,
-            Sight(rows=1, truncated=1, cut_tokens=14, tokens=5, characters=19),
+            InputCoverage(rows=1, truncated=1, cut_tokens=14, tokens=5, characters=19),
             id="the longer of a pair is cut",
         ),
     ],
@@ -121,7 +127,7 @@ def test_a_length_without_room_for_a_token_of_each_text_is_refused(tokenizer, te
 
 def test_plain_text_is_refused_likewise_and_its_unknown_tokens_are_counted(tokenizer):
     rows, _ = cut([f"good film {DINOSAUR} bad"] * 2, tokenizer, 4)
-    assert rows.sight == Sight(rows=4, tokens=8, unknown_tokens=2, longest=4, most=128, characters=24, unknown_characters=2)
+    assert rows.sight == InputCoverage(rows=4, tokens=8, unknown_tokens=2, longest=4, most=128, characters=24, unknown_characters=2)
     with pytest.raises(UsageError, match="needs 3 tokens or more"):
         cut(["good"], tokenizer, 2)
 
@@ -129,7 +135,7 @@ def test_plain_text_is_refused_likewise_and_its_unknown_tokens_are_counted(token
 def test_a_text_without_any_token_is_given_as_the_token_that_begins_texts(bytes_alone):
     rows = tokenize(examples("", "ab"), bytes_alone, 8)
     assert rows.input_ids[0] == [bytes_alone.bos_token_id]
-    assert rows.sight == Sight(rows=2, tokens=2, unseen=1, longest=8, characters=2)
+    assert rows.sight == InputCoverage(rows=2, tokens=2, unseen=1, longest=8, characters=2)
 
 
 def test_a_pair_with_nothing_between_is_a_warning(bytes_alone, tokenizer):
@@ -142,28 +148,36 @@ def test_a_pair_with_nothing_between_is_a_warning(bytes_alone, tokenizer):
 @pytest.mark.parametrize(
     ("few", "many", "words"),
     [
-        (Sight(100, truncated=5, cut_tokens=9, tokens=991), Sight(100, truncated=6, cut_tokens=9, tokens=991), "6 of 100 examples (6.0 %)"),
         (
-            Sight(100, tokens=100, unknown_tokens=2),
-            Sight(100, tokens=100, unknown_tokens=3),
+            InputCoverage(100, truncated=5, cut_tokens=9, tokens=991),
+            InputCoverage(100, truncated=6, cut_tokens=9, tokens=991),
+            "6 of 100 examples (6.0 %)",
+        ),
+        (
+            InputCoverage(100, tokens=100, unknown_tokens=2),
+            InputCoverage(100, tokens=100, unknown_tokens=3),
             "3.0 % of the tokens are unknown to the model",
         ),
         (
-            Sight(100, tokens=200, unknown_tokens=4, characters=100, unknown_characters=2),
-            Sight(100, tokens=200, unknown_tokens=4, characters=100, unknown_characters=3),
+            InputCoverage(100, tokens=200, unknown_tokens=4, characters=100, unknown_characters=2),
+            InputCoverage(100, tokens=200, unknown_tokens=4, characters=100, unknown_characters=3),
             "2.0 % of the tokens are unknown to the model, with 3.0 % of the characters",
         ),
         (
-            Sight(100, 5, 9, 991, longest=64, most=512),
-            Sight(100, 6, 9, 991, longest=64, most=512),
+            InputCoverage(100, 5, 9, 991, longest=64, most=512),
+            InputCoverage(100, 6, 9, 991, longest=64, most=512),
             "cut off at 64 tokens (--max-length; the model takes 512), which",
         ),
         (
-            Sight(100, 5, 9, 991, longest=64, most=64),
-            Sight(100, 6, 9, 991, longest=64, most=64),
+            InputCoverage(100, 5, 9, 991, longest=64, most=64),
+            InputCoverage(100, 6, 9, 991, longest=64, most=64),
             "cut off at 64 tokens (the most that the model takes), which",
         ),
-        (Sight(100, tokens=100, unseen=1), Sight(100, tokens=100, unseen=2), "2 examples of 100 with nothing that the model knows"),
+        (
+            InputCoverage(100, tokens=100, unseen=1),
+            InputCoverage(100, tokens=100, unseen=2),
+            "2 examples of 100 with nothing that the model knows",
+        ),
     ],
 )
 def test_above_the_stated_share_it_is_a_warning(few, many, words):
@@ -173,5 +187,5 @@ def test_above_the_stated_share_it_is_a_warning(few, many, words):
 
 
 def test_nothing_is_said_where_everything_is_seen():
-    assert Sight(100, tokens=900).words() == ""
-    assert Sight().facts()["unknown_share"] is None
+    assert InputCoverage(100, tokens=900).words() == ""
+    assert InputCoverage().facts()["unknown_share"] is None

@@ -14,7 +14,7 @@ from ticketlab.backbone.loading import load_classifier
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import HungUp, Interrupted, Terminated, TrainingDiverged
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import Plan
+from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.hard_concrete import HardConcrete, open_probability
 from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.training.batch import tokenize
@@ -42,7 +42,7 @@ def test_rates_rise_then_fall(total, warmup, factors):
 def make_loop(tiny, folder: Path, *, search: bool, lr: float = 1e-3, extra: tuple[Callback, ...] = (), seconds: float = 1e9) -> Loop:
     model, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
     model.requires_grad_(not search)
-    callbacks = [HardConcrete().attach(Backbone(model), Plan(steps=9, seed=1))] if search else []
+    callbacks = [HardConcrete().attach(Backbone(model), SearchPlan(steps=9, seed=1))] if search else []
     callbacks += extra
     rows = tokenize(DemoTask(rows=40).load().splits["train"], tokenizer, 64)
     torch.manual_seed(0)

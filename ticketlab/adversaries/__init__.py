@@ -1,0 +1,1 @@
+"""Adversaries: perturbations of the word embeddings during training."""

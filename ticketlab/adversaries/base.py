@@ -27,14 +27,14 @@ class Adversary(Component):
 
     def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
         """Accumulate the gradients of optimizer step ``step``; return the loss, a detached scalar."""
-        return plain(loss_function, batch) if step < self.start_step else self.backward(loss_function, batch)
+        return plain_step(loss_function, batch) if step < self.start_step else self.backward(loss_function, batch)
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Run any number of forward-backward passes, accumulating the parameters' gradients; return the loss, a detached scalar."""
         raise NotImplementedError
 
 
-def plain(loss_function: LossFunction, batch: Batch) -> Tensor:
+def plain_step(loss_function: LossFunction, batch: Batch) -> Tensor:
     """Accumulate the gradients of the clean loss; return it, detached."""
     loss = loss_function(batch).loss
     torch.autograd.backward(loss)

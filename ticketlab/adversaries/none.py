@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.adversaries.base import Adversary, plain
+from ticketlab.adversaries.base import Adversary, plain_step
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import LossFunction
 
@@ -21,4 +21,4 @@ class Clean(Adversary):
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the clean loss."""
-        return plain(loss_function, batch)
+        return plain_step(loss_function, batch)

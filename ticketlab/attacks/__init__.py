@@ -1,0 +1,1 @@
+"""Text attacks, one file each."""

@@ -1,0 +1,1 @@
+"""Transformers encoders: loading, adapters, masks, shrinking, saving."""

@@ -55,7 +55,7 @@ def put_head(model: PreTrainedModel, head: Mapping[str, Tensor]) -> None:
 def save_head(model: PreTrainedModel, path: Path) -> None:
     """Write the head of a classifier with its label names, atomically."""
     names = [str(model.config.id2label[index]) for index in range(model.config.num_labels)]
-    files.replace(path, lambda temporary: save_file(head_of(model), temporary, metadata={LABELS: json.dumps(names)}))
+    files.write_atomic(path, lambda temporary: save_file(head_of(model), temporary, metadata={LABELS: json.dumps(names)}))
 
 
 def load_head(path: Path) -> tuple[dict[str, Tensor], tuple[str, ...]]:

@@ -39,7 +39,7 @@ class MaskedWeight(nn.Module):
         return copy
 
 
-def attach(linear: nn.Linear) -> MaskedWeight:
+def attach_mask(linear: nn.Linear) -> MaskedWeight:
     """Put a :class:`MaskedWeight` between a module and its weight; outputs stay as they were until ``effective`` is set.
 
     :raises ValueError: the weight is parametrized already.
@@ -66,8 +66,8 @@ def _give_copies_their_own_class(cls: type[nn.Linear]) -> None:
     cls.__deepcopy__ = copy  # type: ignore[attr-defined]
 
 
-def detach(linear: nn.Linear) -> None:
-    """Undo :func:`attach`: the module has its original parameter back, the very same object. Nothing to undo is fine."""
+def detach_mask(linear: nn.Linear) -> None:
+    """Undo :func:`attach_mask`: the module has its original parameter back, the very same object. Nothing to undo is fine."""
     if parametrize.is_parametrized(linear, "weight"):
         parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
 

@@ -59,7 +59,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     """
     folder = files.expand(folder).absolute()
     temporary.sweep_beside(folder)
-    partial = temporary.beside(folder)
+    partial = temporary.path_beside(folder)
     former = partial.with_name(f"{partial.name}.old")
     try:
         with disk_and_memory.writing(folder):

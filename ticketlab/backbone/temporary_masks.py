@@ -14,7 +14,7 @@ from ticketlab.backbone.masks import expand
 
 @contextlib.contextmanager
 @torch.no_grad()
-def masked(backbone: Backbone, masks: Mapping[str, Tensor]) -> Iterator[None]:
+def masked_model(backbone: Backbone, masks: Mapping[str, Tensor]) -> Iterator[None]:
     """Remove the units outside ``masks`` inside the block; afterwards the weights are bit for bit what they were."""
     covered = {name: backbone.parameter(name) for name in expand(backbone, masks)}
     before = {name: parameter.detach().clone() for name, parameter in covered.items()}

@@ -1,0 +1,1 @@
+"""Bias models: they predict the label from a shortcut."""

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from ticketlab.bias_models.words import Words, vector_file
+from ticketlab.bias_models.words import WordVectorSource, vector_file
 from ticketlab.core.component import Component
 from ticketlab.core.settings import setting
 
@@ -50,9 +50,9 @@ class BiasModel(Component):
         """Return the texts of an example that the features come from: examples alike in these are never apart in cross-fitting."""
         return example.texts
 
-    def features(self, examples: Sequence[Example], words: Words) -> Features:
+    def features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
         """Return the features, (examples, features). A row depends on its example alone.
 
-        ``words[word]`` is the vector of a word, or None; a :class:`~ticketlab.bias_models.words.Vocabulary` looks many up at once.
+        ``words[word]`` is the vector of a word, or None; a :class:`~ticketlab.bias_models.words.WordTable` looks many up at once.
         """
         raise NotImplementedError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ticketlab.backbone import loading
-from ticketlab.bias_models.words import Matrix, Words
+from ticketlab.bias_models.words import Matrix, WordVectorSource
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -20,7 +20,7 @@ AT_ONCE = 4096
 """Words the tokenizer is given at a time."""
 
 
-class FromModel(Words):
+class FromModel(WordVectorSource):
     """Vectors from the input embeddings of a pre-trained model, before positions and normalisation.
 
     A word is cut into pieces as it would be inside a text. Pieces that the model does not know don't count; a word of nothing else has

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from ticketlab.bias_models.base import BiasModel, Features
-from ticketlab.bias_models.words import Matrix, Vocabulary, Words, split
+from ticketlab.bias_models.words import Matrix, WordTable, WordVectorSource, split
 from ticketlab.core import progress
 from ticketlab.tasks.base import Example
 
@@ -32,10 +32,10 @@ class WordOverlap(BiasModel):
     paper: ClassVar[str] = "Clark et al., 2019, https://arxiv.org/abs/1909.03683"
     columns: ClassVar[int] = 2
 
-    def features(self, examples: Sequence[Example], words: Words) -> Features:
+    def features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
         """Return the five features of each pair; see :meth:`BiasModel.features`."""
         pairs = [(split(example.texts[0]), split(example.texts[1])) for example in examples]
-        vocabulary = Vocabulary.of((text for pair in pairs for text in pair), words)
+        vocabulary = WordTable.of((text for pair in pairs for text in pair), words)
         unit = vocabulary.unit()
         rows = np.empty((len(pairs), 5))
         with progress.bar("word overlap", len(pairs)) as bar:
@@ -46,7 +46,7 @@ class WordOverlap(BiasModel):
         return rows
 
 
-def _of_pair(premise: Sequence[str], hypothesis: Sequence[str], vocabulary: Vocabulary, unit: Matrix) -> tuple[float, ...]:
+def _of_pair(premise: Sequence[str], hypothesis: Sequence[str], vocabulary: WordTable, unit: Matrix) -> tuple[float, ...]:
     distinct, there = list(dict.fromkeys(hypothesis)), dict.fromkeys(premise)
     if not distinct:
         return (1, 1, 1, 1, 1)

@@ -39,7 +39,7 @@ def write(path: Path, examples: Sequence[Example], probabilities: Iterable[Seque
                 values = {ID: example.id, **{name: float(value) for name, value in zip(label_names, row, strict=True)}}
                 file.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
 
-    files.replace(path, lines)
+    files.write_atomic(path, lines)
 
 
 def read(path: str | Path, examples: Sequence[Example], label_names: Sequence[str]) -> Tensor:

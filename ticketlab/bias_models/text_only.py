@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from ticketlab.bias_models.base import BiasModel, Features
-from ticketlab.bias_models.words import Vocabulary, Words, split
+from ticketlab.bias_models.words import WordTable, WordVectorSource, split
 from ticketlab.tasks.base import Example
 
 
@@ -25,7 +25,7 @@ class ClaimOnly(BiasModel):
         """Return the first text."""
         return example.texts[:1]
 
-    def features(self, examples: Sequence[Example], words: Words) -> Features:
+    def features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
         """Return the pooled vector of each first text; see :meth:`BiasModel.features`."""
         return _max_pooled([self.sees(example)[0] for example in examples], words)
 
@@ -43,14 +43,14 @@ class HypothesisOnly(BiasModel):
         """Return the second text."""
         return example.texts[1:2]
 
-    def features(self, examples: Sequence[Example], words: Words) -> Features:
+    def features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
         """Return the pooled vector of each second text; see :meth:`BiasModel.features`."""
         return _max_pooled([self.sees(example)[0] for example in examples], words)
 
 
-def _max_pooled(texts: Sequence[str], words: Words) -> Features:
+def _max_pooled(texts: Sequence[str], words: WordVectorSource) -> Features:
     distinct = [list(dict.fromkeys(split(text))) for text in texts]
-    vocabulary = Vocabulary.of(distinct, words)
+    vocabulary = WordTable.of(distinct, words)
     rows = np.zeros((len(texts), words.width))
     for row, text in enumerate(distinct):
         numbers = [vocabulary.numbers[word] for word in text]

@@ -27,7 +27,7 @@ def split(text: str) -> list[str]:
     return [word for piece in text.lower().replace("\u2019", "'").split() if (word := piece.strip(MARKS))]
 
 
-class Words:
+class WordVectorSource:
     """Gives the vector of a word. Each word is looked up once, and what the vectors come from is opened for the first of them."""
 
     def __init__(self) -> None:
@@ -57,17 +57,17 @@ class Words:
         return {"distinct": len(self._found), "without_vector": sum(vector is None for vector in self._found.values())}
 
 
-class NoVectors(Words):
+class NoVectors(WordVectorSource):
     """No word has a vector: for a bias model that asks for none."""
 
     width = 0
 
     def find(self, words: Sequence[str]) -> Sequence[Matrix | None]:
-        """Find none; see :meth:`Words.find`."""
+        """Find none; see :meth:`WordVectorSource.find`."""
         return [None] * len(words)
 
 
-class FromFile(Words):
+class FromFile(WordVectorSource):
     """Vectors of a file, by words in lower case."""
 
     def __init__(self, path: str) -> None:
@@ -80,13 +80,13 @@ class FromFile(Words):
         return int(load(self._path).matrix.shape[1])
 
     def find(self, words: Sequence[str]) -> Sequence[Matrix | None]:
-        """Look the words up; see :meth:`Words.find`."""
+        """Look the words up; see :meth:`WordVectorSource.find`."""
         vectors = load(self._path)
         return [vectors[word] for word in words]
 
 
 @frozen
-class Vocabulary:
+class WordTable:
     """The distinct words of some texts, numbered, with their vectors (words, width); a word without one has zeros."""
 
     numbers: Mapping[str, int]
@@ -94,7 +94,7 @@ class Vocabulary:
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, texts: Iterable[Sequence[str]], words: Words) -> Vocabulary:
+    def of(cls, texts: Iterable[Sequence[str]], words: WordVectorSource) -> WordTable:
         """Look up every word of some texts, given as lists of words."""
         distinct = sorted({word for text in texts for word in text})
         matrix = np.zeros((len(distinct), words.width), dtype=np.float32)

@@ -45,19 +45,19 @@ def evaluate(
 
     With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
     """
-    from ticketlab.lab.finished_models import called
-    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.lab.finished_models import display_name
+    from ticketlab.lab.finished_runs import find_run
     from ticketlab.recipes.single_stage import one_stage
-    from ticketlab.tasks.datasets.lookup import choose
+    from ticketlab.tasks.datasets.lookup import find_task
 
-    model = run_of(model, lab, "model")
-    others = [choose(value) for value in ood]
+    model = find_run(model, lab, "model")
+    others = [find_task(value) for value in ood]
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     settings = shared_options.given(split=split, label_map=list(label_map) or None)
     recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=others, ood_map=ood_map)
     run_recipe.check_csv(csv_file, [recipe])
     done = run_recipe.run_in_lab(recipe, lab)
-    shown = called(model)
+    shown = display_name(model)
     rows = run_recipe.rows_of(done, label=shown)
     if as_json:
         run_recipe.print_json(done.results)

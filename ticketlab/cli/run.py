@@ -92,14 +92,14 @@ def run(
 
     Stages whose results are in the lab are not computed again. After Ctrl-C or a crash the same command goes on where it was.
     """
-    from ticketlab.lab.finished_models import in_lab
+    from ticketlab.lab.finished_models import resolve
     from ticketlab.recipes.compose import compose
 
     if seed is not None and seeds is not None:
         raise UsageError("--seed is one seed and --seeds N the seeds 0 to N-1: give one of the two")
     named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
     if options["model"]:
-        options["model"] = in_lab(options["model"])
+        options["model"] = resolve(options["model"])
     composed = compose(
         recipe,
         tasks=shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels),

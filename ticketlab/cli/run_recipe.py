@@ -84,7 +84,7 @@ def _escaped(line: str) -> str:
 
 def print_line(text: str = "") -> None:
     """Print a line on stdout, whatever is in the names that it mentions."""
-    click.echo(formatting.shown(text))
+    click.echo(formatting.printable(text))
 
 
 def print_table(table: Table) -> None:

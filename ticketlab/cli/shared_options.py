@@ -101,11 +101,11 @@ def tasks_of(
 
     :raises UsageError: no such task, or columns without a task.
     """
-    from ticketlab.tasks.datasets.lookup import choose
+    from ticketlab.tasks.datasets.lookup import find_task
 
     if not values and (text_columns or label_column or labels or drop_labels):
         raise UsageError("--text-column, --label-column, --labels and --drop-label say how to read a file: name it with --task")
-    return [choose(value, text_columns, label_column, labels, drop_labels) for value in values]
+    return [find_task(value, text_columns, label_column, labels, drop_labels) for value in values]
 
 
 def given(**values: Any) -> dict[str, Any]:

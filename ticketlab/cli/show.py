@@ -109,7 +109,7 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
     run_recipe.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
     run_recipe.print_line()
     if facts["description"]:
-        click.echo(formatting.shown(facts["description"], lines=True) + "\n")
+        click.echo(formatting.printable(facts["description"], lines=True) + "\n")
     if cls.kind in FLAGS:
         run_recipe.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
     for fact in ("paper", "languages", "thresholds", "refused"):

@@ -1,0 +1,1 @@
+"""Components, settings, hooks and the plugin registry; errors, files, progress and messages."""

@@ -130,7 +130,7 @@ def ticketlab_tasks() -> Components:
             "a data set of the Hugging Face hub, as OWNER/NAME or OWNER/NAME:CONFIG",
             "ticketlab.tasks.datasets.hub_dataset:HubDataset",
         ),
-        Lazy("local", "a csv, tsv, jsonl, json, parquet or arrow file, or a folder of them", "ticketlab.tasks.datasets.local:Local"),
+        Lazy("local", "a csv, tsv, jsonl, json, parquet or arrow file, or a folder of them", "ticketlab.tasks.datasets.local:LocalDataset"),
         *(
             Lazy(name, summary, f"ticketlab.tasks.datasets.{module}:{name.title().replace('_', '')}")
             for module, tasks in places.items()

@@ -11,7 +11,7 @@ from ticketlab.core import disk_and_memory, temporary
 from ticketlab.core.errors import UsageError
 
 
-def replace(path: Path, write: Callable[[Path], object]) -> None:
+def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     """Call ``write`` with a temporary path beside ``path``, then put the result in its place.
 
     What a process that was killed left there of the same file is removed.
@@ -21,7 +21,7 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     path = expand(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary.sweep_beside(path)
-    written = temporary.beside(path)
+    written = temporary.path_beside(path)
     try:
         with disk_and_memory.writing(path):
             write(written)
@@ -31,8 +31,8 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
-def put_new(path: Path, write: Callable[[Path], object]) -> None:
-    """Do as :func:`replace`, but keep a file that is there already and holds something else.
+def write_new(path: Path, write: Callable[[Path], object]) -> None:
+    """Do as :func:`write_atomic`, but keep a file that is there already and holds something else.
 
     :raises UsageError: there is such a file.
     """
@@ -45,12 +45,12 @@ def put_new(path: Path, write: Callable[[Path], object]) -> None:
         if path.exists() and not filecmp.cmp(written, path, shallow=False):
             raise UsageError(f"{path}: there is such a file already; name another one, or remove it")
 
-    replace(path, write_if_free)
+    write_atomic(path, write_if_free)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
-    replace(path, lambda written: written.write_text(text, encoding="utf-8"))
+    write_atomic(path, lambda written: written.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -19,7 +19,7 @@ def verb(number: int, one: str = "is", many: str = "are") -> str:
     return one if number == 1 else many
 
 
-def shown(text: object, *, lines: bool = False) -> str:
+def printable(text: object, *, lines: bool = False) -> str:
     r"""Return a text as it may go to a terminal: what moves a cursor, changes colours or turns a line around becomes a visible ``\x1b``.
 
     Everything from outside goes through here on its way to people: labels, names of columns and files, provenance, messages. JSON does not.
@@ -37,10 +37,10 @@ def _escape(found: re.Match[str]) -> str:
 
 def percent(share: float) -> str:
     """Return a share as ``12.3 %``; what is not nothing and not all never reads as such."""
-    shown = f"{100 * share:.1f}"
-    if 0 < share < 1 and shown in ("0.0", "100.0"):
+    text = f"{100 * share:.1f}"
+    if 0 < share < 1 and text in ("0.0", "100.0"):
         return "under 0.1 %" if share < 0.5 else "over 99.9 %"
-    return f"{shown} %"
+    return f"{text} %"
 
 
 def joined(words: Sequence[str]) -> str:

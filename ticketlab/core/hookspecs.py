@@ -1,6 +1,6 @@
 """Every hook, on one page.
 
-A plugin is a module or object with functions of these names, marked with ``@ticketlab.hookimpl``. The first group returns
+A plugin is a module or object with functions of these names, marked with ``@ticketlab.plugin.hookimpl``. The first group returns
 components: classes, or :class:`Lazy` references to them, which are imported when they are first used.
 """
 

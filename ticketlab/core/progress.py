@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from ticketlab.core.formatting import shown
+from ticketlab.core.formatting import printable
 
 
 class Bar(Protocol):
@@ -61,11 +61,11 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
         TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(shown(title), total=total, completed=done, note="")
+        task = progress.add_task(printable(title), total=total, completed=done, note="")
 
         class _Shown:
             def advance(self, steps: int = 1, note: str = "") -> None:
-                progress.update(task, advance=steps, note=shown(note))
+                progress.update(task, advance=steps, note=printable(note))
 
         yield _Shown()
 
@@ -73,7 +73,7 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
 def say(message: str, *, lines: bool = False) -> None:
     """Print one line about the run to stderr, whatever is in the names that it mentions; with ``lines`` as many as there are."""
     with contextlib.suppress(OSError):  # nobody reads it any more: `2>&1 | head`, a terminal that was closed
-        print(shown(message, lines=lines), file=sys.stderr, flush=True)
+        print(printable(message, lines=lines), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:

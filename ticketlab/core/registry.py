@@ -97,7 +97,7 @@ def _oneline(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {words if len(words) <= LONGEST_MESSAGE else f'{words[:LONGEST_MESSAGE]}...'}"
 
 
-def refusal(kind: str, name: str) -> str | None:
+def reason_absent(kind: str, name: str) -> str | None:
     """Return why there is no component of a well-known name; None for any other name."""
     return builtin_components.REFUSED.get((kind, name.lower().replace("-", "").replace("_", "")))
 
@@ -126,7 +126,7 @@ class Registry:
         self._refuse_taken(kind, name)
         found = self.entries.get((kind, name))
         if found is None:
-            if (reason := refusal(kind, name)) is not None:
+            if (reason := reason_absent(kind, name)) is not None:
                 raise SettingError(reason)
             broken = "".join(f" ({problem.message})" for problem in self.problems if not problem.name)
             raise SettingError(f"there is no {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}")
@@ -177,7 +177,7 @@ class Registry:
             if name not in known:
                 self._problem(Problem(source.label, f"{source.label} has a hook `{name}` that nobody knows{did_you_mean(name, known)}"))
             elif self.manager.parse_hookimpl_opts(plugin, name) is None:
-                self._problem(Problem(source.label, f"`{name}` of {source.label} is not called: mark it with @ticketlab.hookimpl"))
+                self._problem(Problem(source.label, f"`{name}` of {source.label} is not called: mark it with @ticketlab.plugin.hookimpl"))
         try:
             self.manager.register(plugin, None if self.manager.has_plugin(source.label) else source.label)
             found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]

@@ -24,7 +24,7 @@ LONGEST = 50
 DAY = 24 * 3600.0
 
 
-def beside(path: Path) -> Path:
+def path_beside(path: Path) -> Path:
     """Return a new temporary name in the folder of ``path``, for what will take its place."""
     return path.with_name(f".{path.name[:LONGEST]}.{mark()}{os.urandom(4).hex()}")
 

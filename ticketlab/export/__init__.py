@@ -1,0 +1,1 @@
+"""Exports a finished model as dense, shrunk or ONNX, with a model card."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from ticketlab.backbone.loading import HUB_NAME
 from ticketlab.core.version import __version__
 from ticketlab.export.markdown import escape, table
-from ticketlab.export.provenance import Origin
+from ticketlab.export.provenance import Provenance
 from ticketlab.tickets.draw import group_of
 from ticketlab.tickets.ticket import Ticket
 
@@ -57,7 +57,7 @@ class Card:
     figures: Mapping[str, Any]
     family: str
     labels: Sequence[str]
-    origin: Origin
+    origin: Provenance
     masks: Mapping[str, Tensor]
     ticket: Ticket | None
     doubt: str = ""
@@ -135,7 +135,7 @@ class Card:
         yield "Measured on the model that was exported from, not on this file."
 
 
-def _front_matter(format: str, origin: Origin, *, pruned: bool) -> str:
+def _front_matter(format: str, origin: Provenance, *, pruned: bool) -> str:
     lines = ["---", f"library_name: {'onnx' if format == 'onnx' else 'transformers'}", "pipeline_tag: text-classification"]
     base = origin.base_model
     if base and base != "demo" and HUB_NAME.fullmatch(base) and not Path(base).exists():

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ticketlab.core.formatting import shown
+from ticketlab.core.formatting import printable
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!]|:(?=//)|(?<=www)\.)")
 
 
 def escape(text: object) -> str:
     """Return a text as one line in which no character has a meaning of its own, in a paragraph or in a table's cell, or is invisible."""
-    return SPECIAL.sub(r"\\\1", shown(" ".join(str(text).split())))
+    return SPECIAL.sub(r"\\\1", printable(" ".join(str(text).split())))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -21,7 +21,7 @@ from ticketlab.core import files
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.export import onnx
 from ticketlab.export.card import Card
-from ticketlab.export.provenance import Origin
+from ticketlab.export.provenance import Provenance
 from ticketlab.tickets.draw import group_of
 from ticketlab.tickets.ticket import Ticket
 
@@ -63,7 +63,7 @@ def export_model(
     format: Format = "dense",
     *,
     ticket: Ticket | None = None,
-    origin: Origin | None = None,
+    origin: Provenance | None = None,
 ) -> Exported:
     """Write a classifier with its tokenizer and a model card to a folder, all or nothing; the model given stays as it is.
 
@@ -83,7 +83,7 @@ def export_model(
         raise UsageError(f"there is no format `{format}`{did_you_mean(format, FORMATS)}")
     if format == "onnx":
         onnx.check_packages()
-    known = origin or Origin()
+    known = origin or Provenance()
     under = _ticket_of(model, ticket, known)
     doubt = ticket.doubt(Backbone(model)) if ticket is not None and not is_shrunk(model) else ""
     masks = masks_of(model) if is_shrunk(model) else under.masks if under else {}
@@ -114,7 +114,7 @@ def export_model(
     return exported
 
 
-def _ticket_of(model: PreTrainedModel, ticket: Ticket | None, origin: Origin) -> Ticket | None:
+def _ticket_of(model: PreTrainedModel, ticket: Ticket | None, origin: Provenance) -> Ticket | None:
     """Return the ticket that the exported model is under: the one to apply, or the one that the model was trained under.
 
     :raises UsageError: the ticket to apply is of another structure.

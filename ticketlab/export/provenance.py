@@ -12,7 +12,7 @@ from ticketlab.tickets.ticket import Ticket
 
 
 @frozen
-class Measured:
+class Measurement:
     """One measurement of the model: accuracy on a split, or what an attack left of it. Fractions; None is a number over nothing.
 
     ``how`` says on which examples: their number, the split, the seed of the sample; ``warnings`` what makes the numbers mean less than they
@@ -30,7 +30,7 @@ class Measured:
 
 
 @frozen
-class Origin:
+class Provenance:
     """Where a model comes from. What is empty is not known.
 
     ``base_model`` is the pre-trained model by its name; ``stages`` has (stage, kind, settings) of each step that led to the model, in
@@ -44,5 +44,5 @@ class Origin:
     seed: int | None = None
     stages: Sequence[tuple[str, str, Mapping[str, Any]]] = ()
     ticket: Ticket | None = None
-    measured: Sequence[Measured] = ()
+    measured: Sequence[Measurement] = ()
     trained_on: TrainedOn | None = None

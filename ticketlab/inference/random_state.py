@@ -14,13 +14,13 @@ from attrs import frozen
 from torch import Tensor
 
 
-def derive(seed: int, *parts: object) -> int:
+def derive_seed(seed: int, *parts: object) -> int:
     """Return a seed of 63 bits for one purpose, so that equal run seeds do not mean equal random numbers everywhere."""
     text = "/".join(str(part) for part in (seed, *parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def seed_of(seed: int, example_id: str) -> int:
+def example_seed(seed: int, example_id: str) -> int:
     """Return 32 bits that depend on the run's seed and the example's id, and on nothing else."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{example_id}".encode()).digest()[:4], "big")
 
@@ -75,11 +75,11 @@ def preserved() -> Iterator[None]:
 def seeded(seed: int) -> Iterator[None]:
     """Run the block on random states that start from ``seed``; they are put back when it ends."""
     with preserved():
-        start(seed)
+        seed_all(seed)
         yield
 
 
-def start(seed: int) -> None:
+def seed_all(seed: int) -> None:
     """Let every random state start from ``seed``."""
     random.seed(seed)
     np.random.seed(seed)  # the legacy state, because textattack draws from it

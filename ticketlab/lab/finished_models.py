@@ -9,7 +9,7 @@ from attrs import frozen
 from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError
 from ticketlab.lab.layout import MODEL, RESULTS, is_run, lab_of_run, model_folder, stage_folder
-from ticketlab.lab.results import checkpoint, learnt_from, read_results, stage_results
+from ticketlab.lab.results import augmentation_sources, checkpoint_name, read_results, stage_results
 
 
 def locate(model: str) -> str:
@@ -17,7 +17,7 @@ def locate(model: str) -> str:
 
     :raises UsageError: there is no such folder, and the name can be none of the hub.
     """
-    place = in_lab(model)
+    place = resolve(model)
     if not Path(place).exists() and "/" not in place:
         what = (
             "an encoder without a classifier; train one with `ticketlab run`"
@@ -28,7 +28,7 @@ def locate(model: str) -> str:
     return place
 
 
-def in_lab(model: str) -> str:
+def resolve(model: str) -> str:
     """Return the model of a run's directory or of a stage's folder; any other name as it is.
 
     Of a run it is the first finished model that was measured, or if there is none the first checkpoint.
@@ -43,10 +43,10 @@ def in_lab(model: str) -> str:
     return str(folder) if folder.exists() else model
 
 
-def called(model: str) -> str:
+def display_name(model: str) -> str:
     """Return what tables call MODEL: a run that holds several models goes by the one that is taken, too.
 
-    :raises UsageError: as :func:`in_lab`.
+    :raises UsageError: as :func:`resolve`.
     """
     folder = files.expand(model)
     if not is_run(folder):
@@ -81,10 +81,10 @@ def _reported(folder: Path) -> _Reported:
     models = [
         (one.task, one.seed, one.result["of"], one.result.get("at", ""), one.siblings[one.result["of"]]["key"])
         for one in stage_results(results)
-        if one.result.get("of") in one.siblings and one.name not in learnt_from(one.siblings)
+        if one.result.get("of") in one.siblings and one.name not in augmentation_sources(one.siblings)
     ]
     if not models:
         raise UsageError(f"{folder}: the run evaluated no model of its own")
     task, seed, of, at, key = min(models, key=lambda model: model[3] != "")
     place = stage_folder(lab_of_run(folder), key) / model_folder(at)
-    return _Reported(task, seed, checkpoint(of, at), place, len({(at, key) for *_, at, key in models}) > 1)
+    return _Reported(task, seed, checkpoint_name(of, at), place, len({(at, key) for *_, at, key in models}) > 1)

@@ -14,7 +14,7 @@ from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.layout import RESULTS, finished_runs, is_run, run_folder
-from ticketlab.lab.results import learnt_from
+from ticketlab.lab.results import augmentation_sources
 
 LATEST = "latest"
 DEMO = "demo"
@@ -30,7 +30,7 @@ class _Run:
     finished: int
 
 
-def run_of(name: str, lab: Path, kind: Kind) -> str:
+def find_run(name: str, lab: Path, kind: Kind) -> str:
     """Return the directory of the latest finished run that ``name`` means, and say which; any other name as it is.
 
     A name means the runs of a recipe, or with :data:`LATEST` all, that have what ``kind`` says; or one run by the name of its directory.
@@ -54,17 +54,17 @@ def run_of(name: str, lab: Path, kind: Kind) -> str:
     return str(newest.folder)
 
 
-def has(results: Mapping[str, Any], kind: Kind) -> bool:
+def has_results(results: Mapping[str, Any], kind: Kind) -> bool:
     """Say whether the results of a run have a model of its own that was measured, or a stage of another kind."""
     by_seed = [stages for seeds in results["tasks"].values() for stages in seeds.values()]
     if kind == "model":
-        return any(models_of(stages) for stages in by_seed)
+        return any(measured_models(stages) for stages in by_seed)
     return any(stage["kind"] == kind for stages in by_seed for stage in stages.values())
 
 
-def models_of(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def measured_models(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the stages of one task and seed whose models the run evaluated or attacked, once for each time."""
-    learnt = learnt_from(stages)
+    learnt = augmentation_sources(stages)
     return [stage["of"] for name, stage in stages.items() if stage.get("of") in stages and name not in learnt]
 
 
@@ -73,7 +73,7 @@ def _runs(lab: Path, pattern: str, kind: Kind) -> Iterator[_Run]:
     for folder in finished_runs(lab, pattern):
         try:
             results = files.read_json(folder / RESULTS)
-            if has(results, kind):
+            if has_results(results, kind):
                 finished = (folder / RESULTS).stat().st_mtime_ns
                 yield _Run(folder, str(results["recipe"]), tuple(map(str, results["tasks"])), finished)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

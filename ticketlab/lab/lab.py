@@ -17,7 +17,7 @@ from ticketlab.core import files, progress, temporary
 from ticketlab.core.errors import Damaged, TicketlabError
 from ticketlab.lab import integrity
 from ticketlab.lab.layout import LOCK, RESULT, RUNS, STAGES, run_folder, run_name, stage_folder
-from ticketlab.lab.results import impossible
+from ticketlab.lab.results import find_impossible
 
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -47,7 +47,7 @@ class Lab:
         if not path.exists():
             return None
         result = dict(integrity.read_result(path))
-        problem = "no result of a stage" if "cost" not in result else impossible(result)
+        problem = "no result of a stage" if "cost" not in result else find_impossible(result)
         if problem is not None:
             raise Damaged(f"{path}: damaged ({problem}); delete its folder, and the stage is computed again")
         return result

@@ -39,12 +39,12 @@ PARTS = {"correct": "n", "count": "total"}
 SLACK = 1e-9
 
 
-def checkpoint(of: str, at: str) -> str:
+def checkpoint_name(of: str, at: str) -> str:
     """Return what the model of a stage, or its checkpoint ``at``, is called: ``retrain`` or ``retrain@500``."""
     return f"{of}@{at}" if at else of
 
 
-def learnt_from(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
+def augmentation_sources(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
     """Return the names of the attack stages whose texts a training learns from: they are no measurement of the model attacked.
 
     ``stages`` are those of one task and seed, by name.
@@ -102,12 +102,12 @@ def read_results(path: Path) -> Mapping[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{path}: not the results of a run, or damaged") from None
     for name, stage in stages:
-        if (problem := impossible(stage)) is not None:
+        if (problem := find_impossible(stage)) is not None:
             raise UsageError(f"{path}: damaged: {name}: {problem}; run the recipe again, and the file is written anew")
     return results
 
 
-def impossible(result: Any) -> str | None:
+def find_impossible(result: Any) -> str | None:
     """Return what cannot be in the result of a stage, the first such number with its place; None for a result that can be true."""
     return next(_impossible(result, "", ""), None)
 

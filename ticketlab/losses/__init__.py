@@ -1,0 +1,1 @@
+"""Losses of classification, debiasing losses among them."""

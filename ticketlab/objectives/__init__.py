@@ -1,0 +1,1 @@
+"""Objectives: what a training learns, the task or masked language modelling."""

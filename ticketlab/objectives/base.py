@@ -17,7 +17,7 @@ from ticketlab.core.component import Component
 from ticketlab.losses.base import Loss
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import TrainedOn
-from ticketlab.training.batch import Rows
+from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.loss_function import Precision, TrainingLoss
 
 Head = Literal["found", "new"]
@@ -51,7 +51,7 @@ class TrainingSession(ABC):
 
     model: Any
     tokenizer: Any
-    rows: Rows
+    rows: TokenizedRows
     head: Head | None = None
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Objective(Component):
     uses_task: ClassVar[bool] = False
     """Whether the task's examples and labels are learnt from."""
 
-    def begin(self, given: TrainingContext) -> TrainingSession:
+    def start_session(self, context: TrainingContext) -> TrainingSession:
         """Load the model, and read and tokenise the rows.
 
         :raises UsageError: the model cannot be loaded, or does not fit.

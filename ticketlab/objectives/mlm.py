@@ -13,13 +13,13 @@ from ticketlab.core.callback import Callback
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
 from ticketlab.core.settings import parse_ratio, setting
-from ticketlab.inference.random_state import derive
+from ticketlab.inference.random_state import derive_seed
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets import plain_text as texts
 from ticketlab.tasks.reading.splits import pick
 from ticketlab.tasks.trained_on import TrainedOn, of_texts
-from ticketlab.training.batch import Batch, Rows
+from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.evaluation import evaluating
 from ticketlab.training.masked_lm import MaskedLMLoss
 from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
@@ -61,9 +61,9 @@ class MaskedLM(Objective):
     )
     shortest: int = setting(8, at_least=1, unit="tokens", help="leave out paragraphs of fewer, such as headings")
 
-    def begin(self, given: TrainingContext) -> TrainingSession:
+    def start_session(self, context: TrainingContext) -> TrainingSession:
         """Load the model under its head, or a new one drawn from the run's seed, and cut the text into rows."""
-        return _MaskedLMSession(self, given)
+        return _MaskedLMSession(self, context)
 
     def external_inputs(self) -> Mapping[str, str]:
         """Return the files of the text, or the hash of what the hub has."""
@@ -77,17 +77,17 @@ class MaskedLM(Objective):
 
 
 class _MaskedLMSession(TrainingSession):
-    def __init__(self, settings: MaskedLM, given: TrainingContext) -> None:
+    def __init__(self, settings: MaskedLM, context: TrainingContext) -> None:
         self._settings = settings
-        self._given = given
-        self.model, self.tokenizer, found = loading.load_mlm(given.start, derive(given.seed, "mlm head"), given.warn)
+        self._context = context
+        self.model, self.tokenizer, found = loading.load_mlm(context.start, derive_seed(context.seed, "mlm head"), context.warn)
         self.head = "found" if found else "new"
         self._vocabulary = MaskingVocabulary.of(self.tokenizer, self.model.get_input_embeddings().num_embeddings)
         read = settings._read()
         self._fingerprint = read.fingerprint
         self._dropped = dict(read.dropped)
         for notice in read.notices:
-            given.say(notice)
+            context.say(notice)
         self.rows, short = self._rows(read.train, settings.rows)
         development, short_too = self._rows(read.dev, settings.dev_rows)
         self._texts = of_texts(text=(paragraph.texts for paragraph in _chosen(read.train, settings.rows)))
@@ -95,8 +95,8 @@ class _MaskedLMSession(TrainingSession):
         self._development = development
 
     def loss_function(self, callbacks: Sequence[Callback]) -> MaskedLMLoss:
-        seed = derive(self._given.seed, "masks")
-        ratio, precision = self._settings.mask_ratio, self._given.precision
+        seed = derive_seed(self._context.seed, "masks")
+        ratio, precision = self._settings.mask_ratio, self._context.precision
         return MaskedLMLoss(self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, callbacks=callbacks)
 
     def evaluate(self) -> dict[str, float]:
@@ -127,13 +127,13 @@ class _MaskedLMSession(TrainingSession):
         """The development rows under masks that depend on nothing else."""
         ratio = self._settings.mask_ratio
         return [
-            mask(self._development.collate(indices), self._vocabulary, ratio, derive(0, "development", index))
+            mask(self._development.collate(indices), self._vocabulary, ratio, derive_seed(0, "development", index))
             for index, indices in enumerate(self._development.by_length(BATCH))
         ]
 
-    def _rows(self, paragraphs: Sequence[Example], limit: int | None) -> tuple[Rows, int]:
+    def _rows(self, paragraphs: Sequence[Example], limit: int | None) -> tuple[TokenizedRows, int]:
         chosen = _chosen(paragraphs, limit)
-        rows, short = cut([paragraph.texts[0] for paragraph in chosen], self.tokenizer, self._given.max_length, self._settings.shortest)
+        rows, short = cut([paragraph.texts[0] for paragraph in chosen], self.tokenizer, self._context.max_length, self._settings.shortest)
         if not len(rows):
             raise DataError(
                 f"{self._settings.text}: none of {counted(len(chosen), 'paragraph')} has {counted(self._settings.shortest, 'token')}; "

@@ -10,10 +10,10 @@ from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
 from ticketlab.core.callback import Callback
-from ticketlab.inference.random_state import derive
+from ticketlab.inference.random_state import derive_seed
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.tasks.trained_on import DEV, TRAIN, TrainedOn, of_texts
-from ticketlab.training.batch import Rows, tokenize
+from ticketlab.training.batch import TokenizedRows, tokenize
 from ticketlab.training.evaluation import predict, scores
 from ticketlab.training.loss_function import ClassificationLoss
 
@@ -27,37 +27,41 @@ class TaskObjective(Objective):
     uses_task: ClassVar[bool] = True
     version: ClassVar[int] = 2  # with 2 the development scores say which F1 they are, and there are more of them
 
-    def begin(self, given: TrainingContext) -> TrainingSession:
+    def start_session(self, context: TrainingContext) -> TrainingSession:
         """Put a classifier head on the model; it comes from the checkpoint, or is drawn from the run's seed."""
-        return _ClassificationSession(given)
+        return _ClassificationSession(context)
 
 
 class _ClassificationSession(TrainingSession):
-    def __init__(self, given: TrainingContext) -> None:
-        self._given = given
-        self.model, self.tokenizer = loading.load_classifier(given.start, given.data.label_names, derive(given.seed, "head"), given.warn)
-        self.rows = evolve(self._encode("train"), loss_inputs=given.loss_inputs)
+    def __init__(self, context: TrainingContext) -> None:
+        self._context = context
+        self.model, self.tokenizer = loading.load_classifier(
+            context.start, context.data.label_names, derive_seed(context.seed, "head"), context.warn
+        )
+        self.rows = evolve(self._encode("train"), loss_inputs=context.loss_inputs)
 
     def loss_function(self, callbacks: Sequence[Callback]) -> ClassificationLoss:
-        given = self._given
-        return ClassificationLoss(self.model, given.loss, precision=given.precision, callbacks=callbacks, label_sets=given.data.label_sets)
+        context = self._context
+        return ClassificationLoss(
+            self.model, context.loss, precision=context.precision, callbacks=callbacks, label_sets=context.data.label_sets
+        )
 
     def evaluate(self) -> dict[str, float]:
-        predicted = predict(self.model, self._development, precision=self._given.precision).argmax(dim=1)
-        data = self._given.data
+        predicted = predict(self.model, self._development, precision=self._context.precision).argmax(dim=1)
+        data = self._context.data
         found = scores(predicted, self._development.labels, len(data.label_names), data.positive_index)
         return {f"dev_{name}": score for name, score in found.items()}
 
     def texts(self) -> TrainedOn:
-        splits = self._given.data.splits
+        splits = self._context.data.splits
         return of_texts(**{kind: (example.texts for example in splits[kind]) for kind in (TRAIN, DEV)})
 
     def provenance(self) -> dict[str, str]:
-        return {"task": self._given.data.name, "task_fingerprint": self._given.data.fingerprint}
+        return {"task": self._context.data.name, "task_fingerprint": self._context.data.fingerprint}
 
     @functools.cached_property
-    def _development(self) -> Rows:
+    def _development(self) -> TokenizedRows:
         return self._encode("dev")
 
-    def _encode(self, split: str) -> Rows:
-        return tokenize(self._given.data.examples(split), self.tokenizer, self._given.max_length)
+    def _encode(self, split: str) -> TokenizedRows:
+        return tokenize(self._context.data.examples(split), self.tokenizer, self._context.max_length)

@@ -1,0 +1,1 @@
+"""Pruners: they score the prunable units of a model."""

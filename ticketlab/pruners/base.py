@@ -15,7 +15,7 @@ from ticketlab.tickets.draw import Scope
 
 
 @frozen
-class Plan:
+class SearchPlan:
     """What a search knows before its first step. ``sparsity`` is what tickets will be drawn at, of each group of units."""
 
     steps: int
@@ -93,6 +93,6 @@ class Pruner(Component):
         :raises SettingError: it begins with the name of the setting.
         """
 
-    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
         """Start a search on a backbone."""
         raise NotImplementedError

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.settings import setting
-from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 
 LOW, HIGH = -0.1, 1.1
 """The stretch of the concrete variable beyond [0, 1]: gamma and zeta of the paper."""
@@ -62,7 +62,7 @@ class HardConcrete(Pruner):
         """Return the only group: single weights."""
         return ("weights",)
 
-    def attach(self, backbone: Backbone, plan: Plan) -> HardConcreteSearch:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> HardConcreteSearch:
         """Put a gate on each weight of ``backbone``."""
         return HardConcreteSearch(self, backbone, plan)
 
@@ -102,12 +102,12 @@ def shares(sizes: Mapping[str, int], reduction: str) -> dict[str, float]:
 class HardConcreteSearch(Search):
     """Masks the weights once a step: the passes see a detached product, whose gradient then goes through the gate once."""
 
-    def __init__(self, settings: HardConcrete, backbone: Backbone, plan: Plan) -> None:
+    def __init__(self, settings: HardConcrete, backbone: Backbone, plan: SearchPlan) -> None:
         self._settings = settings
         self._plan = plan
         self._step = 0
         self._units = {name: backbone.weight(name) for name in weight_units(backbone, pooler=settings.pooler)}
-        self._gated = {name: masks.attach(backbone.module(name)) for name in self._units}
+        self._gated = {name: masks.attach_mask(backbone.module(name)) for name in self._units}
         start = location_of(settings.init_gate)
         self.log_alpha = {name: nn.Parameter(torch.full_like(weight, start)) for name, weight in self._units.items()}
         self._shares = shares({name: weight.numel() for name, weight in self._units.items()}, settings.reduction)
@@ -174,7 +174,7 @@ class HardConcreteSearch(Search):
     def close(self) -> None:
         """Take the gates off; the weights are as they were."""
         for name in self._gated:
-            masks.detach(self._backbone.module(name))
+            masks.detach_mask(self._backbone.module(name))
 
     @torch.no_grad()
     def _draw_gates(self) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.settings import parse_ratio, setting
-from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 from ticketlab.pruners.schedule import count_of, prunings, step_at
 from ticketlab.tickets.draw import SCOPES, Scope, draw
 
@@ -82,7 +82,7 @@ class IMP(Pruner):
         """Refuse prunings that do not fit into the training; see :meth:`Pruner.check`."""
         prunings(sparsity, self.amount, self.interval, steps=1)
 
-    def attach(self, backbone: Backbone, plan: Plan) -> IterativeSearch:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> IterativeSearch:
         """Prune ``backbone`` for the first time.
 
         :raises SettingError: the prunings do not fit into the training.
@@ -121,7 +121,7 @@ class IterativeSearch(Search):
     between the two sees what was trained.
     """
 
-    def __init__(self, settings: IMP, backbone: Backbone, plan: Plan) -> None:
+    def __init__(self, settings: IMP, backbone: Backbone, plan: SearchPlan) -> None:
         self._settings = settings
         self._prunings = prunings(plan.sparsity, settings.amount, settings.interval, plan.steps)
         rounds = count_of(plan.sparsity, settings.amount) - (settings.rewinding != "never")

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.settings import setting
-from ticketlab.pruners.base import Plan, Pruner, Search
+from ticketlab.pruners.base import Pruner, Search, SearchPlan
 
 
 @frozen
@@ -42,7 +42,7 @@ class Importance(Pruner):
         """Return heads and neurons."""
         return ("heads", "neurons")
 
-    def attach(self, backbone: Backbone, plan: Plan) -> ImportanceSearch:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> ImportanceSearch:
         """Put a coefficient on each head and neuron of ``backbone``."""
         return ImportanceSearch(self, backbone)
 
@@ -104,7 +104,7 @@ class ImportanceSearch(Search):
     def close(self) -> None:
         """Take the coefficients off; the weights stay as trained, not scaled."""
         for gate in self._gates.values():
-            masks.detach(gate.linear)
+            masks.detach_mask(gate.linear)
 
 
 class _Gate:
@@ -113,7 +113,7 @@ class _Gate:
     def __init__(self, linear: nn.Linear, width: int) -> None:
         self.linear = linear
         self.weight = linear.weight
-        self.masked = masks.attach(linear)
+        self.masked = masks.attach_mask(linear)
         self.width = width
         self.coefficient = nn.Parameter(torch.ones(linear.in_features // width, dtype=self.weight.dtype, device=self.weight.device))
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 
 
 @frozen
@@ -26,7 +26,7 @@ class Magnitude(Pruner):
         """Return the only group: single weights."""
         return ("weights",)
 
-    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
         """Start (and end) the search."""
         return _Sizes(backbone)
 

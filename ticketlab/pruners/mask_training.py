@@ -17,7 +17,7 @@ from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.errors import SettingError
 from ticketlab.core.settings import parse_ratio, ratio, setting
-from ticketlab.pruners.base import Plan, Pruner, Search, weight_units
+from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 from ticketlab.pruners.schedule import cubic, step_at
 from ticketlab.tickets.draw import SCOPES, Scope, draw, removed_count
 
@@ -73,7 +73,7 @@ class MaskTraining(Pruner):
         if self.initial_sparsity is not None and self.initial_sparsity > sparsity:
             raise SettingError(f"initial_sparsity: {self.initial_sparsity:g} is more than the sparsity that is asked for, {sparsity:g}")
 
-    def attach(self, backbone: Backbone, plan: Plan) -> MaskTrainingSearch:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> MaskTrainingSearch:
         """Put a mask on each weight of ``backbone``.
 
         :raises SettingError: the sparsity would have to fall.
@@ -96,7 +96,7 @@ def lowest_kept(pool: Tensor, removed: int) -> float:
 class MaskTrainingSearch(Search):
     """Masks the weights once a step: the passes see a detached product, whose gradient then goes straight through the threshold."""
 
-    def __init__(self, settings: MaskTraining, backbone: Backbone, plan: Plan) -> None:
+    def __init__(self, settings: MaskTraining, backbone: Backbone, plan: SearchPlan) -> None:
         self._settings = settings
         self._target = plan.sparsity
         self._first = plan.sparsity if settings.initial_sparsity is None else settings.initial_sparsity
@@ -105,7 +105,7 @@ class MaskTrainingSearch(Search):
         self._backbone = backbone
         names = weight_units(backbone, pooler=settings.pooler, classifier=settings.classifier)
         self._weights = {name: backbone.weight(name) for name in names}
-        self._masked = {name: masks.attach(backbone.module(name)) for name in self._weights}
+        self._masked = {name: masks.attach_mask(backbone.module(name)) for name in self._weights}
         sizes = {name: weight.detach().abs() for name, weight in self._weights.items()}
         self._thresholds = dict.fromkeys(sizes, settings.phi)
         if settings.initial == "hard":
@@ -167,7 +167,7 @@ class MaskTrainingSearch(Search):
     def close(self) -> None:
         """Take the masks off; the weights are as they were."""
         for name in self._masked:
-            masks.detach(self._backbone.module(name))
+            masks.detach_mask(self._backbone.module(name))
 
     def _set_thresholds(self) -> None:
         together = self._settings.scope == "global"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.settings import setting
-from ticketlab.pruners.base import Plan, Pruner, Search, structured_units, weight_units
+from ticketlab.pruners.base import Pruner, Search, SearchPlan, structured_units, weight_units
 
 
 @frozen
@@ -29,7 +29,7 @@ class Random(Pruner):
         """Return heads and neurons, or single weights."""
         return ("heads", "neurons") if self.structured else ("weights",)
 
-    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
         """Start (and end) the search."""
         return _Dice(structured_units(backbone) if self.structured else weight_units(backbone), plan.seed)
 

@@ -1,0 +1,1 @@
+"""Recipes: resolved tables, overrides by flags, requirements of losses, the built-in TOML files."""

@@ -97,15 +97,15 @@ def compose(
     The recipe's own settings for the task and the scale come first, then ``overrides``, then ``sets`` (``"search.pruner.lr=0.05"``).
     Each of several tasks has its own (:attr:`~ticketlab.recipes.recipe.Recipe.per_task`), and a setting reaches every task that has its
     place. Without a recipe it is ``ticket``: fine-tune, search, draw, retrain, evaluate, attack. A task is a name, a path, or a
-    :class:`~ticketlab.tasks.base.Task` (``ticketlab.Local(path=..., text_columns=("review",), label_column="stars")``); ``seeds=3`` is
-    0, 1 and 2.
+    :class:`~ticketlab.tasks.base.Task` (``ticketlab.LocalDataset(path=..., text_columns=("review",), label_column="stars")``);
+    ``seeds=3`` is 0, 1 and 2.
 
     :raises UsageError: no such recipe, scale, override or stage; an unknown setting, or a value outside its bounds; no task.
     """
     for key in overrides:
         if key not in Overrides.__annotations__:
             raise UsageError(f"compose has no argument `{key}`{did_you_mean(key, [*Overrides.__annotations__, *ARGUMENTS])}")
-    chosen = [lookup.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
+    chosen = [lookup.find_task(task) if isinstance(task, str) else task for task in _listed(tasks)]
     sets = _listed(sets)
     name, raw, source = recipe_tables.read(recipe or DEFAULT)
     if chosen:
@@ -114,7 +114,7 @@ def compose(
     alone: dict[str | None, Recipe] = {}
     for task in _with_own_settings(raw):
         table = recipe_tables.resolve(raw, scale=scale, task=task)
-        own = recipes.from_table_of_stages(name, table, source=source, task=task)  # errors of the file have its lines
+        own = recipes.build_recipe(name, table, source=source, task=task)  # errors of the file have its lines
         alone[task] = _plain(own, chosen=bool(chosen))
         table = own.to_table()
         if not table["tasks"]:
@@ -122,18 +122,20 @@ def compose(
         table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
         if seeds is not None:
             table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-        tables[task] = requirements.give(_lay(table, name, overrides), overrides.get("bias"))
+        tables[task] = requirements.add_required_stages(_lay(table, name, overrides), overrides.get("bias"))
     for assignment in sets:
         tables = _override(tables, assignment)
     built = {
         task: evolve(
-            recipes.from_table_of_stages(name, requirements.without_unneeded(requirements.give(table))), source=source, plain=alone[task]
+            recipes.build_recipe(name, requirements.remove_unneeded_stages(requirements.add_required_stages(table))),
+            source=source,
+            plain=alone[task],
         )
         for task, table in tables.items()
     }
     ineffective_settings.refuse(list(built.values()), FLAGS, overrides, sets)
     others = built.get(None, next(iter(built.values())))
-    return recipes.together(others, {task: recipe for task, recipe in built.items() if task is not None})
+    return recipes.combine(others, {task: recipe for task, recipe in built.items() if task is not None})
 
 
 def _plain(own: Recipe, *, chosen: bool) -> Recipe:
@@ -141,7 +143,7 @@ def _plain(own: Recipe, *, chosen: bool) -> Recipe:
     tasks = [evolve(task, train_rows=None, train_share=None) for task in own.tasks] if chosen else own.tasks
     plain = evolve(own, tasks=tasks)
     with contextlib.suppress(UsageError):  # alone it may lack what is given by name
-        return recipes.from_table_of_stages(own.name, requirements.without_unneeded(requirements.give(plain.to_table())))
+        return recipes.build_recipe(own.name, requirements.remove_unneeded_stages(requirements.add_required_stages(plain.to_table())))
     return plain
 
 
@@ -163,8 +165,8 @@ def judge(
 
     :raises UsageError: no task, no such model, or an unknown setting.
     """
-    chosen = [lookup.choose(task) if isinstance(task, str) else task for task in _listed(tasks)]
-    others = [lookup.choose(task) if isinstance(task, str) else task for task in _listed(ood)]
+    chosen = [lookup.find_task(task) if isinstance(task, str) else task for task in _listed(tasks)]
+    others = [lookup.find_task(task) if isinstance(task, str) else task for task in _listed(ood)]
     return one_stage(kind, model, chosen, settings, _listed(sets), max_length=max_length, ood=others, ood_map=_listed(ood_map))
 
 
@@ -205,7 +207,7 @@ def _lay(table: Table, name: str, overrides: Overrides) -> Table:
         if "=" not in pair:
             raise UsageError(f"--ood-map {pair}: write TASK_LABEL=OOD_LABEL")
     if "ood" in overrides:
-        sets = [lookup.choose(one) if isinstance(one, str) else one for one in _listed(overrides["ood"])]
+        sets = [lookup.find_task(one) if isinstance(one, str) else one for one in _listed(overrides["ood"])]
         table = table | {"ood": [{"name": one.name, **to_table(one)} for one in sets], "ood_map": []}
     table = table | {"ood_map": [*table.get("ood_map", []), *_listed(overrides.get("ood_map", ()))]}
     both = [FLAGS[key][0] for key in ("sparsity", "heads", "neurons", "scope") if key in overrides and "like" in overrides]

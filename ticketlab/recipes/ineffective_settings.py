@@ -13,10 +13,10 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import joined
 from ticketlab.core.settings import settings_of
 from ticketlab.recipes import tables
-from ticketlab.recipes.recipe import Recipe, from_table_of_stages
+from ticketlab.recipes.recipe import Recipe, build_recipe
 
 if TYPE_CHECKING:
-    from ticketlab.stages.base import Idle, Stage
+    from ticketlab.stages.base import Stage, UnusedSetting
 
 Flags = Mapping[str, tuple[str, str, str]]
 """The flag, the kind of stage and its setting, by the name of an override."""
@@ -33,14 +33,14 @@ class Asked:
     paths: Sequence[str]
 
 
-def without_effect(recipe: Recipe, name: str) -> dict[str, Idle]:
+def without_effect(recipe: Recipe, name: str) -> dict[str, UnusedSetting]:
     """Return the settings of a stage that are not at their defaults and cannot change its result."""
-    from ticketlab.stages.base import Idle
+    from ticketlab.stages.base import UnusedSetting
 
     stage = recipe.stages[name]
     found = stage.ineffective(recipe.stages)
     if not recipe.ood and getattr(stage, NO_SETS, False):
-        found.setdefault(NO_SETS, Idle("the recipe has no challenge sets (--ood)"))
+        found.setdefault(NO_SETS, UnusedSetting("the recipe has no challenge sets (--ood)"))
     return {path: idle for path, idle in found.items() if not _is_default(stage, path)}
 
 
@@ -86,7 +86,7 @@ def reaches(recipe: Recipe, assignment: str) -> bool:
 
     :raises SettingError: it cannot be set there.
     """
-    made = from_table_of_stages(recipe.name, tables.override(recipe.to_table(), assignment))
+    made = build_recipe(recipe.name, tables.override(recipe.to_table(), assignment))
     return not any(_idle(made, one) for one in asked(made, {}, {}, [assignment]))
 
 

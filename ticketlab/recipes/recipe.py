@@ -84,7 +84,7 @@ class Recipe:
     """What the name alone stands for, at this scale and on these tasks, where that is known: what differs is part of labels."""
 
     def to_table(self) -> Table:
-        """Return the recipe as plain values, every setting written out; :func:`from_table_of_stages` takes it back."""
+        """Return the recipe as plain values, every setting written out; :func:`build_recipe` takes it back."""
         head: Table = {"summary": self.summary, "paper": self.paper}
         head |= {} if self.paper_seeds is None else {"paper_seeds": self.paper_seeds}
         head |= {"scale": self.scale, "model": self.model, "max_length": self.max_length, "precision": self.precision}
@@ -110,7 +110,7 @@ class Recipe:
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
-def from_table_of_stages(name: str, table: Table, *, source: str = "", task: str | None = None) -> Recipe:
+def build_recipe(name: str, table: Table, *, source: str = "", task: str | None = None) -> Recipe:
     """Build and check a recipe from a resolved table. ``task`` is whose own settings in the file at ``source`` are laid over it.
 
     :raises SettingError: an unknown key, a wrong value, a reference to a stage that is not there or comes later; with file and line.
@@ -118,13 +118,13 @@ def from_table_of_stages(name: str, table: Table, *, source: str = "", task: str
     plain = {key: value for key, value in table.items() if key != "per_task"}
     try:
         own = {task: merge_stages(plain, overlay) for task, overlay in overlays(table, "per_task").items()}
-        return together(_build(name, plain, source), {task: _build(name, whole, source) for task, whole in own.items()})
+        return combine(_build(name, plain, source), {task: _build(name, whole, source) for task, whole in own.items()})
     except SettingError as problem:
         where = _line(table, source, str(problem).partition(":")[0], task) if source else ""
         raise SettingError(f"{problem}{where}") from None
 
 
-def together(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
+def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
     """Return ``recipe`` with what it is for other tasks, by their names.
 
     :raises SettingError: one has another model, precision or seeds, lacks a stage, or has a challenge set of the same name and other
@@ -236,7 +236,7 @@ def is_external(value: str) -> bool:
     return "/" in value or "\\" in value or expand(value).exists()
 
 
-def named_checkpoint(value: str) -> tuple[str, str]:
+def split_checkpoint(value: str) -> tuple[str, str]:
     """Split ``finetune@500`` and ``finetune@55%`` into the stage and the checkpoint; of a plain name the checkpoint is empty."""
     match = re.fullmatch(r"([\w-]+)@([0-9]{1,9}|[0-9]{1,3}(?:\.[0-9]{1,9})?%)", value)
     return (match[1], match[2]) if match else (value, "")
@@ -247,7 +247,7 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
 
     for key, value in stage.references().items():
         accepts = attrs.fields_dict(type(stage))[key].metadata["reference"]
-        stage_name, at = named_checkpoint(value)
+        stage_name, at = split_checkpoint(value)
         found = earlier.get(stage_name)
         if at and found is not None and found.name != "train":
             raise SettingError(f"{name}.{key}: `{stage_name}` is a {found.name} stage; only a train stage leaves checkpoints")
@@ -260,7 +260,7 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
 
 
 def _check_together(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
-    named = {key: named_checkpoint(value)[0] for key, value in stage.references().items()}
+    named = {key: split_checkpoint(value)[0] for key, value in stage.references().items()}
     try:
         stage.check({key: earlier[value] for key, value in named.items() if value in earlier})
     except SettingError as problem:

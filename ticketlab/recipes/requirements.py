@@ -18,7 +18,7 @@ PLAIN = {"objective": "task", "loss": "cross-entropy"}
 OF_A_TEACHER = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
 
 
-def give(table: Table, bias: str | None = None) -> Table:
+def add_required_stages(table: Table, bias: str | None = None) -> Table:
     """Return a resolved recipe whose stages have what their losses need.
 
     ``bias`` is a bias model or a file of probabilities for all of them. A stage that names nothing gets the stage `bias`, which is added if
@@ -43,7 +43,7 @@ def give(table: Table, bias: str | None = None) -> Table:
     return table
 
 
-def without_unneeded(table: Table) -> Table:
+def remove_unneeded_stages(table: Table) -> Table:
     """Leave the bias stages out that no loss needs, where there are losses at all."""
     needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
     wanted = {str(table[name].get("bias")) for name, needed in needs.items() if "bias" in needed}

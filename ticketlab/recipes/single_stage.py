@@ -53,7 +53,7 @@ def one_stage(
 
 def _made(kind: str, table: Table) -> Recipe:
     """Return the recipe of a table; what the stage computes in is what the results say."""
-    made = recipe.from_table_of_stages(kind, table)
+    made = recipe.build_recipe(kind, table)
     own = getattr(made.stages[kind], "precision", None)
     return evolve(made, precision=own) if own else made
 

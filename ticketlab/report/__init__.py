@@ -1,0 +1,1 @@
+"""Tables and csv files from the results of runs."""

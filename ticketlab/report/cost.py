@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab.lab.results import checkpoint, learnt_from
-from ticketlab.recipes.recipe import named_checkpoint
+from ticketlab.lab.results import augmentation_sources, checkpoint_name
+from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.report.statistics import Measure, distinct, summarise
 
 Stage = Mapping[str, Any]
@@ -18,7 +18,7 @@ OPTIMISING = ("train", "search")
 
 
 @frozen
-class Making:
+class ModelCost:
     """``seconds`` are those of all the stages; ``search_seconds`` and ``training_seconds`` of their optimizer steps alone.
 
     A number of seconds is None where it would hold a training of which only a checkpoint was used: ``partly`` names these.
@@ -34,7 +34,7 @@ class Making:
     partly: tuple[str, ...] = ()
 
 
-def making(seeds: Sequence[Stages], model: str, at: str = "") -> Making:
+def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
     """Return what the stages of each seed say about making ``model``, the name of a stage, or its checkpoint ``at``.
 
     Of a model from outside they say nothing.
@@ -47,7 +47,7 @@ def making(seeds: Sequence[Stages], model: str, at: str = "") -> Making:
     groups = {_prepares(led[0][name]) for name in partly if led[0][name]["kind"] in OPTIMISING}
     stages = [list(found.values()) for found in led]
     made = [_result(one) for one in chosen]
-    return Making(
+    return ModelCost(
         sparsity=_sparsity(made),
         parameters=summarise([result.get("trainable_parameters") for result in made]),
         search_seconds=None if True in groups else _spent([[stage for stage in found if _prepares(stage)] for found in stages]),
@@ -64,12 +64,12 @@ def _led_to(model: str, stages: Stages) -> dict[str, Stage]:
     """
     before = list(stages)[: list(stages).index(model) + 1]
     if not any("inputs" in stages[name] for name in before):
-        learnt = learnt_from(stages)
+        learnt = augmentation_sources(stages)
         return {name: stages[name] for name in before if stages[name]["kind"] in MAKING or name in learnt}
     wanted = {model}
     for name in reversed(before):
         if name in wanted:
-            wanted |= {named_checkpoint(value)[0] for value in stages[name].get("inputs", {}).values()}
+            wanted |= {split_checkpoint(value)[0] for value in stages[name].get("inputs", {}).values()}
     return {name: stages[name] for name in before if name in wanted}
 
 
@@ -77,10 +77,10 @@ def _partly(model: str, at: str, led: Stages) -> dict[str, str]:
     """Return the stages of which only a checkpoint was used, by name, as they are called with it; not those that were used whole too."""
     used: dict[str, set[str]] = {model: {at}}
     for stage in led.values():
-        for name, where in map(named_checkpoint, stage.get("inputs", {}).values()):
+        for name, where in map(split_checkpoint, stage.get("inputs", {}).values()):
             used.setdefault(name, set()).add(where)
     return {
-        name: " and ".join(checkpoint(name, place) for place in sorted(places))
+        name: " and ".join(checkpoint_name(name, place) for place in sorted(places))
         for name, places in used.items()
         if name in led and "" not in places
     }

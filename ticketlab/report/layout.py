@@ -68,10 +68,10 @@ def draw(sheet: Sheet, blocks: Sequence[Block] | None = None, *, tight: bool = F
 
 
 def shown(text: object) -> str:
-    """Return a text for a cell: as :func:`ticketlab.core.formatting.shown` shows it, line breaks kept, and none of it markup."""
+    """Return a text for a cell: as :func:`ticketlab.core.formatting.printable` shows it, line breaks kept, and none of it markup."""
     from rich.markup import escape
 
-    return escape(formatting.shown(text, lines=True))
+    return escape(formatting.printable(text, lines=True))
 
 
 def fit(sheet: Sheet, console: Console) -> list[Table]:

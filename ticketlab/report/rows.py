@@ -8,11 +8,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ticketlab.lab.results import checkpoint, learnt_from, stage_results
+from ticketlab.lab.results import augmentation_sources, checkpoint_name, stage_results
 from ticketlab.report import attack_cells, challenges
 from ticketlab.report.attack_cells import AttackCells
 from ticketlab.report.challenges import ChallengeCells
-from ticketlab.report.cost import Stages, making
+from ticketlab.report.cost import Stages, model_cost
 from ticketlab.report.statistics import Measure, distinct, summarise
 
 Model = tuple[str, str]
@@ -78,7 +78,7 @@ def rows(results: Mapping[str, Any], name: str | None = None) -> list[ResultRow]
         models = list(dict.fromkeys(_model(stage) for _, stage in measuring))
         for model in models:
             alone = len(models) == 1 and not model[1]
-            found += _rows(label if alone else f"{label} {checkpoint(*model)}", task, model, seeds, results)
+            found += _rows(label if alone else f"{label} {checkpoint_name(*model)}", task, model, seeds, results)
     splits = {row.split for row in found if row.split}
     return [evolve(row, label=f"{row.label} on {row.split}") if row.split and len(splits) > 1 else row for row in found]
 
@@ -114,7 +114,7 @@ def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 def _measuring(stages: Stages) -> Stages:
     """Return the stages that measured a model: not those whose texts a training learns from."""
-    learnt = learnt_from(stages)
+    learnt = augmentation_sources(stages)
     return {name: stage for name, stage in stages.items() if "of" in stage and name not in learnt}
 
 
@@ -140,7 +140,7 @@ def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results:
 
 def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
     """Return a row that says how a model was made."""
-    made = making(seeds, *model)
+    made = model_cost(seeds, *model)
     return ResultRow(
         label=label,
         task=task,
@@ -160,7 +160,7 @@ def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], re
         run=results.get("run", ""),
         of=model[0],
         checkpoint=model[1],
-        made=tuple(checkpoint(str(stages[model[0]]["key"]), model[1]) for stages in seeds if "key" in stages.get(model[0], {})),
+        made=tuple(checkpoint_name(str(stages[model[0]]["key"]), model[1]) for stages in seeds if "key" in stages.get(model[0], {})),
         partly=made.partly,
     )
 

@@ -17,7 +17,7 @@ COPIED = {"draw": (TICKET, TICKETS), "evaluate": (PREDICTIONS, PREDICTION_FILES)
 """The file of a stage that is copied, by the stage's kind, and the folder that has the copies."""
 
 
-def place(run: Path, kind: str, task: str, name: str, seed: int | str) -> Path:
+def copy_path(run: Path, kind: str, task: str, name: str, seed: int | str) -> Path:
     """Return where a run's directory has the copy for a task's stage ``name`` of this kind."""
     left, folder = COPIED[kind]
     return run / folder / f"{_stem(task, name)}-seed{seed}{Path(left).suffix}"
@@ -32,7 +32,7 @@ def copy(run: Path, kind: str, task: str, name: str, seed: int, stage: Path) -> 
         return
     source = stage / COPIED[kind][0]
     integrity.check(source)
-    files.replace(place(run, kind, task, name, seed), functools.partial(shutil.copyfile, source))
+    files.write_atomic(copy_path(run, kind, task, name, seed), functools.partial(shutil.copyfile, source))
 
 
 def check(recipe: Recipe) -> None:

@@ -53,7 +53,7 @@ def drawn_in(ticket: Path) -> str:
     if ticket.parent.name != TICKETS or not is_run(run):
         return ""
     for stage in stage_results(read_results(run / RESULTS)):
-        if stage.kind == "draw" and ticket.name == copies.place(run, "draw", stage.task, stage.name, stage.seed).name:
+        if stage.kind == "draw" and ticket.name == copies.copy_path(run, "draw", stage.task, stage.name, stage.seed).name:
             return str(stage_folder(lab_of_run(run), stage.key))
     return ""
 
@@ -81,8 +81,8 @@ def _ticket(path: Path, task: str, seed: int) -> Path:
     if len(drawn) > 1:
         raise UsageError(
             f"{path}: the run drew several tickets for each seed ({', '.join(drawn)}); name one: "
-            f"{copies.place(path, 'draw', task, drawn[0], '{seed}')}"
+            f"{copies.copy_path(path, 'draw', task, drawn[0], '{seed}')}"
         )
     if not drawn:
         raise UsageError(f"{path}: the run drew no ticket for `{task}`, seed {seed} (it has {known})")
-    return copies.place(path, "draw", task, drawn[0], seed)
+    return copies.copy_path(path, "draw", task, drawn[0], seed)

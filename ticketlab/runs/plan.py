@@ -14,7 +14,7 @@ from ticketlab.core.formatting import counted
 from ticketlab.lab.lab import Lab
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import fingerprint, preflight
-from ticketlab.runs.stage_cache import is_complete, load_task, needs_model, place
+from ticketlab.runs.stage_cache import is_complete, load_task, locate, needs_model
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets import challenge_sets
 
@@ -83,7 +83,7 @@ def _stages(recipe: Recipe, lab: Lab, task: str, data: TaskData, ood: list[TaskD
     earlier: dict[str, tuple[str, Path]] = {}
     found: dict[str, bool] = {}
     for name in recipe.stages:
-        placed = place(
+        placed = locate(
             recipe, name, task=task, data=data, ood=ood, model=model, precision=pick_precision(recipe.precision), seed=seed, earlier=earlier
         )
         folder = lab.stage(placed.key)

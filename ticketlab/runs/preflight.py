@@ -13,7 +13,7 @@ from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.lab.layout import BIAS, TICKET
 from ticketlab.lab.results import TRAININGS
 from ticketlab.pruners.base import Pruner
-from ticketlab.recipes.recipe import Recipe, named_checkpoint
+from ticketlab.recipes.recipe import Recipe, split_checkpoint
 from ticketlab.resources import textattack_import
 from ticketlab.runs import external_inputs, results_metadata
 from ticketlab.stages.draw import Draw
@@ -74,7 +74,7 @@ def _measured(recipe: Recipe) -> set[str]:
 def _unknown_models(recipe: Recipe) -> bool:
     """Say whether a recipe measures a model from outside of which nobody knows what it was trained on."""
     models = [stage.references().get("model", "") for stage in recipe.stages.values() if stage.name in results_metadata.MEASURING]
-    outer = [model for model in models if model and named_checkpoint(model)[0] not in recipe.stages]
+    outer = [model for model in models if model and split_checkpoint(model)[0] not in recipe.stages]
     return any(external_inputs.resolve("model", model)[0].trained_on() is None for model in outer)
 
 
@@ -108,7 +108,7 @@ def references(recipe: Recipe) -> None:
     for name, stage in recipe.stages.items():
         stage.external_inputs()
         for field, value in stage.references().items():
-            if named_checkpoint(value)[0] in recipe.stages:
+            if split_checkpoint(value)[0] in recipe.stages:
                 continue
             for place, _ in external_inputs.resolve_all(field, value, recipe):
                 if field == "like" and isinstance(stage, Draw):

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
 from ticketlab.core import registry
-from ticketlab.recipes.recipe import Recipe, named_checkpoint
+from ticketlab.recipes.recipe import Recipe, split_checkpoint
 from ticketlab.runs import copies, external_inputs, fingerprint, preflight
 from ticketlab.runs.stage_cache import load_task, needs_model
 from ticketlab.runs.stage_key import components_in
@@ -47,7 +47,7 @@ class Prepared:
         for part in self.recipe.parts():
             for stage in part.stages.values():
                 for field, value in stage.references().items():
-                    if named_checkpoint(value)[0] not in part.stages:
+                    if split_checkpoint(value)[0] not in part.stages:
                         others += [f"{field} {found}" for _, found in external_inputs.resolve_all(field, value, part)]
         sets = [f"{read.name} {read.fingerprint}" for read in self.sets.values()]
         whole = [self.recipe.digest(), *(read.fingerprint for read in self.data.values()), *sets, *others, *versions]

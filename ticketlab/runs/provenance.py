@@ -10,12 +10,12 @@ from attrs import evolve, frozen
 
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
-from ticketlab.export.provenance import Measured, Origin
+from ticketlab.export.provenance import Measurement, Provenance
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import MODEL, RECIPE, RESULTS, TICKET, finished_runs, is_lab, model_folder, stage_folder
 from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_results
 from ticketlab.recipes import tables
-from ticketlab.recipes.recipe import named_checkpoint
+from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.report.notes import notes
 from ticketlab.runs.external_inputs import drawn_in
 from ticketlab.stages.base import PRETRAINED, Input
@@ -38,32 +38,32 @@ class _Entry:
     stage: StageResult
 
 
-def origin_of(place: str | Path, ticket: Path | None = None) -> Origin:
+def provenance_of(place: str | Path, ticket: Path | None = None) -> Provenance:
     """Return what :func:`_told_by_runs` does, and what is known of the texts that model and ``ticket`` were trained on."""
     known = find(place)
     drawn = Input(str(ticket), is_stage=False, made_in=drawn_in(ticket)).trained_on() if ticket else None
     return evolve(_told_by_runs(place), trained_on=known | drawn if known else drawn)
 
 
-def _told_by_runs(place: str | Path) -> Origin:
+def _told_by_runs(place: str | Path) -> Provenance:
     """Return what the runs of a lab know of a model, the folder of a stage's model or of the stage; of another folder nothing is known.
 
     Measurements are those of all runs in the lab. A model of the hub is where the exported one comes from.
     """
     if not Path(place).exists():
-        return Origin(base_model=str(place))
+        return Provenance(base_model=str(place))
     folder = Path(place).absolute()
     name, _, at = folder.name.partition("@")
     stage = folder.parent if name == MODEL else folder
     root = stage.parent.parent.parent
     if stage != stage_folder(root, stage.name) or not is_lab(root):
-        return Origin()
+        return Provenance()
     entries = list(_entries(root))
     made = next((entry for entry in entries if entry.stage.key == stage.name and entry.stage.kind in TRAININGS), None)
     if made is None:
-        return Origin()
+        return Provenance()
     ancestors = _ancestors(made)
-    return Origin(
+    return Provenance(
         base_model=str(made.results["model"]),
         recipe=str(made.results.get("label", made.results["recipe"])),
         scale=str(made.results["scale"]),
@@ -96,7 +96,7 @@ def _ancestors(made: _Entry) -> dict[str, tuple[str, Mapping[str, Any]]]:
     wanted = {made.stage.name}
     for name, stage in reversed(stages.items()):
         if name in wanted:
-            values = {named_checkpoint(value)[0] for value in stage.values() if isinstance(value, str)}
+            values = {split_checkpoint(value)[0] for value in stage.values() if isinstance(value, str)}
             wanted |= values & stages.keys()
     return {name: (str(stage["kind"]), _settings(stage)) for name, stage in stages.items() if name in wanted}
 
@@ -120,7 +120,7 @@ def _ticket(lab: Lab, made: _Entry, ancestors: Mapping[str, tuple[str, Any]]) ->
     return None
 
 
-def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measured]:
+def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measurement]:
     """Yield what was measured of the model of a stage's folder, or of its checkpoint ``at``, each measurement once."""
     seen: set[str] = set()
     places = (folder / model_folder(at), *([] if at else [folder]))
@@ -133,15 +133,17 @@ def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measured
         seen.add(stage.key)
         warnings = _warnings(entry)
         if clean := stage.result.get("clean"):
-            yield Measured(stage.task, "no attack", clean["accuracy"], how=_examples(clean), warnings=warnings)
+            yield Measurement(stage.task, "no attack", clean["accuracy"], how=_examples(clean), warnings=warnings)
         for name, found in stage.result.get("ood", {}).items():
-            yield Measured(f"{stage.task}, challenge set {name}", "no attack", found["accuracy"], how=_examples(found), warnings=warnings)
+            yield Measurement(
+                f"{stage.task}, challenge set {name}", "no attack", found["accuracy"], how=_examples(found), warnings=warnings
+            )
         sample = stage.result.get("sample", {})
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
         for name, found in stage.result.get("attacks", {}).items():
             numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
             attacked = f", {found['n'] - found['skipped']:,} attacked" if "skipped" in found else ""
-            yield Measured(stage.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
+            yield Measurement(stage.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
 
 
 def _examples(found: Mapping[str, Any]) -> str:

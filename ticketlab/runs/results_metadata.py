@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from ticketlab.core.settings import to_table
-from ticketlab.recipes.recipe import named_checkpoint
+from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.stages.base import Stage
 from ticketlab.tasks.base import TaskData
 
@@ -28,10 +28,10 @@ def of_stage(stage: Stage, finished: Container[str]) -> dict[str, Any]:
     Of a model from outside the recipe ``of`` is where it is.
     """
     references = stage.references()
-    inputs = {field: value for field, value in references.items() if named_checkpoint(value)[0] in finished}
+    inputs = {field: value for field, value in references.items() if split_checkpoint(value)[0] in finished}
     found: dict[str, Any] = {"inputs": inputs}
     if "model" in references:
-        of, at = named_checkpoint(references["model"]) if "model" in inputs else (references["model"], "")
+        of, at = split_checkpoint(references["model"]) if "model" in inputs else (references["model"], "")
         found |= {"of": of, **({"at": at} if at else {})}
     return found | _settings(stage)
 

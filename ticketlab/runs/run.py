@@ -17,14 +17,14 @@ from ticketlab.core.version import __version__
 from ticketlab.lab import integrity
 from ticketlab.lab.lab import Lab, is_read_only
 from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULT, RESULTS, UNTIL_DONE, run_name
-from ticketlab.lab.results import impossible
+from ticketlab.lab.results import find_impossible
 from ticketlab.recipes import differences, ineffective_settings
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.resources.textattack_import import import_textattack
 from ticketlab.runs import copies, environment, preflight, results_metadata, training_overlap
 from ticketlab.runs.log import Log
 from ticketlab.runs.preparation import Prepared, checked, prepare
-from ticketlab.runs.stage_cache import Placed, is_complete, place
+from ticketlab.runs.stage_cache import StageLocation, is_complete, locate
 from ticketlab.runs.stage_errors import guarded
 from ticketlab.stages.base import Context, Stage
 from ticketlab.tasks.assembly import repeats
@@ -177,7 +177,7 @@ class _Runner:
         return {name: dict(done.result) for name, done in finished.items()}
 
     def _stage(self, name: str, stage: Stage, data: TaskData, seed: int, finished: Mapping[str, _Finished]) -> _Finished:
-        placed = place(
+        placed = locate(
             self.part,
             name,
             task=self.task,
@@ -228,7 +228,7 @@ class _Runner:
         notes = {"warnings": said} if said else {}  # of this recipe too, and not of the stage in the lab alone
         return _Finished(key, self.lab.stage(key), {**about, **same, **result, **notes})
 
-    def _found(self, placed: Placed, title: str, about: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _found(self, placed: StageLocation, title: str, about: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the result of a finished stage, with all that was said of it said again.
 
         None if it lacks a checkpoint that is wanted, so that it is trained once more.
@@ -261,7 +261,7 @@ class _Runner:
             result["warnings"] = list(context.warnings)
         if context.input_warnings:
             result["input_warnings"] = list(context.input_warnings)
-        if (problem := impossible(result)) is not None:
+        if (problem := find_impossible(result)) is not None:
             raise TicketlabError(f"{context.name}: the stage's result cannot be stored: {problem}")
         files.write_json(context.directory / RESULT, integrity.seal(context.directory, result, without=UNTIL_DONE))
         for name in UNTIL_DONE:

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from ticketlab.backbone.device import pick_device
 from ticketlab.lab.layout import model_folder
-from ticketlab.recipes.recipe import Recipe, named_checkpoint
+from ticketlab.recipes.recipe import Recipe, split_checkpoint
 from ticketlab.runs import external_inputs, fingerprint
 from ticketlab.runs.stage_key import stage_key
 from ticketlab.stages.base import Input
@@ -21,7 +21,7 @@ NO_TASK = TaskData("", (), (), {"train": (), "dev": (), "test": ()}, "")
 
 
 @frozen
-class Placed:
+class StageLocation:
     """A stage of a run with all that decides its result. ``data`` is :data:`NO_TASK` and ``ood`` empty where it does not use them.
 
     ``keep`` names the checkpoints that other stages of the recipe start from.
@@ -34,7 +34,7 @@ class Placed:
     keep: Sequence[str]
 
 
-def place(
+def locate(
     recipe: Recipe,
     name: str,
     *,
@@ -45,7 +45,7 @@ def place(
     precision: str,
     seed: int,
     earlier: Mapping[str, tuple[str, Path]],
-) -> Placed:
+) -> StageLocation:
     """Return the place of the recipe's stage ``name``, for the task of this name and its ``data``.
 
     ``recipe`` is that of the task (:meth:`ticketlab.recipes.recipe.Recipe.of`); ``earlier`` has the key and the folder of each stage before
@@ -60,7 +60,7 @@ def place(
     inputs: dict[str, Input] = {}
     keys: dict[str, str] = {}
     for field, value in stage.references().items():
-        named, at = named_checkpoint(value)
+        named, at = split_checkpoint(value)
         if named in earlier:
             key, folder = earlier[named]
             inputs[field] = Input(str(folder), is_stage=True, at=at, inside=True)
@@ -79,12 +79,12 @@ def place(
         seed=seed,
         threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
     )
-    return Placed(key, inputs, data, ood, wanted_checkpoints(recipe, name))
+    return StageLocation(key, inputs, data, ood, wanted_checkpoints(recipe, name))
 
 
 def wanted_checkpoints(recipe: Recipe, name: str) -> list[str]:
     """Return the checkpoints of a training that other stages start from."""
-    values = [named_checkpoint(value) for stage in recipe.stages.values() for value in stage.references().values()]
+    values = [split_checkpoint(value) for stage in recipe.stages.values() for value in stage.references().values()]
     return sorted({at for named, at in values if named == name and at})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ticketlab.core import formatting
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs.preflight import mixes
-from ticketlab.runs.stage_cache import Placed
+from ticketlab.runs.stage_cache import StageLocation
 from ticketlab.tasks import trained_on
 from ticketlab.tasks.base import TaskData
 
@@ -22,7 +22,7 @@ DATA_TELL = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pair
 """The counts of a data set (:mod:`ticketlab.tasks.assembly.repeats`) that come with a warning of their own, by the split."""
 
 
-def remarks(recipe: Recipe, name: str, placed: Placed, result: Mapping[str, Any]) -> list[str]:
+def remarks(recipe: Recipe, name: str, placed: StageLocation, result: Mapping[str, Any]) -> list[str]:
     """Return a line for each set that a stage measured on texts its model had seen.
 
     The run warns of what its own data have in training and in another split as it reads them; that is not said again of a model that it
@@ -39,7 +39,7 @@ def remarks(recipe: Recipe, name: str, placed: Placed, result: Mapping[str, Any]
     ]
 
 
-def _measured(placed: Placed, result: Mapping[str, Any]) -> Iterator[tuple[TaskData, str, str, int, Mapping[str, int]]]:
+def _measured(placed: StageLocation, result: Mapping[str, Any]) -> Iterator[tuple[TaskData, str, str, int, Mapping[str, int]]]:
     """Yield (data, split, what was done, examples, counts) of each set for which the result has counts."""
     ood = result.get("ood", {})
     for data, found in ((placed.data, result.get("clean", {})), *((one, ood.get(one.name, {})) for one in placed.ood)):

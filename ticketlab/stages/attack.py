@@ -124,7 +124,7 @@ class AttackStage(Stage):
                 context.warn_if(doubt(found, loaded))
             records.finish([example.id for example in chosen], found)
             uses_resources = bool(facts["resources"])
-            for caveat in caveats.of(attack.label, found, labels, query_budget=attack.query_budget, uses_resources=uses_resources):
+            for caveat in caveats.caveats_of(attack.label, found, labels, query_budget=attack.query_budget, uses_resources=uses_resources):
                 context.warn(caveat)
             results[attack.label] = {
                 **measure(found, query_budget=attack.query_budget).to_table(),

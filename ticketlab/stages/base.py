@@ -147,7 +147,7 @@ def split_setting(help: str) -> Any:
 
 
 @frozen
-class Idle:
+class UnusedSetting:
     """Why a setting cannot change the result of its stage.
 
     ``quiet`` marks one that misleads nobody where it stands in a recipe, so that only asking for it by name is worth a word.
@@ -190,11 +190,11 @@ class Stage(Component):
         :raises SettingError: it begins with the name of the setting.
         """
 
-    def unused(self) -> dict[str, Idle]:
+    def unused(self) -> dict[str, UnusedSetting]:
         """Return the settings that cannot change the result as the others are, by path (``stop.heads``)."""
         return {}
 
-    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, Idle]:
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
         """Return :meth:`unused`, and what can have no effect beside the other ``stages`` of the recipe, given by name."""
         return self.unused()
 

@@ -42,7 +42,7 @@ class Best:
             self.score = score
             saved = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors().items()}  # tied or not
             metadata = {SCORE: json.dumps(score), CHECKSUM: checksum.of_tensors(saved)}
-            files.replace(self._path, lambda path: save_file(saved, path, metadata=metadata))
+            files.write_atomic(self._path, lambda path: save_file(saved, path, metadata=metadata))
 
     def take(self) -> dict[str, Tensor]:
         """Return what was kept, nothing where nothing was. It stays in the directory until the stage has its result."""

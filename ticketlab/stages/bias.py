@@ -14,7 +14,7 @@ from ticketlab.bias_models.base import BiasModel, Features
 from ticketlab.bias_models.fitting import Classifier, cross_fit
 from ticketlab.bias_models.folds import check, deal
 from ticketlab.bias_models.measures import measure
-from ticketlab.bias_models.words import FromFile, NoVectors, Words
+from ticketlab.bias_models.words import FromFile, NoVectors, WordVectorSource
 from ticketlab.core import progress, registry
 from ticketlab.core.errors import DataError, PluginError
 from ticketlab.core.settings import component, setting
@@ -88,7 +88,7 @@ class BiasStage(Stage):
             }
         }
 
-    def _features(self, examples: Sequence[Example], words: Words) -> Features:
+    def _features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
         """Return the features of some examples.
 
         :raises PluginError: they are no finite numbers, a row for each example.
@@ -103,7 +103,7 @@ class BiasStage(Stage):
             raise PluginError(f"the bias model `{self.model.name}` returned features that are not all finite numbers")
         return found
 
-    def _words(self, context: Context) -> Words:
+    def _words(self, context: Context) -> WordVectorSource:
         if not self.needs_model:
             vectors = self.external_inputs().get("word_vectors")
             return FromFile(vectors) if vectors else NoVectors()

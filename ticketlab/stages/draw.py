@@ -15,7 +15,7 @@ from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.core.settings import ratio, reference, setting
 from ticketlab.lab import integrity
 from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET
-from ticketlab.stages.base import Context, Idle, Stage
+from ticketlab.stages.base import Context, Stage, UnusedSetting
 from ticketlab.stages.search import SearchStage
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores
@@ -57,12 +57,16 @@ class Draw(Stage):
         """No: what the search learnt on is part of its scores."""
         return False
 
-    def unused(self) -> dict[str, Idle]:
+    def unused(self) -> dict[str, UnusedSetting]:
         """Return what another ticket decides; see :meth:`Stage.unused`."""
         decided = ("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "keep_a_head")
-        return {} if self.like is None else dict.fromkeys(decided, Idle(f"as many units of each matrix are removed as by `{self.like}`"))
+        return (
+            {}
+            if self.like is None
+            else dict.fromkeys(decided, UnusedSetting(f"as many units of each matrix are removed as by `{self.like}`"))
+        )
 
-    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, Idle]:
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
         """Return :meth:`unused`, and settings for units that are not there or have their own; see :meth:`Stage.ineffective`."""
         found = self.unused()
         search = stages.get(self.search)
@@ -73,12 +77,12 @@ class Draw(Stage):
             found |= {name: evolve(found[name], quiet=True) for name in same}  # it says what the other ticket is like
         if not found and groups == {"heads", "neurons"}:
             found |= {
-                whole: Idle(f"heads and neurons have their own (`{heads}`, `{neurons}`)")
+                whole: UnusedSetting(f"heads and neurons have their own (`{heads}`, `{neurons}`)")
                 for whole, heads, neurons in (("sparsity", "heads", "neurons"), ("scope", "heads_scope", "neurons_scope"))
                 if getattr(self, heads) is not None and getattr(self, neurons) is not None
             }
         if groups and "heads" not in groups:
-            found.setdefault("keep_a_head", Idle(f"the search `{self.search}` scores no heads"))
+            found.setdefault("keep_a_head", UnusedSetting(f"the search `{self.search}` scores no heads"))
         return found
 
     def doubts(self, stages: Mapping[str, Stage]) -> list[str]:

@@ -67,7 +67,7 @@ class Evaluate(Stage):
             nonlocal seconds
             examples = data.examples(split)
             rows = tokenize(examples, tokenizer, context.max_length)
-            seen = input_warnings.look(context, f"{data.name}, {split}", rows)
+            seen = input_warnings.warn_of_texts(context, f"{data.name}, {split}", rows)
             started = time.perf_counter()
             logits = predict(model, rows, batch_size=self.batch_size, title=f"{context.name}: {data.name}")
             seconds += time.perf_counter() - started

@@ -10,7 +10,7 @@ from attrs import frozen
 from ticketlab.backbone import loading
 from ticketlab.core.settings import reference, setting
 from ticketlab.export.model import FORMATS, Format, export_model
-from ticketlab.export.provenance import Origin
+from ticketlab.export.provenance import Provenance
 from ticketlab.lab.layout import TICKET
 from ticketlab.stages.base import Context, Stage
 from ticketlab.stages.search import check_leaves_model
@@ -50,6 +50,6 @@ class Export(Stage):
         model, tokenizer, _ = loading.load_finished(context.inputs["model"].model, context.warn_of_input, any_outputs=True)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET)) if "ticket" in context.inputs else None
         base = context.model if context.inputs["model"].is_stage else ""
-        origin = Origin(base_model=base, trained_on=context.trained_on())
+        origin = Provenance(base_model=base, trained_on=context.trained_on())
         done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, origin=origin)
         return {"export": done.to_table()}

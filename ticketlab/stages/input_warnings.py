@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ticketlab.stages.base import Context
-from ticketlab.training.batch import Rows, tokenize
+from ticketlab.training.batch import TokenizedRows, tokenize
 
 
-def look(context: Context, what: str, rows: Rows, *, keep: bool = True) -> dict[str, Any]:
+def warn_of_texts(context: Context, what: str, rows: TokenizedRows, *, keep: bool = True) -> dict[str, Any]:
     """Say what the model does not see of ``rows``, called ``what``; return the counts for the results.
 
     A warning is kept in the stage's result, unless the rows are another stage's.
@@ -24,7 +24,7 @@ def look(context: Context, what: str, rows: Rows, *, keep: bool = True) -> dict[
     return sight.facts()
 
 
-def look_ahead(context: Context, tokenizer: Any) -> None:
+def warn_of_rows(context: Context, tokenizer: Any) -> None:
     """Say, before a training, what the model does not see of the examples that it will be judged on: once for each task of a run.
 
     They are tokenised once more for that, which takes 0.2 s for 1,000 of 15 words.
@@ -33,4 +33,4 @@ def look_ahead(context: Context, tokenizer: Any) -> None:
     looked = f"{context.data.fingerprint}: looked at"
     if examples and looked not in context.told:
         context.told.add(looked)
-        look(context, f"{context.data.name}, test", tokenize(examples, tokenizer, context.max_length), keep=False)
+        warn_of_texts(context, f"{context.data.name}, test", tokenize(examples, tokenizer, context.max_length), keep=False)

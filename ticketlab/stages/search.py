@@ -15,11 +15,11 @@ from ticketlab.backbone.head import save_head
 from ticketlab.core import progress
 from ticketlab.core.errors import PluginError, SettingError
 from ticketlab.core.settings import component, ratio, reference, setting, settings_of
-from ticketlab.inference.random_state import derive
+from ticketlab.inference.random_state import derive_seed
 from ticketlab.lab.layout import HEAD, SCORES
 from ticketlab.objectives.base import TrainingSession
-from ticketlab.pruners.base import Plan, Pruner, Search
-from ticketlab.stages.base import PRETRAINED, Context, Idle, Stage
+from ticketlab.pruners.base import Pruner, Search, SearchPlan
+from ticketlab.stages.base import PRETRAINED, Context, Stage, UnusedSetting
 from ticketlab.stages.best_checkpoint import Best
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule
@@ -66,28 +66,30 @@ class SearchStage(Training):
         """Whether development scores decide what is kept, or when the search ends."""
         return super().judges or self.stop.judges
 
-    def unused(self) -> dict[str, Idle]:
+    def unused(self) -> dict[str, UnusedSetting]:
         """Return what the pruner does not look at; of a search without steps all but start, pruner and objective."""
         name = self.pruner.name
         if not self.pruner.searches:
-            trains = Idle(f"`{name}` scores without training")
+            trains = UnusedSetting(f"`{name}` scores without training")
             own = ("start", "pruner", "objective", *(field.name for field in settings_of(type(self)) if not field.metadata["identity"]))
             return {field.name: trains for field in settings_of(type(self)) if field.name not in own}
         found = super().unused()
         if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges):
-            found["sparsity"] = Idle(f"`{name}` aims at no sparsity, and nothing is chosen by the tickets that are looked at; draw has one")
+            found["sparsity"] = UnusedSetting(
+                f"`{name}` aims at no sparsity, and nothing is chosen by the tickets that are looked at; draw has one"
+            )
         if not self.pruner.has_penalty:
-            found["clip_penalty"] = Idle(f"`{name}` adds no penalty to the loss")
+            found["clip_penalty"] = UnusedSetting(f"`{name}` adds no penalty to the loss")
         if not self.pruner.learns_at_rate:
-            found["lr"] = Idle(f"the weights are frozen, and `{name}` has a learning rate of its own, `pruner.lr`", quiet=True)
+            found["lr"] = UnusedSetting(f"the weights are frozen, and `{name}` has a learning rate of its own, `pruner.lr`", quiet=True)
         if self.pruner.groups():
             for field in settings_of(type(self.stop)):
                 group = field.name.partition("_")[0]
                 if group in GROUPS and group not in self.pruner.groups():
-                    found[f"stop.{field.name}"] = Idle(f"`{name}` scores {' and '.join(self.pruner.groups())} and no {group}")
+                    found[f"stop.{field.name}"] = UnusedSetting(f"`{name}` scores {' and '.join(self.pruner.groups())} and no {group}")
         return found
 
-    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, Idle]:
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
         """Return :meth:`unused`; a sparsity that is that of the tickets drawn misleads nobody."""
         found = super().ineffective(stages)
         mine = {name for name, stage in stages.items() if stage is self}
@@ -119,12 +121,12 @@ class SearchStage(Training):
 
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
-        begun = self.begin(context)
-        backbone = Backbone(begun.model)
+        session = self.start_session(context)
+        backbone = Backbone(session.model)
         structure, found_on = backbone.fingerprint(), backbone.weights_hash()
-        begun.model.requires_grad_(self.pruner.trains_weights)
-        self._warn(context, begun)
-        search = self.pruner.attach(backbone, Plan(self.steps(begun), derive(context.seed, "gates"), self.sparsity))
+        session.model.requires_grad_(self.pruner.trains_weights)
+        self._warn(context, session)
+        search = self.pruner.attach(backbone, SearchPlan(self.steps(session), derive_seed(context.seed, "gates"), self.sparsity))
         _check_scores(self.pruner, search, backbone)
         about = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
         scope = {"scope": self.pruner.ranks()} if self.pruner.ranks() else {}
@@ -133,55 +135,55 @@ class SearchStage(Training):
                 "steps": 0,
                 **about,
                 **scope,
-                **begun.facts(),
-                **begun.provenance(),
+                **session.facts(),
+                **session.provenance(),
                 **self.mixed(context),
                 "trainable_parameters": 0,
             }
         }
         best: dict[str, Tensor] = {}
         if self.pruner.searches:
-            torch.manual_seed(derive(context.seed, "search"))
-            finished, found, best = self._fit(context, begun, search)
+            torch.manual_seed(derive_seed(context.seed, "search"))
+            finished, found, best = self._fit(context, session, search)
             result["search"] |= {"looks_at_sparsity": self.sparsity}
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, **found}
             result["search"]["trainable_parameters"] = finished.parameters
             result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
         weights = {name.removeprefix(WEIGHT): value for name, value in best.items() if name.startswith(WEIGHT)}
         if weights:
-            begun.model.load_state_dict(weights, strict=True)
+            session.model.load_state_dict(weights, strict=True)
         scores = {name.removeprefix(SCORE): value for name, value in best.items() if name.startswith(SCORE)}
         scores = scores or dict(_check_scores(self.pruner, search, backbone))
         save_scores(scores, context.directory / SCORES)
         search.close()
-        trained_on = self.trained_on(context, begun if self.pruner.searches else None)
+        trained_on = self.trained_on(context, session if self.pruner.searches else None)
         trained_on.save(context.directory)
         encoder = {*backbone.units(), backbone.inner_pooler}
         if self.uses_task and not scores.keys() <= encoder:
-            save_head(begun.model, context.directory / HEAD)  # masks outside the encoder go on this classifier and no other
+            save_head(session.model, context.directory / HEAD)  # masks outside the encoder go on this classifier and no other
         if self.pruner.leaves_model:
-            left = self._leave_model(context, begun, backbone, scores, trained_on)
+            left = self._leave_model(context, session, backbone, scores, trained_on)
             result["search"] |= {"found_on": left[0], "sparsity": left[1]}
         return result
 
-    def _warn(self, context: Context, begun: TrainingSession) -> None:
-        if self.pruner.searches and begun.head == "new":
+    def _warn(self, context: Context, session: TrainingSession) -> None:
+        if self.pruner.searches and session.head == "new":
             context.warn(
                 f"the model has no head for `{self.objective.name}`, and scores learnt under a random one mean little; "
                 f'start from a train stage with the same objective and `trains = "head"`'
             )
 
-    def _fit(self, context: Context, begun: TrainingSession, search: Search) -> tuple[TrainingResult, dict[str, Any], dict[str, Tensor]]:
+    def _fit(self, context: Context, session: TrainingSession, search: Search) -> tuple[TrainingResult, dict[str, Any], dict[str, Tensor]]:
         """Train; return how it ended, what the result says of that, and what was best."""
-        backbone, steps, best = Backbone(begun.model), self.steps(begun), Best(context.directory)
+        backbone, steps, best = Backbone(session.model), self.steps(session), Best(context.directory)
 
         def development(*, watch: bool = False) -> dict[str, float]:
             looked_at = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # fits any sparsity
-            with temporary_masks.masked(backbone, looked_at):
-                return begun.evaluate() | (self.watch(context, begun) if watch else {})
+            with temporary_masks.masked_model(backbone, looked_at):
+                return session.evaluate() | (self.watch(context, session) if watch else {})
 
         def state() -> dict[str, Tensor]:
-            moved = begun.model.state_dict() if self.pruner.trains_weights else {}
+            moved = session.model.state_dict() if self.pruner.trains_weights else {}
             return {SCORE + name: value for name, value in search.scores().items()} | {
                 WEIGHT + name: value for name, value in moved.items()
             }
@@ -194,12 +196,12 @@ class SearchStage(Training):
 
         stopping = StopRuleCallback(
             self.stop,
-            steps_per_epoch=-(-len(begun.rows) // self.batch_size),
+            steps_per_epoch=-(-len(session.rows) // self.batch_size),
             scores=search.scores,
             development=lambda: development()["dev_accuracy"],
             log=lambda record: context.log({**record, "stage": context.name}),
         )
-        finished = self.fit(context, begun, callbacks=[search, stopping], evaluate=evaluate, clip_penalty=self.clip_penalty)
+        finished = self.fit(context, session, callbacks=[search, stopping], evaluate=evaluate, clip_penalty=self.clip_penalty)
         ending, unmet = stopping.ending(finished.steps), stopping.unmet(context.name, finished.steps)
         if ending:
             progress.say(f"{context.name}: {ending}")
@@ -210,7 +212,7 @@ class SearchStage(Training):
         return finished, {"stop": stopping.report()}, kept
 
     def _leave_model(
-        self, context: Context, begun: TrainingSession, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn
+        self, context: Context, session: TrainingSession, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn
     ) -> tuple[str, dict[str, float]]:
         """Put the model under its ticket, as ``draw`` draws it, and write it.
 
@@ -219,9 +221,9 @@ class SearchStage(Training):
         goes_with = backbone.weights_hash()
         ticket = draw(scores, self.sparsity, self.pruner.ranks() or "global")
         masks.zero(backbone, ticket)
-        saving.save(begun.model, begun.tokenizer, context.directory / "model", trained_on)
+        saving.save(session.model, session.tokenizer, context.directory / "model", trained_on)
         if self.uses_task:
-            save_head(begun.model, context.directory / HEAD)
+            save_head(session.model, context.directory / HEAD)
         return goes_with, removed_share(ticket)
 
 

@@ -16,10 +16,10 @@ from ticketlab.backbone.shrinking import shrink
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.settings import reference, setting
-from ticketlab.inference.random_state import derive
+from ticketlab.inference.random_state import derive_seed
 from ticketlab.lab.layout import CHECKPOINT, TICKET, model_folder
 from ticketlab.objectives.base import TrainingSession
-from ticketlab.stages.base import PRETRAINED, Context, Idle, step_of
+from ticketlab.stages.base import PRETRAINED, Context, UnusedSetting, step_of
 from ticketlab.stages.best_checkpoint import Best
 from ticketlab.stages.training import Training
 from ticketlab.tasks.trained_on import TrainedOn
@@ -63,62 +63,62 @@ class Train(Training):
         help="what learns: everything, or the head alone over a frozen encoder; an `mlm` head that the model has is kept",
     )
 
-    def unused(self) -> dict[str, Idle]:
+    def unused(self) -> dict[str, UnusedSetting]:
         """Return what concerns a ticket where there is none, or one that is not held; see :meth:`Stage.unused`."""
         found = super().unused()
         if self.ticket is None:
-            found |= dict.fromkeys(("reinit", "hold_mask", "shrink", "hold_classifier"), Idle("there is no ticket"))
+            found |= dict.fromkeys(("reinit", "hold_mask", "shrink", "hold_classifier"), UnusedSetting("there is no ticket"))
         elif not self.hold_mask:
-            found |= dict.fromkeys(("shrink", "hold_classifier"), Idle("`hold_mask` is false, so the ticket is not held"))
+            found |= dict.fromkeys(("shrink", "hold_classifier"), UnusedSetting("`hold_mask` is false, so the ticket is not held"))
             if self.reinit == "none":
-                found["ticket"] = Idle("`hold_mask` is false and `reinit` is none, so nothing of the ticket is used")
+                found["ticket"] = UnusedSetting("`hold_mask` is false and `reinit` is none, so nothing of the ticket is used")
         return found
 
     def run(self, context: Context) -> dict[str, Any]:
         """Train; see :meth:`Stage.run`."""
-        begun = self.begin(context)
-        callbacks, sparsity = self._take_ticket(context, begun)
+        session = self.start_session(context)
+        callbacks, sparsity = self._take_ticket(context, session)
         if self.trains == "head":
-            begun.model.base_model.requires_grad_(False)
-        result: dict[str, Any] = {"objective": self.objective.name, **begun.facts(), **begun.provenance(), **self.mixed(context)}
+            session.model.base_model.requires_grad_(False)
+        result: dict[str, Any] = {"objective": self.objective.name, **session.facts(), **session.provenance(), **self.mixed(context)}
         if sparsity:
             result["sparsity"] = sparsity
-        if begun.head is not None:
-            result |= {"head": "found" if begun.head == "found" else "trained", "before": begun.evaluate()}
+        if session.head is not None:
+            result |= {"head": "found" if session.head == "found" else "trained", "before": session.evaluate()}
         cost: dict[str, float] = {}
-        if self.trains == "head" and begun.head == "found":
+        if self.trains == "head" and session.head == "found":
             progress.say(f"{context.name}: the model has a head for `{self.objective.name}` already; it is kept, and nothing is trained")
             result |= {"steps": 0, "loss": None, "history": [], "trainable_parameters": 0, "after": result["before"]}
         else:
-            finished = self._fit(context, begun, callbacks)
+            finished = self._fit(context, session, callbacks)
             result |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
             result["trainable_parameters"] = finished.parameters - sum(mask.held for mask in callbacks)
-            if begun.head is not None:
-                result["after"] = begun.evaluate()
+            if session.head is not None:
+                result["after"] = session.evaluate()
             cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
-        trained_on = self.trained_on(context, begun if result["steps"] else None)
-        saving.save(begun.model, begun.tokenizer, context.directory / "model", trained_on)
+        trained_on = self.trained_on(context, session if result["steps"] else None)
+        saving.save(session.model, session.tokenizer, context.directory / "model", trained_on)
         return {"train": result, **cost}
 
-    def _take_ticket(self, context: Context, begun: TrainingSession) -> tuple[list[HeldMask], dict[str, float]]:
+    def _take_ticket(self, context: Context, session: TrainingSession) -> tuple[list[HeldMask], dict[str, float]]:
         """Give the model the structure of the ticket, if there is one.
 
         Returns what holds its mask, where it is held, and the removed fraction of each group of units.
         """
         if "ticket" not in context.inputs:
             return [], {}
-        backbone = Backbone(begun.model)
+        backbone = Backbone(session.model)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
         ticket.check(backbone)
         if not context.inputs["ticket"].inside:  # a recipe that draws it says itself which weights it goes with
             context.warn_if(ticket.doubt(backbone))
         if self.reinit != "none":
             encoder = {name: mask for name, mask in ticket.masks_on(backbone).items() if name in backbone.units()}
-            reinitialise(backbone, encoder, inside=self.reinit == "inside", seed=derive(context.seed, "reinit"))
+            reinitialise(backbone, encoder, inside=self.reinit == "inside", seed=derive_seed(context.seed, "reinit"))
         if not self.hold_mask:
             return [], {}
         if self.shrink and "weights" not in ticket.groups:
-            begun.model = shrink(begun.model, ticket.masks)
+            session.model = shrink(session.model, ticket.masks)
             return [], removed_share(ticket.masks)
         masks = ticket.masks_on(backbone, any_classifier=self.hold_classifier)
         left_out = [name.removeprefix("weights/") for name in ticket.masks if name not in masks]
@@ -126,33 +126,33 @@ class Train(Training):
             progress.say(f"{context.name}: the ticket's masks of {', '.join(left_out)} are not held: the model has another classifier")
         return [HeldMask(backbone, masks)], removed_share(masks)
 
-    def _fit(self, context: Context, begun: TrainingSession, callbacks: Sequence[Callback]) -> TrainingResult:
+    def _fit(self, context: Context, session: TrainingSession, callbacks: Sequence[Callback]) -> TrainingResult:
         """Train; with ``select="best"``, put the best weights back."""
-        steps, best = self.steps(begun), Best(context.directory)
+        steps, best = self.steps(session), Best(context.directory)
 
         def evaluate(step: int) -> dict[str, float]:
-            found = begun.evaluate()
-            self.offer(best, found, step, steps, begun.model.state_dict)
-            return found | self.watch(context, begun)
+            found = session.evaluate()
+            self.offer(best, found, step, steps, session.model.state_dict)
+            return found | self.watch(context, session)
 
-        checkpoints = _Checkpoints(context, begun, steps, lambda step: self.trained_on(context, begun if step else None))
+        checkpoints = _Checkpoints(context, session, steps, lambda step: self.trained_on(context, session if step else None))
         saved = Checkpoint(context.directory / CHECKPOINT)
         if checkpoints.lacks(saved.step()):
             saved.remove()
-        torch.manual_seed(derive(context.seed, "train"))
-        finished = self.fit(context, begun, callbacks=[*callbacks, checkpoints], evaluate=evaluate)
+        torch.manual_seed(derive_seed(context.seed, "train"))
+        finished = self.fit(context, session, callbacks=[*callbacks, checkpoints], evaluate=evaluate)
         weights = best.take()
         if weights:
-            begun.model.load_state_dict(weights, strict=True)
+            session.model.load_state_dict(weights, strict=True)
         return finished
 
 
 class _Checkpoints(Callback):
     """Leaves the models that other stages start from, ``model@STEP/``, on the way."""
 
-    def __init__(self, context: Context, begun: TrainingSession, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
+    def __init__(self, context: Context, session: TrainingSession, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
         self._context = context
-        self._begun = begun
+        self._session = session
         self._trained_on = trained_on
         self._at = {at: step_of(at, steps) for at in context.keep}
         self._leave(0)
@@ -170,4 +170,4 @@ class _Checkpoints(Callback):
         for at, wanted in self._at.items():
             if wanted == step:
                 folder = self._context.directory / model_folder(at)
-                saving.save(self._begun.model, self._begun.tokenizer, folder, self._trained_on(step))
+                saving.save(self._session.model, self._session.tokenizer, folder, self._trained_on(step))

@@ -22,7 +22,7 @@ from ticketlab.lab.layout import BIAS, CHECKPOINT
 from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.stages import input_warnings
-from ticketlab.stages.base import PRETRAINED, Context, Idle, Input, Stage
+from ticketlab.stages.base import PRETRAINED, Context, Input, Stage, UnusedSetting
 from ticketlab.stages.best_checkpoint import Best
 from ticketlab.tasks import label_map
 from ticketlab.tasks.base import TaskData
@@ -129,33 +129,33 @@ class Training(Stage):
                 f"(--set {self.augment}.split={augmentation.SPLIT})"
             )
 
-    def unused(self) -> dict[str, Idle]:
+    def unused(self) -> dict[str, UnusedSetting]:
         """Return what the loss and the objective do not need, and what selecting the last step does not go by; see :meth:`Stage.unused`."""
-        found: dict[str, Idle] = {}
-        no_labels = Idle(f"the objective `{self.objective.name}` learns from no labels")
+        found: dict[str, UnusedSetting] = {}
+        no_labels = UnusedSetting(f"the objective `{self.objective.name}` learns from no labels")
         if not self.uses_task:
             found |= dict.fromkeys(("loss", "mix_ood", "watch_ood", AUGMENT), no_labels)
         for need in OF_THE_LOSS:
             if need not in self.loss.needs or not self.uses_task:
-                found[need] = Idle(f"the loss `{self.loss.name}` needs no {need}", quiet=True) if self.uses_task else no_labels
+                found[need] = UnusedSetting(f"the loss `{self.loss.name}` needs no {need}", quiet=True) if self.uses_task else no_labels
         if "teacher" in found or self.teacher is None:
-            found["teacher_labels"] = found.get("teacher", Idle("there is no teacher"))
+            found["teacher_labels"] = found.get("teacher", UnusedSetting("there is no teacher"))
         if self.select == "last":
-            found |= dict.fromkeys(("select_on", "select_after"), Idle('`select` is "last", so nothing is chosen'))
+            found |= dict.fromkeys(("select_on", "select_after"), UnusedSetting('`select` is "last", so nothing is chosen'))
         return found
 
     def external_inputs(self) -> dict[str, str]:
         """Return what the objective reads besides the task."""
         return {f"objective.{name}": place for name, place in self.objective.external_inputs().items()}
 
-    def begin(self, context: Context) -> TrainingSession:
+    def start_session(self, context: Context) -> TrainingSession:
         """Load the model to start from, on the device that trains it, and the rows."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
         augmented = self._augmented(context)
         data = augmented.data if augmented else context.data
         if self.uses_task and self.mix_ood > 0:
             data = challenge_sets.mix(data, context.ood, context.ood_map, self.mix_ood)
-        given = TrainingContext(
+        training_context = TrainingContext(
             start,
             data,
             self.loss,
@@ -166,12 +166,12 @@ class Training(Stage):
             warn=context.warn_of_input,
             say=lambda message: context.say_of_input(f"text of {context.name}: {message}"),
         )
-        begun = self.objective.begin(given)
-        input_warnings.look(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", begun.rows)
+        session = self.objective.start_session(training_context)
+        input_warnings.warn_of_texts(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", session.rows)
         if self.uses_task:
-            input_warnings.look_ahead(context, begun.tokenizer)
-        begun.model.to(pick_device())
-        return begun
+            input_warnings.warn_of_rows(context, session.tokenizer)
+        session.model.to(pick_device())
+        return session
 
     def mixed(self, context: Context) -> dict[str, Any]:
         """Return what results say of the examples beside the task's own that are learnt from: how many of each challenge set and attack."""
@@ -188,28 +188,28 @@ class Training(Stage):
         """Whether development scores decide what is kept."""
         return self.select == "best"
 
-    def trained_on(self, context: Context, begun: TrainingSession | None) -> TrainedOn:
-        """Return what is known of the texts that the model, its ticket and its teacher learnt from, before this stage without ``begun``."""
+    def trained_on(self, context: Context, session: TrainingSession | None) -> TrainedOn:
+        """Return the known training texts of the model, its ticket and its teacher; without ``session``, those before this stage."""
         known = context.trained_on(*([] if "start" in context.inputs else [Input(context.model, is_stage=False)]))
-        own = begun.texts() if begun else None
+        own = session.texts() if session else None
         return known | (own if own is None or self.judges else own.without(DEV))
 
-    def steps(self, begun: TrainingSession) -> int:
+    def steps(self, session: TrainingSession) -> int:
         """Return the optimizer steps of the whole training."""
-        return max(1, round(-(-len(begun.rows) // self.batch_size) * self.epochs))
+        return max(1, round(-(-len(session.rows) // self.batch_size) * self.epochs))
 
     def offer(self, best: Best, found: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]) -> None:
         """Let ``best`` keep what there is after so many steps, whose development scores were ``found``, if it may be kept."""
         if self.select == "best" and step >= self.select_after * steps:
             best.offer(found[f"dev_{self.select_on}"], tensors)
 
-    def watch(self, context: Context, begun: TrainingSession) -> dict[str, float]:
+    def watch(self, context: Context, session: TrainingSession) -> dict[str, float]:
         """Return the accuracy on each of the recipe's challenge sets by name, where they are watched."""
         own = context.data.label_names
         found = {}
         for data in context.ood if self.watch_ood and self.uses_task else ():
             examples = data.examples("test")
-            logits = predict(begun.model, tokenize(examples, begun.tokenizer, context.max_length), precision=context.precision)
+            logits = predict(session.model, tokenize(examples, session.tokenizer, context.max_length), precision=context.precision)
             meaning = challenge_sets.meaning(data.name, own, data.label_names, context.ood_map)
             found[f"{data.name}_accuracy"] = challenge_sets.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)["accuracy"]
         return found
@@ -217,7 +217,7 @@ class Training(Stage):
     def fit(
         self,
         context: Context,
-        begun: TrainingSession,
+        session: TrainingSession,
         *,
         callbacks: Sequence[Callback],
         evaluate: Callable[[int], dict[str, float]],
@@ -225,11 +225,11 @@ class Training(Stage):
     ) -> TrainingResult:
         """Train, from the checkpoint in the stage's directory where there is one."""
         loop = Loop(
-            loss_function=begun.loss_function(callbacks),
+            loss_function=session.loss_function(callbacks),
             adversary=self.adversary,
-            optimizer=adamw(begun.model, callbacks, self.lr, self.weight_decay),
+            optimizer=adamw(session.model, callbacks, self.lr, self.weight_decay),
             callbacks=callbacks,
-            rows=begun.rows,
+            rows=session.rows,
             batch_size=self.batch_size,
             epochs=self.epochs,
             warmup=self.warmup,
@@ -268,7 +268,7 @@ class Training(Stage):
         )
         order = label_map.match(names, data.label_names, self.teacher_labels, flag=f"{context.name}.teacher_labels")
         rows = tokenize(data.examples("train"), tokenizer, context.max_length)
-        input_warnings.look(context, f"{data.name}, train, as the teacher sees it", rows)
+        input_warnings.warn_of_texts(context, f"{data.name}, train, as the teacher sees it", rows)
         logits = predict(model.to(pick_device()), rows, precision=context.precision, title=f"{context.name}: teacher")
         probs: Tensor = logits[:, torch.tensor(order)].softmax(dim=1)
         return probs

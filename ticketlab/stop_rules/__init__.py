@@ -1,0 +1,1 @@
+"""Stop rules: they decide when a search has seen enough."""

@@ -29,7 +29,7 @@ class Observation:
 class Monitor:
     """One rule over one search. Whatever it remembers between looks is in :meth:`state_dict`."""
 
-    def look(self, look: Observation) -> bool:
+    def observe(self, observation: Observation) -> bool:
         """Take a look; return True to end the search here."""
         raise NotImplementedError
 
@@ -66,6 +66,6 @@ class StopRule(Component):
         """Whether tickets may be drawn from an earlier look than the one that ends the search."""
         return False
 
-    def begin(self) -> Monitor:
+    def start_monitor(self) -> Monitor:
         """Start watching a search."""
         raise NotImplementedError

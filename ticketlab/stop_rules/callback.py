@@ -27,7 +27,7 @@ class StopRuleCallback(Callback):
         log: Callable[[dict[str, Any]], None],
     ) -> None:
         self._rule = rule
-        self._watch = rule.begin()
+        self._monitor = rule.start_monitor()
         self._steps_per_epoch = steps_per_epoch
         self._scores = scores
         self._development = development
@@ -40,8 +40,8 @@ class StopRuleCallback(Callback):
         if not self._due(step + 1):
             return False
         epoch = (step + 1) / self._steps_per_epoch
-        self.stopped = self._watch.look(Observation(step + 1, epoch, self._scores, self._development))
-        seen = self._watch.seen()
+        self.stopped = self._monitor.observe(Observation(step + 1, epoch, self._scores, self._development))
+        seen = self._monitor.seen()
         if seen:
             self.looks.append(_record({"step": step + 1, **seen}))
             self._log({"event": "look", "rule": self._rule.name, "epoch": epoch, **self.looks[-1]})
@@ -58,18 +58,18 @@ class StopRuleCallback(Callback):
         """Return what the watch remembers, and what it saw."""
         columns = sorted({key for look in self.looks for key in look})
         seen = {f"looks/{key}": torch.tensor([look.get(key, float("nan")) for look in self.looks], dtype=torch.float64) for key in columns}
-        return {**{f"watch/{name}": value for name, value in self._watch.state_dict().items()}, **seen}
+        return {**{f"watch/{name}": value for name, value in self._monitor.state_dict().items()}, **seen}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take it back."""
-        self._watch.load_state_dict({name.removeprefix("watch/"): value for name, value in state.items() if name.startswith("watch/")})
+        self._monitor.load_state_dict({name.removeprefix("watch/"): value for name, value in state.items() if name.startswith("watch/")})
         columns = {name.removeprefix("looks/"): value.tolist() for name, value in state.items() if name.startswith("looks/")}
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         self.looks = [_record({key: value for key, value in row.items() if not math.isnan(value)}) for row in rows]
 
     def drawn(self) -> tuple[int, Mapping[str, Tensor]] | None:
         """Return the step and the scores to draw from where the rule ended the search and means those of an earlier look."""
-        return self._watch.drawn() if self.stopped else None
+        return self._monitor.drawn() if self.stopped else None
 
     def report(self) -> dict[str, Any]:
         """Return what the result of the stage says about it."""

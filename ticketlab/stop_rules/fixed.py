@@ -21,7 +21,7 @@ class Fixed(StopRule):
 
     at: float = setting(0.2, above=0, unit="epochs", help="when to stop; looked at after every interval")
 
-    def begin(self) -> Monitor:
+    def start_monitor(self) -> Monitor:
         """Start watching a search."""
         return _Clock(self.at)
 
@@ -30,5 +30,5 @@ class _Clock(Monitor):
     def __init__(self, at: float) -> None:
         self._at = at
 
-    def look(self, look: Observation) -> bool:
-        return look.epoch >= self._at - 1e-9  # 0.15 + 0.05 is a little less than 0.2
+    def observe(self, observation: Observation) -> bool:
+        return observation.epoch >= self._at - 1e-9  # 0.15 + 0.05 is a little less than 0.2

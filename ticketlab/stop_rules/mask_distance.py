@@ -60,7 +60,7 @@ class MaskDistance(StopRule):
         """Whether tickets are drawn at the first look of the row."""
         return self.draw_at == "first"
 
-    def begin(self) -> Monitor:
+    def start_monitor(self) -> Monitor:
         """Start watching a search."""
         return _Distances(self)
 
@@ -101,8 +101,8 @@ class _Distances(Monitor):
         self._rows: list[_Distance] = []
         self._last: dict[str, float] = {}
 
-    def look(self, look: Observation) -> bool:
-        scores = look.scores()
+    def observe(self, observation: Observation) -> bool:
+        scores = observation.scores()
         if not _rank_anything(scores):
             self._rows, self._last = [], {}
             return False
@@ -117,7 +117,7 @@ class _Distances(Monitor):
         self._rows = [row for row, _ in standing]
         if self._rule.compare == "first" or not self._rows:
             kept = {name: score.detach().clone() for name, score in scores.items()} if self._rule.draws_earlier else {}
-            self._rows.append(_Distance(look.step, masks, kept))
+            self._rows.append(_Distance(observation.step, masks, kept))
         return self._rows[0].under >= self._rule.times
 
     def seen(self) -> Mapping[str, float]:

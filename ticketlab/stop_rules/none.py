@@ -18,11 +18,11 @@ class Never(StopRule):
     waits: ClassVar[bool] = False
     judges: ClassVar[bool] = False
 
-    def begin(self) -> Monitor:
+    def start_monitor(self) -> Monitor:
         """Start watching a search."""
         return _Blind()
 
 
 class _Blind(Monitor):
-    def look(self, look: Observation) -> bool:
+    def observe(self, observation: Observation) -> bool:
         return False

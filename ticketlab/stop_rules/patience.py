@@ -24,7 +24,7 @@ class Patience(StopRule):
     looks: int = setting(3, at_least=1, help="looks in a row without a rise")
     rise: float = setting(0.0, at_least=0, help="smallest gain of accuracy that counts as a rise")
 
-    def begin(self) -> Monitor:
+    def start_monitor(self) -> Monitor:
         """Start watching a search."""
         return _Patience(self)
 
@@ -36,8 +36,8 @@ class _Patience(Monitor):
         self._without = 0
         self._last = 0.0
 
-    def look(self, look: Observation) -> bool:
-        self._last = look.development()
+    def observe(self, observation: Observation) -> bool:
+        self._last = observation.development()
         if self._best < 0 or self._last > self._best + self._rule.rise:
             self._best, self._without = self._last, 0
         else:

@@ -1,0 +1,1 @@
+"""Tasks: the contract, label matching, metrics, and hashes of training texts."""

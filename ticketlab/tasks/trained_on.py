@@ -71,7 +71,7 @@ class TrainedOn:
     def save(self, folder: Path) -> None:
         """Write the file into a folder; nothing where nothing is known."""
         if self:
-            files.replace(folder / FILE, lambda path: save_file(dict(self.hashes), path))
+            files.write_atomic(folder / FILE, lambda path: save_file(dict(self.hashes), path))
 
 
 def of_texts(**texts: Iterable[Sequence[str]]) -> TrainedOn:

@@ -1,0 +1,1 @@
+"""Tiny models for tests of plugins."""

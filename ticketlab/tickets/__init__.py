@@ -1,0 +1,1 @@
+"""Tickets: drawing them from scores, their files, holding their weights at zero."""

@@ -17,7 +17,7 @@ from ticketlab.lab import integrity
 def save_scores(scores: Mapping[str, Tensor], path: Path) -> None:
     """Write scores atomically."""
     tensors = {name: score.contiguous() for name, score in scores.items()}
-    files.replace(path, lambda temporary: save_file(tensors, temporary))
+    files.write_atomic(path, lambda temporary: save_file(tensors, temporary))
 
 
 def load_scores(path: Path) -> dict[str, Tensor]:

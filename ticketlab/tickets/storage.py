@@ -75,7 +75,7 @@ def write(path: Path, content: bytes) -> None:
     :raises UsageError: it cannot be written.
     """
     try:
-        files.replace(path, lambda temporary: temporary.write_bytes(content))
+        files.write_atomic(path, lambda temporary: temporary.write_bytes(content))
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 

@@ -1,0 +1,1 @@
+"""The training loop, batches, checkpoints, and the loss functions that it minimises."""

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from ticketlab.backbone.tokenizer import filler, room
 from ticketlab.backbone.vocabulary import unknown_id
-from ticketlab.inference.random_state import derive
+from ticketlab.inference.random_state import derive_seed
 from ticketlab.tasks.base import Example
 from ticketlab.training import unknown_characters
-from ticketlab.training.input_coverage import Sight
+from ticketlab.training.input_coverage import InputCoverage
 
 POOL = 50
 """How many batches are sorted by length together: more saves padding, fewer keeps the order more random."""
@@ -48,7 +48,7 @@ class Batch:
 
 
 @frozen
-class Rows:
+class TokenizedRows:
     """Tokenised examples.
 
     ``truncated`` counts those that were longer than the model takes, ``sight`` what it sees of them; ``loss_inputs`` is as in
@@ -61,7 +61,7 @@ class Rows:
     pad_id: int
     truncated: int
     loss_inputs: Mapping[str, Tensor] = field(factory=dict)
-    sight: Sight = Sight()
+    sight: InputCoverage = InputCoverage()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -90,7 +90,7 @@ class Rows:
 
     def epoch(self, size: int, seed: int, epoch: int) -> list[list[int]]:
         """Return the batches of one epoch as row indices: shuffled, then sorted by length within pools, then shuffled by batch."""
-        generator = random.Random(derive(seed, "epoch", epoch))
+        generator = random.Random(derive_seed(seed, "epoch", epoch))
         order = list(range(len(self)))
         generator.shuffle(order)
         batches: list[list[int]] = []
@@ -113,7 +113,7 @@ class Rows:
         return (rows[first : first + size] for _, rows in sorted(alike.items()) for first in range(0, len(rows), size))
 
 
-def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Rows:
+def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> TokenizedRows:
     """Tokenise examples, cutting rows off at ``max_length`` tokens, or at what the model takes (the longer text of a pair first).
 
     A text that comes to no token at all, under a tokenizer without special ones, is given as one of its special tokens.
@@ -123,7 +123,7 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Ro
     most = int(tokenizer.model_max_length)
     max_length = min(max_length, most)
     if not examples:
-        return Rows([], None, [], tokenizer.pad_token_id, 0)
+        return TokenizedRows([], None, [], tokenizer.pad_token_id, 0)
     columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
     special = room(tokenizer, max_length, len(columns))
     encoded = tokenizer(*columns, truncation=False, verbose=False)
@@ -145,7 +145,7 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Ro
     empty = [index for index, row in enumerate(ids) if not row]
     unknown = unknown_id(tokenizer)
     texts = (example.texts for example in examples)
-    sight = Sight.of(
+    sight = InputCoverage.of(
         ids,
         special=special,
         unknown=unknown,
@@ -162,4 +162,4 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> Ro
         if types:
             types[index] = [0]
     pad = tokenizer.pad_token_id or 0  # of no effect where there is none: such a model gets rows of one length
-    return Rows(ids, types or None, [example.label for example in examples], pad, len(long), sight=sight)
+    return TokenizedRows(ids, types or None, [example.label for example in examples], pad, len(long), sight=sight)

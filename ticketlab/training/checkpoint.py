@@ -41,7 +41,7 @@ class Checkpoint:
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(dict(progress))
         metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, beside=text)}
-        files.replace(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
+        files.write_atomic(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
 
     def load(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback]) -> dict[str, Any] | None:
         """Put everything back; return the progress, or None where there is no checkpoint. A damaged one is removed, with a warning."""

@@ -14,7 +14,7 @@ from ticketlab.backbone.positions import text_end
 from ticketlab.core import progress
 from ticketlab.core.errors import TicketlabError
 from ticketlab.tasks.metrics import measures
-from ticketlab.training.batch import MULTIPLE, Rows
+from ticketlab.training.batch import MULTIPLE, TokenizedRows
 from ticketlab.training.loss_function import Precision, forward
 
 
@@ -31,7 +31,7 @@ def evaluating(model: Any) -> Iterator[None]:
             module.training = mode
 
 
-def predict(model: Any, rows: Rows, *, batch_size: int = 64, precision: Precision = "fp32", title: str = "") -> Tensor:
+def predict(model: Any, rows: TokenizedRows, *, batch_size: int = 64, precision: Precision = "fp32", title: str = "") -> Tensor:
     """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored.
 
     With a ``title`` there is a progress bar. A model of a family without an adapter gets rows of one length at a time: how it pads, and

@@ -21,7 +21,7 @@ UNSEEN = 0.01
 
 
 @frozen
-class Sight:
+class InputCoverage:
     """Counts over rows; special tokens are left out.
 
     ``truncated`` rows were cut, which left ``cut_tokens`` out; of the ``tokens`` that are left, ``unknown_tokens`` stand for what the
@@ -58,7 +58,7 @@ class Sight:
         most: int = 0,
         characters: Characters | None = None,
         run_together: bool = False,
-    ) -> Sight:
+    ) -> InputCoverage:
         """Count over token ids with ``special`` special tokens a row, in a fraction of the time that tokenising took.
 
         ``parts`` says of each token which of the two texts of a pair it is of, None for special ones.

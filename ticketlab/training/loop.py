@@ -15,7 +15,7 @@ from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import TrainingDiverged
 from ticketlab.training import interruption
-from ticketlab.training.batch import Batch, Rows
+from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loss_function import LossFunction, TrainingLoss
 
@@ -51,7 +51,7 @@ class Loop:
     adversary: LossStep
     optimizer: torch.optim.Optimizer
     callbacks: Sequence[Callback]
-    rows: Rows
+    rows: TokenizedRows
     batch_size: int
     epochs: float
     warmup: float

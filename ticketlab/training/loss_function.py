@@ -17,7 +17,7 @@ Precision = Literal["fp32", "bf16"]
 
 
 @frozen
-class Output:
+class LossOutput:
     """One forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,).
 
     ``logits`` is (rows, classes), of masked language modelling (masked positions, vocabulary).
@@ -34,7 +34,7 @@ class LossFunction(Protocol):
 
     embedding_dim: int
 
-    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass with ``delta`` (rows, length, embedding_dim) added to the word embeddings.
 
         ``weights`` (rows,) multiply the weights that the loss gives to the examples.
@@ -82,7 +82,7 @@ class ClassificationLoss:
         self._progress = step / steps
         return batch
 
-    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass. See :class:`LossFunction`."""
         for callback in self.callbacks:
             callback.on_pass_start(self._pass)
@@ -93,7 +93,7 @@ class ClassificationLoss:
             loss_inputs["progress"] = self._progress
         losses, own_weights = self.loss.per_example(logits, self._labels(batch), **loss_inputs)
         all_weights = own_weights if weights is None else own_weights * weights
-        return Output(self.loss.reduce(losses, all_weights), losses, all_weights, logits)
+        return LossOutput(self.loss.reduce(losses, all_weights), losses, all_weights, logits)
 
     def _labels(self, batch: Batch) -> Tensor:
         """Return the labels, as sets where there are any: (rows, classes) booleans."""

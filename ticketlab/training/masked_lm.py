@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from ticketlab.backbone.adapters import adapter_for
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import UsageError
-from ticketlab.inference.random_state import derive
+from ticketlab.inference.random_state import derive_seed
 from ticketlab.training.batch import Batch
-from ticketlab.training.loss_function import Output, Precision, forward
+from ticketlab.training.loss_function import LossOutput, Precision, forward
 from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
 
 
@@ -49,9 +49,9 @@ class MaskedLMLoss:
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Mask the batch, once for all passes of the step."""
         self._pass = 0
-        return mask(batch, self.vocabulary, self.ratio, derive(self.seed, step))
+        return mask(batch, self.vocabulary, self.ratio, derive_seed(self.seed, step))
 
-    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> Output:
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass over a masked batch. See :class:`ticketlab.training.loss_function.LossFunction`."""
         for callback in self.callbacks:
             callback.on_pass_start(self._pass)
@@ -65,7 +65,7 @@ class MaskedLMLoss:
         losses = totals / counts.clamp(min=1)
         all_weights = counts if weights is None else counts * weights
         loss = (losses * all_weights).sum() / all_weights.sum().clamp(min=torch.finfo(torch.float32).tiny)
-        return Output(loss, losses, all_weights, logits)
+        return LossOutput(loss, losses, all_weights, logits)
 
 
 def head_of(model: Any) -> nn.Module:

@@ -9,11 +9,11 @@ from typing import Any
 from ticketlab.backbone.tokenizer import room
 from ticketlab.backbone.vocabulary import unknown_id
 from ticketlab.training import unknown_characters
-from ticketlab.training.batch import Rows
-from ticketlab.training.input_coverage import Sight
+from ticketlab.training.batch import TokenizedRows
+from ticketlab.training.input_coverage import InputCoverage
 
 
-def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: int = 1) -> tuple[Rows, int]:
+def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: int = 1) -> tuple[TokenizedRows, int]:
     """Tokenise paragraphs; one longer than ``max_length`` tokens, special ones included, becomes pieces of like length.
 
     Returns the rows and how many paragraphs were left out because they have fewer than ``shortest`` tokens, special ones not included.
@@ -32,8 +32,8 @@ def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: in
     encodings = encoded.encodings if encoded and tokenizer.is_fast else []
     of_kept = (((text,), encoding) for text, encoding in zip(paragraphs, encodings, strict=False) if len(encoding.ids) >= max(1, shortest))
     counted = unknown_characters.count(of_kept, unknown)
-    sight = Sight.of(rows, special=special, unknown=unknown, longest=max_length, most=most, characters=counted)
-    return Rows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0, sight=sight), len(tokens) - len(kept)
+    sight = InputCoverage.of(rows, special=special, unknown=unknown, longest=max_length, most=most, characters=counted)
+    return TokenizedRows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0, sight=sight), len(tokens) - len(kept)
 
 
 def _pieces(ids: Sequence[int], room: int) -> list[Sequence[int]]:

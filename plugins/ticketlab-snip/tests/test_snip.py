@@ -11,7 +11,7 @@ import torch
 from ticketlab_snip.snip import Snip, SnipSearch
 from torch.nn import functional
 
-from ticketlab import Backbone, Plan
+from ticketlab.plugin import Backbone, SearchPlan
 from ticketlab.testing.tiny import tiny_model
 
 BATCHES = (torch.tensor([[1, 2, 3, 4]]), torch.tensor([[4, 3, 2, 1]]))
@@ -31,7 +31,7 @@ def loss(model: Any, batch: torch.Tensor) -> torch.Tensor:
 
 
 def search(model: Any, settings: Snip) -> SnipSearch:
-    found = settings.attach(Backbone(model), Plan(steps=len(BATCHES), seed=0))
+    found = settings.attach(Backbone(model), SearchPlan(steps=len(BATCHES), seed=0))
     assert isinstance(found, SnipSearch)
     for step, batch in enumerate(BATCHES):
         found.on_step_start(step)
@@ -63,6 +63,6 @@ def test_the_model_stays_as_it_was(model: Any) -> None:
 
 def test_an_interrupted_search_goes_on(model: Any) -> None:
     whole = search(model, Snip())
-    again = Snip().attach(Backbone(model), Plan(steps=2, seed=0))
+    again = Snip().attach(Backbone(model), SearchPlan(steps=2, seed=0))
     again.load_state_dict(whole.state_dict())
     assert all(torch.equal(score, again.scores()[name]) for name, score in whole.scores().items())

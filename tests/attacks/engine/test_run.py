@@ -16,7 +16,7 @@ from ticketlab.attacks.engine.run import run_attack, sample
 from ticketlab.attacks.results.records import RecordFile
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.core.formatting import counted
-from ticketlab.inference.random_state import seed_of, seeded
+from ticketlab.inference.random_state import example_seed, seeded
 from ticketlab.inference.victim import Victim
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.tasks.base import Example
@@ -53,7 +53,7 @@ def test_deepwordbug_is_textattacks_own_recipe(victim):
     examples = [Example(f"{label}{example.id}", example.texts, label) for label in (0, 1) for example in EXAMPLES]
     records = attack(victim, examples)
     for example, record in zip(examples, records, strict=True):
-        with seeded(seed_of(1, example.id)):
+        with seeded(example_seed(1, example.id)):
             expected = stock.attack(OrderedDict(text=example.texts[0]), example.label)
         assert record.status == kinds[type(expected).__name__]
         assert record.queries == expected.num_queries

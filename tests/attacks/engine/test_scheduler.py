@@ -85,7 +85,7 @@ def test_each_has_its_own_random_states_and_the_callers_are_left_alone():
     ask = adder()
 
     def work(item):
-        random_state.start(item)
+        random_state.seed_all(item)
         drawn = []
         for turn in range(3):
             drawn += [random.random(), float(np.random.rand()), float(torch.rand(()))]

@@ -100,7 +100,7 @@ SAID = {
 
 @pytest.mark.parametrize(("records", "said"), SAID.values(), ids=SAID)
 def test_what_numbers_lack_is_said(records: list[Record], said: list[str]) -> None:
-    found = caveats.of("pwws", records, LABELS)
+    found = caveats.caveats_of("pwws", records, LABELS)
     assert [line[: len(start)] for line, start in zip(found, said, strict=True)] == said
     assert all("\n" not in line for line in found)
 
@@ -116,18 +116,18 @@ def test_what_numbers_lack_is_said(records: list[Record], said: list[str]) -> No
 )
 def test_an_attack_for_english_on_texts_of_another_language_is_said(text: str, said: bool) -> None:
     records = [*rows(10, original=[text]), *rows(10, "success", label="positive", original=[text])]
-    found = caveats.of("pwws", records, LABELS, uses_resources=True)
+    found = caveats.caveats_of("pwws", records, LABELS, uses_resources=True)
     assert ["are English stop words: unless" in line for line in found] == [True] * said
-    assert not caveats.of("deepwordbug", records, LABELS)
+    assert not caveats.caveats_of("deepwordbug", records, LABELS)
 
 
 def test_giving_up_after_a_number_of_queries_is_said_of_most(capsys: pytest.CaptureFixture[str]) -> None:
     records = [*rows(6, queries=40), *rows(5, label="positive", queries=12), *rows(3, "success", label="positive", queries=40)]
-    assert caveats.of("pwws", records, LABELS, query_budget=40) == [
+    assert caveats.caveats_of("pwws", records, LABELS, query_budget=40) == [
         "pwws gave up on 6 of the 11 examples that count for Aua, after 40 queries each"
     ]
-    assert caveats.of("pwws", records, LABELS, query_budget=41) == []
-    assert caveats.of("pwws", records, LABELS) == []
+    assert caveats.caveats_of("pwws", records, LABELS, query_budget=41) == []
+    assert caveats.caveats_of("pwws", records, LABELS) == []
 
 
 def test_the_metrics_say_what_was_possible_and_of_what() -> None:

@@ -17,8 +17,8 @@ from ticketlab.attacks.results.adversarial_examples import collect
 from ticketlab.attacks.results.records import Record, RecordFile
 from ticketlab.cli.main import cli
 from ticketlab.core.errors import UsageError
-from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.local import LocalDataset
+from ticketlab.tasks.datasets.lookup import find_task
 
 HEADER: dict[str, Any] = {
     "attack": "pwws",
@@ -67,7 +67,7 @@ def test_a_data_set_has_the_successes_and_is_a_task_at_once(write: Callable[...,
     result = export(write([*ROWS, *more]), "--out", out)
     assert result.exit_code == 0, result.stderr
     assert "20 texts (10 negative, 10 positive)" in result.stderr
-    data = choose(str(out)).load()
+    data = find_task(str(out)).load()
     assert (data.columns, data.label_names, data.subsets) == (("sentence",), ("negative", "positive"), ())
     expected = {("a goood film", "positive"), ("a bda film", "negative"), (ODD, "negative"), ("godo", "positive")}
     expected |= {(row.perturbed[0], row.label) for row in more}
@@ -103,7 +103,7 @@ def test_files_go_together_with_ids_of_their_own_and_nothing_twice(write: Callab
     rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["id"] for row in rows if "train-1" in row["id"]] == ["pwws/train-1", "pwws#2/train-1", "deepwordbug/train-1"]
     assert exported.read(tmp_path / "a.jsonl").texts[4].original == "train-1"
-    data = Local(path=str(tmp_path / "a.jsonl"), id_column="id").load_challenge()
+    data = LocalDataset(path=str(tmp_path / "a.jsonl"), id_column="id").load_challenge()
     assert data.subsets == ("attack", "model")
 
 
@@ -114,7 +114,7 @@ def test_pairs_keep_their_columns(write: Callable[..., Path], tmp_path: Path) ->
     ]
     result = export(write(rows, columns=["premise", "hypothesis"]), "--out", tmp_path / "pairs.csv")
     assert "called" not in result.stderr
-    data = Local(path=str(tmp_path / "pairs.csv")).load_challenge()
+    data = LocalDataset(path=str(tmp_path / "pairs.csv")).load_challenge()
     assert data.columns == ("premise", "hypothesis")
     assert data.examples("test")[0].texts == ("a man sits", "he rsets")
 
@@ -138,7 +138,7 @@ def test_columns_whose_names_say_nothing_get_plain_ones(
     result = export(write(made, columns=columns), "--out", tmp_path / "a.csv")
     assert result.exit_code == 0, result.stderr
     assert (f"the columns {', '.join(columns)} are called {', '.join(called)}" in result.stderr) == (called != tuple(columns))
-    data = Local(path=str(tmp_path / "a.csv")).load_challenge()
+    data = LocalDataset(path=str(tmp_path / "a.csv")).load_challenge()
     assert data.columns == called
     assert [list(example.texts) for example in data.examples("test")] == rows
 

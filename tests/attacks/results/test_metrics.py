@@ -169,7 +169,7 @@ def results(make_model, tokenizer):
     found = [*attacked(), led_astray("good film!", "good film?"), led_astray("!!!", "???")]
     made = []
     for number, result in enumerate(found):
-        outcome = attacker.outcome(result, victim)
+        outcome = attacker.record_of(result, victim)
         made.append((result, Record(id=str(number), original=[result.original_result.attacked_text.text], label="a", **outcome)))
     return made
 

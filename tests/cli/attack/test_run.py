@@ -179,10 +179,10 @@ def test_an_attack_that_mostly_ran_out_of_time_is_no_success(
 
 def test_a_file_in_the_way_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    files.put_new(path, lambda temporary: temporary.write_text("one"))
-    files.put_new(path, lambda temporary: temporary.write_text("one"))
+    files.write_new(path, lambda temporary: temporary.write_text("one"))
+    files.write_new(path, lambda temporary: temporary.write_text("one"))
     with pytest.raises(UsageError, match="there is such a file already"):
-        files.put_new(path, lambda temporary: temporary.write_text("two"))
+        files.write_new(path, lambda temporary: temporary.write_text("two"))
     assert path.read_text() == "one"
     assert [child.name for child in tmp_path.iterdir()] == ["file"]
 

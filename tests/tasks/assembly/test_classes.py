@@ -12,7 +12,7 @@ import pytest
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.assembly.classes import check, doubts, joins, variants
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 
 
 def sizes(labels: Sequence[str], rows: int = 100) -> dict[str, int]:
@@ -22,7 +22,7 @@ def sizes(labels: Sequence[str], rows: int = 100) -> dict[str, int]:
 def load(place: Path, cells: Sequence[Any], **settings: Any) -> TaskData:
     rows = [{"text": f"text {n}", "label": label} for n, label in enumerate(cells)]
     (place / "reviews.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return Local(path=str(place / "reviews.jsonl"), **settings).load()
+    return LocalDataset(path=str(place / "reviews.jsonl"), **settings).load()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_texts_that_say_their_own_label_are_told(tmp_path: Path, texts: str, tol
     labels = ["neg", "pos"] * 20
     lines = (f"{texts.format(n=n, own=own, OWN=own.upper())},{own}" for n, own in enumerate(labels))
     (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *lines]))
-    warnings = Local(path=str(tmp_path / "reviews.csv")).load().warnings
+    warnings = LocalDataset(path=str(tmp_path / "reviews.csv")).load().warnings
     assert any("have their own label in them" in warning for warning in warnings) is told
 
 
@@ -193,14 +193,14 @@ def test_a_class_without_example_in_a_split_is_named(tmp_path: Path) -> None:
 
 def test_scores_are_no_classes(real_data: Path) -> None:
     with pytest.raises(DataError, match=r"stsb.csv: the labels are scores, such as .* \(33 different ones\).*--labels"):
-        Local(path=str(real_data / "trials" / "stsb.csv")).load()
+        LocalDataset(path=str(real_data / "trials" / "stsb.csv")).load()
 
 
 def test_several_labels_in_a_cell_are_told(real_data: Path) -> None:
-    (warning,) = Local(path=str(real_data / "trials" / "multilabel.csv")).load().warnings
+    (warning,) = LocalDataset(path=str(real_data / "trials" / "multilabel.csv")).load().warnings
     assert warning.startswith("10 of 14 labels are joins of others, such as `")
     assert "several labels a row need a multi-label objective" in warning
-    assert not Local(path=str(real_data / "ag_news")).load().warnings
+    assert not LocalDataset(path=str(real_data / "ag_news")).load().warnings
 
 
 def test_json_among_the_labels_is_said() -> None:

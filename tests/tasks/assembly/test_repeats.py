@@ -17,7 +17,7 @@ from ticketlab.runs import preflight
 from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.reading.rows import LabelledRow
 from ticketlab.tasks.reading.splits import arrange, pick, quotas, rank, share_out
 from ticketlab.tasks.reading.text_equality import canonical, compare, is_empty
@@ -184,7 +184,7 @@ def test_a_task_without_repeats_says_nothing() -> None:
 def test_only_what_is_trained_on_counts(tmp_path: Path) -> None:
     for split, own in (("train", [*FILLER, *[("seen", "a")] * 3]), ("validation", FILLER[:2]), ("test", [("seen", "a"), ("y", "b")])):
         (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in own))
-    whole, sample = Local(path=str(tmp_path)).load(), Local(path=str(tmp_path), train_rows=2).load()
+    whole, sample = LocalDataset(path=str(tmp_path)).load(), LocalDataset(path=str(tmp_path), train_rows=2).load()
     assert (whole.counts["dev texts in train"], whole.counts["repeated texts in train"]) == (2, 2)
     assert sample.counts.get("repeated texts in train", 0) == 2 - len({example.texts for example in sample.splits["train"]})
 
@@ -229,7 +229,7 @@ def test_too_few_different_texts_are_one_clear_error(texts: list[tuple[str, str]
 
 @pytest.mark.parametrize("share", [None, 0.3])
 def test_texts_that_come_five_times_with_labels_by_chance_are_in_one_split(real_data: Path, share: float | None) -> None:
-    read = Local(path=str(real_data / "trials" / "dups.csv"), train_share=share).load()
+    read = LocalDataset(path=str(real_data / "trials" / "dups.csv"), train_share=share).load()
     sides = [{canonical(example.texts[0]) for example in examples} for examples in read.splits.values()]
     assert sum(map(len, sides)) == 120
     sizes = [len(read.splits[split]) for split in ("train", "dev", "test")]
@@ -239,6 +239,6 @@ def test_texts_that_come_five_times_with_labels_by_chance_are_in_one_split(real_
 
 
 def test_contradictory_labels_are_counted(real_data: Path) -> None:
-    read = Local(path=str(real_data / "trials" / "conflict.csv")).load()
+    read = LocalDataset(path=str(real_data / "trials" / "conflict.csv")).load()
     assert read.counts["texts with contradictory labels"] == 100
     assert any(warning.startswith("100 of 100 different texts have contradictory labels") for warning in read.warnings)

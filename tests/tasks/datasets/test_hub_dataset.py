@@ -13,12 +13,12 @@ import pytest
 from ticketlab.attacks.results.records import file_name
 from ticketlab.core.errors import DataError, SettingError, Unavailable
 from ticketlab.recipes.compose import compose
-from ticketlab.recipes.recipe import from_table_of_stages
+from ticketlab.recipes.recipe import build_recipe
 from ticketlab.recipes.tables import read
 from ticketlab.tasks.datasets import hub_fetch, plain_text
 from ticketlab.tasks.datasets.hub_dataset import HubDataset
-from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.local import LocalDataset
+from ticketlab.tasks.datasets.lookup import find_task
 
 NAMES = ["negative", "positive"]
 
@@ -62,7 +62,7 @@ HUB = datasets.DatasetDict(
     ],
 )
 def test_owner_and_name_are_a_data_set_of_the_hub(hub: list[Any], value: str, task: HubDataset) -> None:
-    assert choose(value) == task
+    assert find_task(value) == task
     assert task.label == value
     assert not hub
 
@@ -72,14 +72,14 @@ def test_owner_and_name_are_a_data_set_of_the_hub(hub: list[Any], value: str, ta
 )
 def test_what_can_be_a_path_stays_one(hub: list[Any], tmp_path: Path, value: str) -> None:
     (tmp_path / "here").mkdir()  # so `here/sst2` is a misspelt path
-    assert choose(value) == Local(path=value)
+    assert find_task(value) == LocalDataset(path=value)
 
 
 def test_a_folder_that_is_here_goes_before_the_hub_and_that_is_said(
     hub: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "owner" / "name").mkdir(parents=True)
-    assert choose("owner/name") == Local(path="owner/name")
+    assert find_task("owner/name") == LocalDataset(path="owner/name")
     assert capsys.readouterr().err == "owner/name: the folder here is read, not a data set of the hub (`./owner/name` says so too)\n"
     with pytest.raises(DataError, match="a folder `owner/name` is here, which the datasets library would read in place of the hub"):
         HubDataset(dataset="owner/name").load()
@@ -87,13 +87,13 @@ def test_a_folder_that_is_here_goes_before_the_hub_and_that_is_said(
 
 def test_a_misspelt_task_is_no_data_set_of_the_hub(hub: list[Any]) -> None:
     with pytest.raises(SettingError, match=r"there is no task `sst3`; did you mean `sst2`\?.*or a data set of the hub as OWNER/NAME"):
-        choose("sst3")
+        find_task("sst3")
     with pytest.raises(SettingError, match="task `hub` needs a data set"):
-        choose("hub")
+        find_task("hub")
 
 
 def test_a_data_set_of_the_hub_is_read_as_a_local_one_is(hub: list[Any]) -> None:
-    data = choose("nyu-mll/glue:mnli@main", labels=("positive", "negative")).load()
+    data = find_task("nyu-mll/glue:mnli@main", labels=("positive", "negative")).load()
     assert hub == [("nyu-mll/glue", "mnli", None, "main")]
     assert (data.name, data.columns, data.label_names) == ("nyu-mll/glue:mnli@main", ("sentence",), ("positive", "negative"))
     assert {name: len(examples) for name, examples in data.splits.items()} == {"train": 18, "dev": 2, "test": 6}
@@ -112,8 +112,8 @@ def test_it_is_written_into_a_recipe_and_read_back_without_the_network(hub: list
     recipe = compose("fine-tune", tasks="nyu-mll/glue:sst2@main", model="demo", ood="a/b")
     (tmp_path / "r.toml").write_text(recipe.to_toml())
     name, table, _ = read(str(tmp_path / "r.toml"))
-    again = from_table_of_stages(name, table)
-    assert (list(again.tasks), list(again.ood)) == ([choose("nyu-mll/glue:sst2@main")], [choose("a/b")])
+    again = build_recipe(name, table)
+    assert (list(again.tasks), list(again.ood)) == ([find_task("nyu-mll/glue:sst2@main")], [find_task("a/b")])
     assert not hub
 
 
@@ -186,13 +186,13 @@ def test_what_is_in_the_cache_of_the_library_is_read_offline(tmp_path: Path, mon
         info = json.loads((made_in / "dataset_info.json").read_text()) | {"config_name": config, "dataset_name": "glue"}
         info["splits"]["train"]["dataset_name"] = "glue"
         (kept / "dataset_info.json").write_text(json.dumps(info))
-    data = choose("owner/glue:sst2@v2").load()
+    data = find_task("owner/glue:sst2@v2").load()
     assert (data.label_names, len(data.splits["train"])) == (tuple(NAMES), 16)
     assert data.notices == ("read offline from the cache, where revisions cannot be told apart",)
     with pytest.raises(DataError, match=r"several configurations \(cola, sst2\); name one, such as owner/glue:cola"):
-        choose("owner/glue").load()
+        find_task("owner/glue").load()
     shutil.rmtree(tmp_path / "cache" / "owner___glue" / "cola")
-    assert choose("owner/glue").load().notices == ("its configuration is `sst2`",)
+    assert find_task("owner/glue").load().notices == ("its configuration is `sst2`",)
 
 
 def test_text_of_the_hub_is_named_alike(hub: list[Any]) -> None:

@@ -9,7 +9,7 @@ from ticketlab.core.errors import DataError, SettingError
 from ticketlab.core.settings import from_table
 from ticketlab.tasks.assembly.damaged import damage
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
@@ -29,7 +29,7 @@ def rows(*labels: object) -> list[dict[str, object]]:
 
 def test_a_csv_of_reviews_and_stars_works_as_it_is(tmp_path):
     (tmp_path / "shop.csv").write_text("review,stars\n" + "".join(f"review {n},{n % 5 + 1}\n" for n in range(50)))
-    data = Local(path=str(tmp_path / "shop.csv")).load()
+    data = LocalDataset(path=str(tmp_path / "shop.csv")).load()
     assert (data.name, data.columns, data.label_names) == ("shop", ("review",), ("1", "2", "3", "4", "5"))
     assert {split: len(examples) for split, examples in data.splits.items()} == {"train": 40, "dev": 5, "test": 5}
 
@@ -48,7 +48,7 @@ def test_a_csv_of_reviews_and_stars_works_as_it_is(tmp_path):
     ids=["from one", "gaps", "numeric order", "unlabelled in the middle", "nan", "booleans", "names"],
 )
 def test_labels_go_by_name(tmp_path, labels, names, unlabelled):
-    data = Local(path=str(jsonl(tmp_path, train=rows(*labels)))).load()
+    data = LocalDataset(path=str(jsonl(tmp_path, train=rows(*labels)))).load()
     assert data.label_names == names
     assert data.dropped.get("unlabelled", 0) == unlabelled
     for examples in data.splits.values():
@@ -65,7 +65,7 @@ def test_rows_without_text_are_left_out_and_counted(tmp_path):
         {"text": "", "label": 0},
         {"text": " \u200b\ufeff\n", "label": 1},
     ]
-    data = Local(path=str(jsonl(tmp_path, train=found))).load()
+    data = LocalDataset(path=str(jsonl(tmp_path, train=found))).load()
     assert data.dropped == {"missing text": 2, "empty": 2}
     assert sum(len(examples) for examples in data.splits.values()) == 12
 
@@ -87,21 +87,21 @@ def test_rows_without_text_are_left_out_and_counted(tmp_path):
     ids=["few", "many", "no text", "of one split", "dev alone", "test alone"],
 )
 def test_what_is_left_out_and_which_file_serves_as_which_split_is_said(tmp_path, splits, said, warned):
-    data = Local(path=str(jsonl(tmp_path, **splits))).load()
+    data = LocalDataset(path=str(jsonl(tmp_path, **splits))).load()
     assert list(data.notices) == said
     assert [warning for warning in data.warnings if "left out" in warning] == warned
 
 
 def test_a_file_that_is_divided_although_its_name_has_a_word_for_a_split_is_told(tmp_path):
     jsonl(tmp_path, my_dev=rows(*[0, 1] * 5), my_train=rows(*[0, 1] * 5))
-    (notice,) = Local(path=str(tmp_path / "my_dev.jsonl")).load().notices
+    (notice,) = LocalDataset(path=str(tmp_path / "my_dev.jsonl")).load().notices
     assert notice.startswith("`my_dev.jsonl` is divided into train, dev and test, although its name has `validation` in it; call it ")
-    assert not Local(path=str(tmp_path / "my_train.jsonl")).load().notices
+    assert not LocalDataset(path=str(tmp_path / "my_train.jsonl")).load().notices
 
 
 def test_pairs_keep_their_order(tmp_path):
     found = [{"hypothesis": f"h{n}", "premise": f"p{n}", "label": n % 2} for n in range(10)]
-    data = Local(path=str(jsonl(tmp_path, train=found))).load()
+    data = LocalDataset(path=str(jsonl(tmp_path, train=found))).load()
     assert data.columns == ("premise", "hypothesis")
     assert all(example.texts == (f"p{example.id[6:]}", f"h{example.id[6:]}") for example in data.splits["train"])
 
@@ -109,30 +109,30 @@ def test_pairs_keep_their_order(tmp_path):
 def test_the_order_of_labels_in_a_file_changes_no_index(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    first = Local(path=str(jsonl(tmp_path / "a", train=rows(*["x", "y"] * 5)))).load()
-    second = Local(path=str(jsonl(tmp_path / "b", train=rows(*["y", "x"] * 5)))).load()
+    first = LocalDataset(path=str(jsonl(tmp_path / "a", train=rows(*["x", "y"] * 5)))).load()
+    second = LocalDataset(path=str(jsonl(tmp_path / "b", train=rows(*["y", "x"] * 5)))).load()
     assert first.label_names == second.label_names == ("x", "y")
 
 
 def test_declared_labels_fix_the_order_and_make_minus_one_a_label(tmp_path):
     folder = str(jsonl(tmp_path, train=rows(*[1, -1] * 5)))
-    data = Local(path=folder, labels=("1", "-1")).load()
+    data = LocalDataset(path=folder, labels=("1", "-1")).load()
     assert data.label_names == ("1", "-1")
     assert not data.dropped
     with pytest.raises(DataError, match="a task needs two classes"):
-        Local(path=folder, drop_labels=("-1",)).load()
+        LocalDataset(path=folder, drop_labels=("-1",)).load()
 
 
 def test_minus_one_is_a_class_or_none_as_the_user_says(tmp_path):
     folder = str(jsonl(tmp_path, train=rows(*[-1, 0, 1] * 20)))
     with pytest.raises(DataError, match=r"20 rows labelled `-1` .*; --drop-label -1 leaves these rows out, and --labels, given for every"):
-        Local(path=folder).load()
+        LocalDataset(path=folder).load()
     with pytest.raises(DataError, match=r"--set ood.local.drop_labels=-1 leaves"):
-        Local(path=folder).load_challenge()
-    dropped = Local(path=folder, drop_labels=("-1",)).load()
+        LocalDataset(path=folder).load_challenge()
+    dropped = LocalDataset(path=folder, drop_labels=("-1",)).load()
     assert (dropped.label_names, dropped.dropped) == (("0", "1"), {"labelled `-1`": 20})
-    assert Local(path=folder, labels=("-1", "0", "1")).load().label_names == ("-1", "0", "1")
-    assert Local(path=folder, labels=("0", "1")).load().dropped == {"unlabelled": 20}
+    assert LocalDataset(path=folder, labels=("-1", "0", "1")).load().label_names == ("-1", "0", "1")
+    assert LocalDataset(path=folder, labels=("0", "1")).load().dropped == {"unlabelled": 20}
 
 
 @pytest.mark.parametrize(
@@ -146,30 +146,30 @@ def test_minus_one_is_a_class_or_none_as_the_user_says(tmp_path):
 )
 def test_labels_to_leave_out_that_are_not_there_are_refused(tmp_path, settings, message):
     with pytest.raises(DataError) as caught:
-        Local(path=str(jsonl(tmp_path, train=rows(*["positive", "mixed", "negative"] * 10))), **settings).load()
+        LocalDataset(path=str(jsonl(tmp_path, train=rows(*["positive", "mixed", "negative"] * 10))), **settings).load()
     assert message in str(caught.value)
 
 
 def test_a_few_unlabelled_rows_are_left_out_and_said(tmp_path):
-    data = Local(
+    data = LocalDataset(
         path=str(jsonl(tmp_path, train=rows(*["yes", "no"] * 100, "-", "-"), test=rows(*[-1] * 7), validation=rows("yes", "no")))
     ).load()
     assert data.dropped == {"unlabelled": 2}
     assert data.notices[0] == "the test split (7 rows) has no labels and is left out"
     assert data.notices[1].startswith("2 rows labelled `-` taken to have no label; --labels")
     assert data.notices[2] == "2 of 202 rows of train (1.0 %) left out: they have no label"
-    assert Local(path=str(tmp_path), drop_labels=("-1", "-")).load().dropped == {"labelled `-`": 2}
+    assert LocalDataset(path=str(tmp_path), drop_labels=("-1", "-")).load().dropped == {"labelled `-`": 2}
 
 
 @pytest.mark.parametrize("value", [-1, "-1", [-1], ["-1"], -1.0], ids=repr)
 def test_numbers_are_names_of_labels_in_a_table(value):
-    assert from_table(Local, {"drop_labels": value}).drop_labels == ("-1",)
+    assert from_table(LocalDataset, {"drop_labels": value}).drop_labels == ("-1",)
 
 
 @pytest.mark.parametrize("test", [[{"text": "x"}], [{"text": "x", "label": -1}], []], ids=["no column", "all -1", "no file"])
 def test_a_test_split_without_labels_counts_as_absent(tmp_path, test):
     splits = {"train": rows(*[0, 1] * 10), "validation": rows(0, 1), **({"test": test} if test else {})}
-    data = Local(path=str(jsonl(tmp_path, **splits))).load()
+    data = LocalDataset(path=str(jsonl(tmp_path, **splits))).load()
     assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [18, 2, 2]
     assert {example.id for example in data.splits["test"]} == {"validation-0", "validation-1"}
     assert not data.dropped
@@ -199,14 +199,14 @@ def test_a_test_split_without_labels_counts_as_absent(tmp_path, test):
 )
 def test_rows_that_make_no_task_are_refused_in_one_line(tmp_path, splits, settings, message):
     with pytest.raises(DataError) as caught:
-        Local(path=str(jsonl(tmp_path, **splits)), **settings).load()
+        LocalDataset(path=str(jsonl(tmp_path, **splits)), **settings).load()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_train_rows_samples_after_dev_was_split_off(tmp_path):
     folder = str(jsonl(tmp_path, train=rows(*[0, 0, 0, 1] * 50), validation=rows(0, 1)))
-    whole, half = Local(path=folder).load(), Local(path=folder, train_rows=90).load()
+    whole, half = LocalDataset(path=folder).load(), LocalDataset(path=folder, train_rows=90).load()
     assert (half.splits["dev"], half.splits["test"]) == (whole.splits["dev"], whole.splits["test"])
     assert set(half.splits["train"]) < set(whole.splits["train"])
     assert (len(half.splits["train"]), sum(example.label for example in half.splits["train"])) in {(90, 22), (90, 23)}
@@ -216,22 +216,22 @@ def test_train_rows_samples_after_dev_was_split_off(tmp_path):
 def test_the_fingerprint_depends_on_what_is_read_and_not_on_where_it_is(tmp_path):
     for name in ("here", "there", "other"):
         (tmp_path / name).mkdir()
-    here = Local(path=str(jsonl(tmp_path / "here", train=rows(*[0, 1] * 10)))).load()
-    there = Local(path=str(jsonl(tmp_path / "there", train=rows(*[0, 1] * 10)))).load()
-    other = Local(path=str(jsonl(tmp_path / "other", train=rows(*[0, 1] * 9, 1, 1)))).load()
+    here = LocalDataset(path=str(jsonl(tmp_path / "here", train=rows(*[0, 1] * 10)))).load()
+    there = LocalDataset(path=str(jsonl(tmp_path / "there", train=rows(*[0, 1] * 10)))).load()
+    other = LocalDataset(path=str(jsonl(tmp_path / "other", train=rows(*[0, 1] * 9, 1, 1)))).load()
     assert here.fingerprint == there.fingerprint != other.fingerprint
 
 
 def test_half_a_surrogate_pair_does_not_reach_a_tokenizer(tmp_path):
     folder = jsonl(tmp_path, train=[{"text": f"{n} \ud83d", "label": n % 2} for n in range(10)])
-    assert all(example.texts[0].endswith("?") for example in Local(path=str(folder)).load().splits["train"])
+    assert all(example.texts[0].endswith("?") for example in LocalDataset(path=str(folder)).load().splits["train"])
 
 
 def test_settings_come_from_a_table_and_a_string_is_a_list_of_names():
-    task = from_table(Local, {"path": "x", "text_columns": "premise, hypothesis", "labels": ["b", "a"]})
+    task = from_table(LocalDataset, {"path": "x", "text_columns": "premise, hypothesis", "labels": ["b", "a"]})
     assert (task.text_columns, task.labels) == (("premise", "hypothesis"), ("b", "a"))
     with pytest.raises(SettingError):
-        from_table(Local, {"text_columns": 3})
+        from_table(LocalDataset, {"text_columns": 3})
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_settings_come_from_a_table_and_a_string_is_a_list_of_names():
 def test_real_data_sets_load_without_any_setting(folder, columns, names, sizes):
     if not SHARED.is_dir():
         pytest.skip(f"needs the data sets in {SHARED}")
-    data = Local(path=str(SHARED / folder)).load()
+    data = LocalDataset(path=str(SHARED / folder)).load()
     assert (data.name, data.columns, data.label_names) == (folder, columns, names)
     assert tuple(len(data.splits[split]) for split in ("train", "dev", "test")) == sizes
     assert not data.dropped
@@ -258,7 +258,7 @@ def test_a_data_set_without_labels_says_so():
     if not SHARED.is_dir():
         pytest.skip(f"needs the data sets in {SHARED}")
     with pytest.raises(DataError, match="there is no label column; say which with --label-column"):
-        Local(path=str(SHARED / "wikitext2")).load()
+        LocalDataset(path=str(SHARED / "wikitext2")).load()
 
 
 def test_importing_the_tasks_is_light():

@@ -3,31 +3,33 @@ import pytest
 from ticketlab.core import registry
 from ticketlab.core.errors import SettingError
 from ticketlab.core.settings import build_component
-from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.local import LocalDataset
+from ticketlab.tasks.datasets.lookup import find_task
 
 
 @pytest.mark.parametrize("name", ["demo", "sst2", "imdb", "ag_news", "qnli", "qqp", "mrpc", "cola", "rte", "wnli", "mnli"])
 def test_a_registered_name_is_that_task(name):
-    task = choose(name)
+    task = find_task(name)
     assert (task.name, task.label) == (name, name)
     assert task.summary == registry.current().entry("task", name).summary
 
 
 @pytest.mark.parametrize("value", ["data/sst2.csv", "a/b/sst2", "./sst2", "reviews.csv", "~/reviews", "REVIEWS.PARQUET"])
 def test_what_looks_like_a_path_is_one(value):
-    assert choose(value, ("a", "b"), "c", ("x", "y")) == Local(path=value, text_columns=("a", "b"), label_column="c", labels=("x", "y"))
+    assert find_task(value, ("a", "b"), "c", ("x", "y")) == LocalDataset(
+        path=value, text_columns=("a", "b"), label_column="c", labels=("x", "y")
+    )
 
 
 def test_a_folder_that_exists_is_a_path_but_a_name_goes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("sst2", "mine"):
         (tmp_path / name).mkdir()
-    assert isinstance(choose("mine"), Local)
-    assert choose("sst2").name == "sst2"
+    assert isinstance(find_task("mine"), LocalDataset)
+    assert find_task("sst2").name == "sst2"
 
 
-@pytest.mark.parametrize("ask", [choose, lambda name: build_component("task", name, "tasks[0]")], ids=["command line", "recipe"])
+@pytest.mark.parametrize("ask", [find_task, lambda name: build_component("task", name, "tasks[0]")], ids=["command line", "recipe"])
 @pytest.mark.parametrize("name", ["stsb", "STS-B"])
 def test_a_regression_is_said_to_be_one(name, ask):
     with pytest.raises(SettingError, match=r"`stsb` is a regression .* from 0 to 5.*no regression objective and no Pearson or Spearman"):
@@ -50,5 +52,5 @@ def test_a_regression_is_said_to_be_one(name, ask):
 )
 def test_anything_else_is_refused_with_a_hint(arguments, message):
     with pytest.raises(SettingError) as caught:
-        choose(*arguments)
+        find_task(*arguments)
     assert message in str(caught.value)

@@ -13,7 +13,7 @@ import pytest
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.datasets.hub import Mnli, Qqp, Sst2
 from ticketlab.tasks.datasets.hub_challenges import Hans, PawsWiki
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.lookup import find_task
 from ticketlab.tasks.datasets.published import Fever, FeverSymmetricV1, FeverSymmetricV2, PawsQqp
 
 
@@ -233,7 +233,7 @@ def test_two_splits_without_training_are_a_challenge_set_and_no_task(copies: Pat
 
 def test_real_hans_is_read_by_its_name(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKETLAB_DATA", str(real_data))
-    data = choose("hans").load_challenge()
+    data = find_task("hans").load_challenge()
     assert (len(data.splits["test"]), data.label_names, data.subsets) == (6000, ("entailment", "non-entailment"), ("heuristic", "subcase"))
-    news = choose("ag_news").load()
+    news = find_task("ag_news").load()
     assert news.label_names == ("World", "Sports", "Business", "Sci/Tech")

@@ -6,7 +6,7 @@ import pytest
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.settings import from_table
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 
 
 @pytest.fixture
@@ -20,11 +20,14 @@ def numbers(tmp_path):
 
 @pytest.mark.parametrize("given", ["1", 1])
 def test_a_positive_label_goes_by_its_name_and_a_number_is_one(numbers, given):
-    data = from_table(Local, {"path": str(numbers / "two.jsonl"), "positive_label": given}).load()
+    data = from_table(LocalDataset, {"path": str(numbers / "two.jsonl"), "positive_label": given}).load()
     assert (data.positive_label, data.positive_index, data.measures) == ("1", 1, ("binary_f1",))
-    plain = Local(path=str(numbers / "two.jsonl")).load()
+    plain = LocalDataset(path=str(numbers / "two.jsonl")).load()
     assert (plain.positive_label, plain.positive_index, plain.measures) == (None, None, ())
-    assert len({data.fingerprint, plain.fingerprint, Local(path=str(numbers / "two.jsonl"), positive_label="0").load().fingerprint}) == 3
+    assert (
+        len({data.fingerprint, plain.fingerprint, LocalDataset(path=str(numbers / "two.jsonl"), positive_label="0").load().fingerprint})
+        == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,9 +39,9 @@ def test_a_positive_label_goes_by_its_name_and_a_number_is_one(numbers, given):
 )
 def test_a_positive_label_that_is_none_of_the_labels_is_refused(numbers, file, message):
     with pytest.raises(DataError, match=message):
-        Local(path=str(numbers / f"{file}.jsonl"), positive_label="yes").load()
+        LocalDataset(path=str(numbers / f"{file}.jsonl"), positive_label="yes").load()
 
 
 def test_a_positive_label_among_three_is_refused_and_the_other_f1_are_named(numbers):
     with pytest.raises(DataError, match=r"the binary F1 is of two labels, and there are 3 \(`0`, `1`, `2`\).*macro_f1 and weighted_f1"):
-        Local(path=str(numbers / "three.jsonl"), positive_label="1").load()
+        LocalDataset(path=str(numbers / "three.jsonl"), positive_label="1").load()

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.reading.tables import read
 
 TEXTS = ["a", "b", "c", "d"]
@@ -51,10 +51,10 @@ def test_values_are_as_a_json_file_could_have_them(tmp_path, column, values):
 def test_bytes_that_are_no_text_are_refused_where_they_are_to_be_one(tmp_path):
     image = [bytes([200, n]) for n in range(4)]
     put(tmp_path, {"text": TEXTS, "image": image, "label": ["x", "y"] * 2})
-    assert Local(path=str(tmp_path / "a.parquet")).load_challenge().columns == ("text",)
+    assert LocalDataset(path=str(tmp_path / "a.parquet")).load_challenge().columns == ("text",)
     put(tmp_path, {"text": image, "label": ["x", "y"] * 2})
     with pytest.raises(DataError, match="row 1: a text must be a string, not bytes"):
-        Local(path=str(tmp_path / "a.parquet")).load_challenge()
+        LocalDataset(path=str(tmp_path / "a.parquet")).load_challenge()
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_a_file_without_rows_and_a_column_without_values(tmp_path):
         read(put(tmp_path, {"text": pyarrow.array([], pyarrow.string())}))
     put(tmp_path, {"text": pyarrow.nulls(4), "label": [0, 1, 0, 1]})
     with pytest.raises(DataError, match="4 missing text"):
-        Local(path=str(tmp_path / "a.parquet")).load()
+        LocalDataset(path=str(tmp_path / "a.parquet")).load()

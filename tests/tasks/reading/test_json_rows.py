@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.reading.tables import read
 
 ROWS = [{"text": f"text {n}", "label": ("no", "yes")[n % 2]} for n in range(12)]
@@ -93,7 +93,7 @@ def test_numbers_that_no_machine_has_stay_as_they_are_written(tmp_path):
 def test_whole_numbers_beyond_64_bits_are_labels_and_texts_like_others(tmp_path):
     first, second = 10**25, 10**25 + 1
     put(tmp_path, "".join(f'{{"text": {10**30 + n}, "label": {(first, second)[n % 2]}}}\n' for n in range(20)), "a.jsonl")
-    data = Local(path=str(tmp_path / "a.jsonl"), text_columns=("text",), label_column="label").load()
+    data = LocalDataset(path=str(tmp_path / "a.jsonl"), text_columns=("text",), label_column="label").load()
     assert data.label_names == (str(first), str(second))
     assert all(text == str(10**30 + int(example.id[6:])) for example in data.splits["train"] for text in example.texts)
 

@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 
 from ticketlab.core.errors import DataError, UsageError
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.reading import content, files, tables
 
 FEATURES = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
@@ -48,11 +48,11 @@ def put(folder: Path, **content: str) -> None:
 
 
 def sizes(place: Path) -> tuple[int, ...]:
-    return tuple(len(examples) for examples in Local(path=str(place)).load().splits.values())
+    return tuple(len(examples) for examples in LocalDataset(path=str(place)).load().splits.values())
 
 
 def test_a_dataset_that_was_saved_is_read_from_all_its_parts_with_its_label_names(saved: Path) -> None:
-    data = Local(path=str(saved / "one")).load()
+    data = LocalDataset(path=str(saved / "one")).load()
     assert (data.name, data.label_names, sizes(saved / "one")) == ("one", ("no", "yes"), (16, 2, 2))
     for example in data.examples("all"):
         number = int(example.id.removeprefix("train-"))
@@ -60,11 +60,11 @@ def test_a_dataset_that_was_saved_is_read_from_all_its_parts_with_its_label_name
 
 
 def test_the_splits_of_a_saved_dataset_are_its_own(saved: Path) -> None:
-    data = Local(path=str(saved / "splits")).load()
+    data = LocalDataset(path=str(saved / "splits")).load()
     assert sizes(saved / "splits") == (18, 2, 6)  # the test has no labels, so validation is the test
     assert "not read, as their names say no split: unsupervised" in data.notices
     assert sizes(saved / "splits" / "validation") == (0, 0, 6)
-    words = Local(path=str(saved / "words")).load()
+    words = LocalDataset(path=str(saved / "words")).load()
     assert len(words.splits["test"]) == 4
     assert words.notices == (
         "read by their names: train_sft as train, test_sft as test",
@@ -101,7 +101,7 @@ def test_a_damaged_saved_dataset_is_one_line(saved: Path, tmp_path: Path, file: 
     shutil.copytree(saved / "one", tmp_path / "copy")
     (tmp_path / "copy" / file).write_text(text)
     with pytest.raises(DataError, match=message) as caught:
-        Local(path=str(tmp_path / "copy")).load()
+        LocalDataset(path=str(tmp_path / "copy")).load()
     assert "\n" not in str(caught.value)
 
 
@@ -156,7 +156,7 @@ def test_layouts(tmp_path: Path, content: dict[str, str], expected: tuple[int, .
 def test_layouts_that_cannot_be_told_are_one_line(tmp_path: Path, content: dict[str, str], message: str) -> None:
     put(tmp_path, **content)
     with pytest.raises(DataError, match=message) as caught:
-        Local(path=str(tmp_path)).load()
+        LocalDataset(path=str(tmp_path)).load()
     assert "\n" not in str(caught.value)
 
 
@@ -168,7 +168,7 @@ def test_the_cache_of_the_datasets_library_is_read(tmp_path: Path) -> None:
     (tmp_path / "cache-0123abcd.arrow").write_bytes(b"x")
     (tmp_path / "dataset_info.json").write_text(json.dumps({"features": FEATURES.to_dict()}))
     assert sizes(tmp_path) == (18, 2, 6)
-    assert Local(path=str(tmp_path)).load().label_names == ("no", "yes")
+    assert LocalDataset(path=str(tmp_path)).load().label_names == ("no", "yes")
 
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": lambda data: pyarrow.compress(data, "zstd", asbytes=True)}
@@ -179,7 +179,7 @@ def test_compressed_files_are_read(tmp_path: Path, suffix: str, monkeypatch: pyt
     file = tmp_path / f"reviews.csv{suffix}"
     packed = PACK[suffix](CSV.encode() * 50)
     file.write_bytes(PACK[suffix](CSV.encode()))
-    assert (sizes(file), Local(path=str(file)).label) == ((16, 2, 2), "reviews")
+    assert (sizes(file), LocalDataset(path=str(file)).label) == ((16, 2, 2), "reviews")
     file.write_bytes(packed[: len(packed) // 2])
     with pytest.raises(DataError, match=rf"reviews\.csv{suffix}: not a valid {suffix} file"):
         sizes(file)
@@ -217,7 +217,7 @@ def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> N
     (tmp_path / "loop.csv").symlink_to("loop.csv")
     (tmp_path / "dangling.csv").symlink_to("gone.csv")
     (tmp_path / "folder.csv").mkdir()
-    task = Local(path=str(tmp_path / name))
+    task = LocalDataset(path=str(tmp_path / name))
     for read in (task.load, task.check_place):
         with pytest.raises(UsageError, match=message):
             read()
@@ -225,7 +225,7 @@ def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> N
 
 def test_a_file_that_may_not_be_read_or_is_gone_or_changes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, a=CSV)
-    task = Local(path=str(tmp_path / "a.csv"))
+    task = LocalDataset(path=str(tmp_path / "a.csv"))
     task.check_place()
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda *_: False)
@@ -245,7 +245,7 @@ def test_a_file_that_may_not_be_read_or_is_gone_or_changes_is_named(tmp_path: Pa
 def test_a_path_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     put(tmp_path, reviews=CSV)
-    Local(path="~/reviews.csv").check_place()
-    assert len(Local(path="~/reviews.csv").load().examples("all")) == 20
+    LocalDataset(path="~/reviews.csv").check_place()
+    assert len(LocalDataset(path="~/reviews.csv").load().examples("all")) == 20
     with pytest.raises(DataError, match=r"~nobody-here/x\.csv: there is no such file or folder"):
-        Local(path="~nobody-here/x.csv").load()
+        LocalDataset(path="~nobody-here/x.csv").load()

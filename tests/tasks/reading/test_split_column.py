@@ -10,8 +10,8 @@ import pytest
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.settings import from_table, to_table
-from ticketlab.tasks.datasets.local import Local
-from ticketlab.tasks.datasets.lookup import choose
+from ticketlab.tasks.datasets.local import LocalDataset
+from ticketlab.tasks.datasets.lookup import find_task
 from ticketlab.tasks.reading.split_values import split_of
 
 ALL = ["train"] * 6 + ["dev"] * 2 + ["test"] * 2
@@ -39,7 +39,7 @@ def write(place: Path, splits: list[Any], count: int = 20, column: str = "split"
 ALONE = "is the test split, as a whole; there is no training split, so no model can be trained on this data"
 
 
-def sizes(task: Local) -> tuple[int, ...]:
+def sizes(task: LocalDataset) -> tuple[int, ...]:
     return tuple(len(examples) for examples in task.load().splits.values())
 
 
@@ -64,7 +64,7 @@ def sizes(task: Local) -> tuple[int, ...]:
 def test_rows_go_where_the_column_says(
     tmp_path: Path, suffix: str, splits: list[str], count: int, expected: tuple[int, ...], said: str
 ) -> None:
-    task = Local(path=write(tmp_path / f"reviews{suffix}", splits, count))
+    task = LocalDataset(path=write(tmp_path / f"reviews{suffix}", splits, count))
     data = task.load()
     assert sizes(task) == expected
     assert data.subsets == ()
@@ -75,43 +75,43 @@ def test_rows_go_where_the_column_says(
 
 def test_a_divided_file_is_what_its_parts_in_a_folder_are(tmp_path: Path) -> None:
     write(tmp_path / "reviews.jsonl", TWO, 60)
-    whole = Local(path=str(tmp_path / "reviews.jsonl")).load()
+    whole = LocalDataset(path=str(tmp_path / "reviews.jsonl")).load()
     rows = [json.loads(line) for line in (tmp_path / "reviews.jsonl").read_text().splitlines()]
     folder = tmp_path / "reviews"
     folder.mkdir()
     for split in ("train", "test"):
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows if row["split"] == split))
-    parts = Local(path=str(folder)).load()
+    parts = LocalDataset(path=str(folder)).load()
     assert parts.fingerprint == whole.fingerprint
     assert (parts.notices, parts.subsets) == (("a tenth of `train.jsonl` is for development",), ())
 
 
 @pytest.mark.parametrize("column", ["Split", "set", "subset", "partition", "fold", "dataset", "data_split", "part"])
 def test_the_values_decide_more_than_the_name(tmp_path: Path, column: str) -> None:
-    assert sizes(Local(path=write(tmp_path / "reviews.csv", ALL, column=column))) == (12, 4, 4)
+    assert sizes(LocalDataset(path=write(tmp_path / "reviews.csv", ALL, column=column))) == (12, 4, 4)
 
 
 def test_none_goes_without_the_column_which_is_no_subset_then(tmp_path: Path) -> None:
     path = write(tmp_path / "reviews.csv", TWO, 100)
-    data = Local(path=path, split_column=None).load()
+    data = LocalDataset(path=path, split_column=None).load()
     assert [len(examples) for examples in data.splits.values()] == [80, 10, 10]
     assert data.subsets == ()
     assert data.notices == ("column `split` (`train` 70, `test` 30) does not divide the rows, as split_column is none",)
-    assert Local(path=path, split_column=None, subset_columns=("split",)).load().subsets == ("split",)
+    assert LocalDataset(path=path, split_column=None, subset_columns=("split",)).load().subsets == ("split",)
 
 
 @pytest.mark.parametrize("value", ["none", "", "part"])
 def test_the_setting_has_three_kinds_of_values(value: str) -> None:
-    task = from_table(Local, {"split_column": value})
+    task = from_table(LocalDataset, {"split_column": value})
     assert task.split_column == (None if value == "none" else value)
-    assert from_table(Local, to_table(task)) == task
+    assert from_table(LocalDataset, to_table(task)) == task
 
 
 def test_a_column_that_is_named_is_taken_though_the_file_is_called_train(tmp_path: Path) -> None:
     path = write(tmp_path / "train.csv", ALL, column="which")
     with pytest.raises(DataError, match="contradicts the files' names"):
-        Local(path=path).load()
-    assert sizes(Local(path=path, split_column="which")) == (12, 4, 4)
+        LocalDataset(path=path).load()
+    assert sizes(LocalDataset(path=path, split_column="which")) == (12, 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_column_that_is_named_is_taken_though_the_file_is_called_train(tmp_pat
 )
 def test_what_cannot_divide_is_refused_in_one_line(tmp_path: Path, splits: list[Any], settings: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError) as caught:
-        Local(path=write(tmp_path / "reviews.jsonl", splits), **settings).load()
+        LocalDataset(path=write(tmp_path / "reviews.jsonl", splits), **settings).load()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -143,11 +143,11 @@ def test_what_cannot_divide_is_refused_in_one_line(tmp_path: Path, splits: list[
 def test_two_columns_that_disagree_are_refused_and_two_that_agree_are_one(tmp_path: Path) -> None:
     path = write(tmp_path / "reviews.csv", TWO, 40, set=lambda n: ["train", "test"][n % 2])
     with pytest.raises(DataError, match=r"columns `split` and `set` divide the rows differently; --set tasks\.split_column=split goes by"):
-        Local(path=path).load()
-    data = Local(path=path, split_column="set").load()
+        LocalDataset(path=path).load()
+    data = LocalDataset(path=path, split_column="set").load()
     assert ([len(examples) for examples in data.splits.values()], data.subsets) == ([18, 2, 20], ())
     path = write(tmp_path / "reviews.csv", TWO, 40, set=lambda n: TWO[n % 10].upper())
-    assert Local(path=path).load().subsets == ()
+    assert LocalDataset(path=path).load().subsets == ()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_two_columns_that_disagree_are_refused_and_two_that_agree_are_one(tmp_pa
     ids=["folds", "a flag", "a capital flag"],
 )
 def test_what_looks_like_a_division_and_is_none_is_said(tmp_path: Path, column: str, value: Any, kind: str) -> None:
-    data = Local(path=write(tmp_path / "reviews.csv", ["x"], 40, column="source", **{column: value})).load()
+    data = LocalDataset(path=write(tmp_path / "reviews.csv", ["x"], 40, column="source", **{column: value})).load()
     assert [len(examples) for examples in data.splits.values()] == [32, 4, 4]
     (said,) = getattr(data, kind)
     assert f"column `{column}`" in said
@@ -164,7 +164,7 @@ def test_what_looks_like_a_division_and_is_none_is_said(tmp_path: Path, column: 
 
 
 def test_names_of_splits_in_another_language_are_said_to_divide_nothing(tmp_path: Path) -> None:
-    data = Local(path=write(tmp_path / "reviews.csv", ["\u8bad\u7ec3\u96c6", "\u6d4b\u8bd5\u96c6"], 40)).load()
+    data = LocalDataset(path=write(tmp_path / "reviews.csv", ["\u8bad\u7ec3\u96c6", "\u6d4b\u8bd5\u96c6"], 40)).load()
     assert [len(examples) for examples in data.splits.values()] == [32, 4, 4]
     (said,) = data.warnings
     assert said.startswith(
@@ -174,19 +174,19 @@ def test_names_of_splits_in_another_language_are_said_to_divide_nothing(tmp_path
 
 @pytest.mark.parametrize(("column", "values"), [("vehicle", ["train", "car"]), ("dataset", ["imdb", "yelp"]), ("kind", ["test", "real"])])
 def test_values_that_only_look_like_splits_stay_subsets(tmp_path: Path, column: str, values: list[str]) -> None:
-    data = Local(path=write(tmp_path / "reviews.csv", values, 40, column=column), label_column="label").load()
+    data = LocalDataset(path=write(tmp_path / "reviews.csv", values, 40, column=column), label_column="label").load()
     assert (data.subsets, data.notices) == ((column,), ())
 
 
 def test_it_does_not_stand_in_the_way_of_the_label_and_the_text(tmp_path: Path) -> None:
     lines = [f"{n} words here,{n % 3},{TWO[n % 10]}" for n in range(60)]
     (tmp_path / "shop.csv").write_text("\n".join(["opinion,stars,split", *lines, ""]))
-    data = Local(path=str(tmp_path / "shop.csv")).load()
+    data = LocalDataset(path=str(tmp_path / "shop.csv")).load()
     assert (data.columns, data.label_names, len(data.splits["test"])) == (("opinion",), ("0", "1", "2"), 18)
 
 
 def test_a_challenge_set_is_evaluated_on_its_test_rows(tmp_path: Path) -> None:
-    data = Local(path=write(tmp_path / "puzzles.csv", TWO)).load_challenge()
+    data = LocalDataset(path=write(tmp_path / "puzzles.csv", TWO)).load_challenge()
     assert [len(examples) for examples in data.splits.values()] == [14, 0, 6]
     assert "--set ood.split_column=none" in data.notices[0]
 
@@ -195,13 +195,13 @@ def test_a_copy_of_a_data_set_with_a_name_is_divided_too(tmp_path: Path, monkeyp
     monkeypatch.setenv("TICKETLAB_DATA", str(tmp_path))
     rows = [{"sentence": f"s {n}", "label": n // 10 % 2, "split": TWO[n % 10]} for n in range(40)]
     (tmp_path / "sst2.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    data = choose("sst2").load()
+    data = find_task("sst2").load()
     assert [len(examples) for examples in data.splits.values()] == [25, 3, 12]
     assert "divides the rows" in data.notices[0]
 
 
 def test_rows_marked_train_are_not_evaluated(real_data: Path) -> None:
-    data = Local(path=str(real_data / "trials" / "split-column.csv")).load()
+    data = LocalDataset(path=str(real_data / "trials" / "split-column.csv")).load()
     assert [len(examples) for examples in data.splits.values()] == [280, 40, 80]
     assert (data.label_names, data.subsets) == (("neg", "pos"), ())
 

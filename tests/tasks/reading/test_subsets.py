@@ -12,7 +12,7 @@ import pytest
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.settings import from_table, to_table
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 
 Rows = list[dict[str, Any]]
 
@@ -38,7 +38,7 @@ def test_columns_of_few_values_that_repeat_are_subsets(tmp_path: Path) -> None:
         "source": lambda n: "one",
         "gold_label": lambda n: "ab"[n % 2],
     }
-    data = Local(path=write(tmp_path, validation=rows(120, **columns)), text_columns=("text",), label_column="label").load()
+    data = LocalDataset(path=write(tmp_path, validation=rows(120, **columns)), text_columns=("text",), label_column="label").load()
     assert data.subsets == ("heuristic", "subcase")
     assert [example.subsets for example in data.splits["test"][:4]] == [
         ("overlap", "case 0"),
@@ -50,23 +50,23 @@ def test_columns_of_few_values_that_repeat_are_subsets(tmp_path: Path) -> None:
 
 def test_subset_columns_are_those_asked_for_and_a_split_may_lack_them(tmp_path: Path) -> None:
     folder = write(tmp_path, train=rows(40), test=rows(10, stars=lambda n: n % 5, part=lambda n: "pq"[n % 2]))
-    data = Local(path=folder, subset_columns=("stars",)).load()
+    data = LocalDataset(path=folder, subset_columns=("stars",)).load()
     assert data.subsets == ("stars",)
     assert {example.subsets for example in data.splits["train"]} == {("",)}
     assert [example.subsets for example in data.splits["test"][:3]] == [("0",), ("1",), ("2",)]
-    assert Local(path=folder, subset_columns=()).load().subsets == ()
+    assert LocalDataset(path=folder, subset_columns=()).load().subsets == ()
 
 
 @pytest.mark.parametrize(("value", "expected"), [("none", None), ([], ()), ("a, b", ("a", "b")), (["a"], ("a",))])
 def test_none_and_nothing_are_different_subset_columns(value: Any, expected: Any) -> None:
-    task = from_table(Local, {"subset_columns": value})
+    task = from_table(LocalDataset, {"subset_columns": value})
     assert task.subset_columns == expected
-    assert from_table(Local, to_table(task)) == task
+    assert from_table(LocalDataset, to_table(task)) == task
 
 
 def test_subsets_are_in_the_fingerprint_and_without_them_it_is_as_it_was(tmp_path: Path) -> None:
     folder = write(tmp_path, validation=rows(4, part=lambda n: "pq"[n % 2]))
-    plain, parted = Local(path=folder, subset_columns=()).load(), Local(path=folder).load()
+    plain, parted = LocalDataset(path=folder, subset_columns=()).load(), LocalDataset(path=folder).load()
     assert plain.fingerprint != parted.fingerprint
     examples = [f'["validation-{n}", ["text {n}"], {n % 2}]' for n in range(4)]
     before = '[["text"], ["a", "b"]]' + '"dev"' + '"test"' + "".join(examples) + '"train"'
@@ -75,7 +75,7 @@ def test_subsets_are_in_the_fingerprint_and_without_them_it_is_as_it_was(tmp_pat
 
 def test_ids_are_taken_as_they_stand(tmp_path: Path) -> None:
     folder = write(tmp_path, train=rows(20, key=lambda n: f" t{n}"), test=rows(4, key=lambda n: n + 7))
-    data = Local(path=folder, id_column="key").load()
+    data = LocalDataset(path=folder, id_column="key").load()
     assert [example.id for example in data.splits["test"]] == ["7", "8", "9", "10"]
     assert {example.id for split in ("train", "dev") for example in data.splits[split]} == {f" t{n}" for n in range(20)}
 
@@ -100,7 +100,7 @@ def test_ids_are_taken_as_they_stand(tmp_path: Path) -> None:
 def test_columns_that_do_not_serve_are_refused(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
     columns = {"key": str, "one": lambda n: "same", "hole": lambda n: "" if n == 2 else str(n), "bad": lambda n: [n]}
     with pytest.raises(DataError) as caught:
-        Local(path=write(tmp_path, train=rows(20, **columns)), text_columns=("text",), label_column="label", **settings).load()
+        LocalDataset(path=write(tmp_path, train=rows(20, **columns)), text_columns=("text",), label_column="label", **settings).load()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -108,12 +108,12 @@ def test_columns_that_do_not_serve_are_refused(tmp_path: Path, settings: dict[st
 def test_an_id_of_two_splits_is_refused(tmp_path: Path) -> None:
     folder = write(tmp_path, train=rows(20, key=str), test=rows(30, key=lambda n: str(n + 19)))
     with pytest.raises(DataError, match=r"`19` in column `key` is the id of a row of (train|test) and of one of (test|train)"):
-        Local(path=folder, id_column="key").load()
+        LocalDataset(path=folder, id_column="key").load()
 
 
 def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
     folder = write(tmp_path, validation=[*rows(40), *({"text": f"more {n}", "label": "b"} for n in range(40))])
-    task = Local(path=folder, train_share="1/4")
+    task = LocalDataset(path=folder, train_share="1/4")
     read = {"task": task.load(), "challenge": task.load_challenge()}
     counts = {
         name: {split: Counter(example.label for example in found) for split, found in data.splits.items()} for name, data in read.items()
@@ -124,14 +124,14 @@ def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
     assert (counts["task"]["train"].total(), counts["task"]["dev"].total()) == (18, 2)
     for data in read.values():
         assert len({example.id for found in data.splits.values() for example in found}) == 80
-    small = Local(path=folder, train_share=0.25, train_rows=8).load()
+    small = LocalDataset(path=folder, train_share=0.25, train_rows=8).load()
     assert (len(small.splits["train"]), small.splits["test"]) == (8, task.load().splits["test"])
 
 
 @pytest.mark.parametrize("share", [None, 0.5])
 def test_a_file_that_says_no_split_is_all_test_as_a_challenge_set(tmp_path: Path, share: float | None) -> None:
     write(tmp_path, paws=rows(40))
-    data = Local(path=str(tmp_path / "paws.jsonl"), train_share=share).load_challenge()
+    data = LocalDataset(path=str(tmp_path / "paws.jsonl"), train_share=share).load_challenge()
     assert {split: len(found) for split, found in data.splits.items()} == {
         "train": 20 if share else 0,
         "dev": 0,
@@ -148,7 +148,7 @@ def test_a_file_that_says_no_split_is_all_test_as_a_challenge_set(tmp_path: Path
     ],
 )
 def test_a_share_of_what_is_divided_already_is_refused(tmp_path: Path, splits: dict[str, int], message: str) -> None:
-    task = Local(path=write(tmp_path, **{split: rows(count) for split, count in splits.items()}), train_share=0.5)
+    task = LocalDataset(path=write(tmp_path, **{split: rows(count) for split, count in splits.items()}), train_share=0.5)
     with pytest.raises(DataError) as caught:
         task.load_challenge()
     assert message in str(caught.value)
@@ -166,12 +166,12 @@ def test_a_share_of_what_is_divided_already_is_refused(tmp_path: Path, splits: d
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
 def test_nothing_is_held_out_of_a_challenge_set_for_development(tmp_path: Path, splits: dict[str, int], sizes: tuple[int, ...]) -> None:
-    data = Local(path=write(tmp_path, **{split: rows(count) for split, count in splits.items()})).load_challenge()
+    data = LocalDataset(path=write(tmp_path, **{split: rows(count) for split, count in splits.items()})).load_challenge()
     assert tuple(len(data.splits[split]) for split in ("train", "dev", "test")) == sizes
 
 
 def test_a_challenge_set_may_have_one_class_and_a_task_needs_two(tmp_path: Path) -> None:
-    task = Local(path=write(tmp_path, test=[{"text": f"text {n}", "label": "b" if n else None} for n in range(5)]))
+    task = LocalDataset(path=write(tmp_path, test=[{"text": f"text {n}", "label": "b" if n else None} for n in range(5)]))
     data = task.load_challenge()
     assert (data.label_names, len(data.splits["test"]), dict(data.dropped)) == (("b",), 4, {"unlabelled": 1})
     with pytest.raises(DataError, match="a task needs two classes"):
@@ -179,7 +179,7 @@ def test_a_challenge_set_may_have_one_class_and_a_task_needs_two(tmp_path: Path)
 
 
 def test_a_class_may_be_in_the_test_of_a_challenge_set_alone(tmp_path: Path) -> None:
-    task = Local(path=write(tmp_path, train=rows(20), test=[*rows(3), {"text": "x", "label": "c"}]))
+    task = LocalDataset(path=write(tmp_path, train=rows(20), test=[*rows(3), {"text": "x", "label": "c"}]))
     assert task.load_challenge().label_names == ("a", "b", "c")
     with pytest.raises(DataError, match="the label `c` is in test but never in train"):
         task.load()
@@ -187,14 +187,14 @@ def test_a_class_may_be_in_the_test_of_a_challenge_set_alone(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("label", [{"label": -1}, {"label": None}], ids=["all -1", "all missing"])
 def test_a_challenge_set_without_labels_says_so(tmp_path: Path, label: dict[str, Any]) -> None:
-    task = Local(path=write(tmp_path, test=[{"text": f"text {n}", **label} for n in range(5)]))
+    task = LocalDataset(path=write(tmp_path, test=[{"text": f"text {n}", **label} for n in range(5)]))
     for load in (task.load, task.load_challenge):
         with pytest.raises(DataError, match="no usable row is left for the test split, 5 unlabelled"):
             load()
 
 
 def test_hans_has_its_subsets_and_a_half_of_it_can_be_for_training(real_data: Path) -> None:
-    data = Local(path=str(real_data / "hans"), train_share=0.5).load_challenge()
+    data = LocalDataset(path=str(real_data / "hans"), train_share=0.5).load_challenge()
     assert (data.label_names, data.subsets) == (("entailment", "non-entailment"), ("heuristic", "subcase"))
     assert [Counter(example.label for example in data.splits[split]) for split in ("train", "test")] == [{0: 1500, 1: 1500}] * 2
     assert {example.subsets[0] for example in data.splits["test"]} == {"lexical_overlap", "subsequence", "constituent"}
@@ -203,5 +203,5 @@ def test_hans_has_its_subsets_and_a_half_of_it_can_be_for_training(real_data: Pa
 
 @pytest.mark.parametrize(("name", "size"), [("mrpc", 1725), ("sick", 495), ("fever_symmetric", 708)])
 def test_other_real_sets_have_no_subsets(real_data: Path, name: str, size: int) -> None:
-    data = Local(path=str(real_data / name)).load_challenge()
+    data = LocalDataset(path=str(real_data / name)).load_challenge()
     assert (data.subsets, len(data.splits["test"]), dict(data.dropped)) == ((), size, {})

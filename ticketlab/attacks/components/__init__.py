@@ -1,0 +1,1 @@
+"""Parts of attacks: attacked texts, transformations, constraints, the goal function."""

@@ -1,0 +1,1 @@
+"""Runs an attack over many examples: scheduler, attacker, workers, deadlines."""

@@ -50,13 +50,13 @@ class Attacker:
         try:
             if facts["label"] not in self.victim.label_names:
                 raise ValueError(self._stranger(example))
-            random_state.start(random_state.seed_of(self.seed, example.id))
+            random_state.seed_all(random_state.example_seed(self.seed, example.id))
             built = self.attack.build(self.victim, self.resources)
             goal_function.read_as_logits(built)
             text, coverage = attackable(example, self.columns), Coverage(unseen)
             with coverage.watching(built, text):
                 result = built.attack(text, self.victim.label_names.index(facts["label"]))
-            found = outcome(result, self.victim)
+            found = record_of(result, self.victim)
             unknown = found["status"] == "skipped" or (self._given_up(found) and not coverage.tried)
             counts = {} if unknown else coverage.counts()
             return Record(**{**facts, **self._remarked({**found, **counts})})
@@ -137,7 +137,7 @@ def attackable(example: Example, columns: Sequence[str]) -> Any:
     return attacked_text(dict(zip(columns, example.texts, strict=True)))
 
 
-def outcome(result: Any, victim: Victim) -> Mapping[str, Any]:
+def record_of(result: Any, victim: Victim) -> Mapping[str, Any]:
     """Return what a textattack result says, as fields of a record."""
     before, after = result.original_result, result.perturbed_result
     right = before.ground_truth_output

@@ -1,0 +1,1 @@
+"""Records of attacked examples: metrics, caveats, similarity, export, augmentation."""

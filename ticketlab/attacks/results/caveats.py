@@ -27,7 +27,7 @@ ENOUGH = 10
 """Examples from which on an accuracy is compared with that of the commonest label."""
 
 
-def of(
+def caveats_of(
     attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None, uses_resources: bool = False
 ) -> list[str]:
     """Return the warnings about the records of one attack, a sentence each; docs/reference/metrics.md has the limits.

@@ -36,7 +36,7 @@ def write(collection: Collection, out: Path) -> tuple[str, ...]:
         raise UsageError("no text fooled the model: there is nothing to write")
     names = _readable_names(collection)
     rows = list(_rows(collection, names))
-    files.put_new(out, lambda path: _WRITERS[out.suffix.lower()](rows, path))
+    files.write_new(out, lambda path: _WRITERS[out.suffix.lower()](rows, path))
     return names
 
 

@@ -103,7 +103,7 @@ class RecordFile:
             return
         content = "".join(f"{line}\n" for line in (self._header, *(record.to_json() for record in self))).encode()
         if self.path.read_bytes() != content:
-            files.replace(self.path, lambda path: _write(path, content, "wb"))
+            files.write_atomic(self.path, lambda path: _write(path, content, "wb"))
 
     def _append(self, line: str) -> None:
         assert self.path is not None

@@ -13,13 +13,13 @@ from ticketlab.lab.results import stage_folders
 def record_files(path: Path, lab: Path) -> list[Path]:
     """Return the files of records: the path itself, those of an attack stage's folder, or those of a run's directory.
 
-    A run may be named as in :func:`ticketlab.lab.finished_runs.run_of`.
+    A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
     :raises UsageError: there are none.
     """
-    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.lab.finished_runs import find_run
 
-    path = Path(run_of(str(path), lab, "attack"))
+    path = Path(find_run(str(path), lab, "attack"))
     if not path.is_dir():
         return [path]
     folders = stage_folders(path, "attack") if is_run(path) else [path]

@@ -101,12 +101,12 @@ def run(
     attacks or tasks go to several files beside it, with their names in the file's. A folder that is called like a command below is
     written ./show.
     """
-    from ticketlab.lab.finished_models import called
-    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.lab.finished_models import display_name
+    from ticketlab.lab.finished_runs import find_run
     from ticketlab.recipes.compose import attack_tables
     from ticketlab.recipes.single_stage import one_stage
 
-    model = run_of(model, lab, "model")
+    model = find_run(model, lab, "model")
     asked = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
     settings = {"attacks": attack_tables([{"name": name} for name in attacks], asked), "sample_seed": seed}
     settings |= shared_options.given(examples=examples, split=split, label_map=list(label_map) or None)
@@ -118,14 +118,14 @@ def run(
         _check_place(target)
     run_recipe.check_csv(csv_file, [recipe])
     done = run_recipe.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
-    shown = called(model)
+    shown = display_name(model)
     rows = run_recipe.rows_of(done, label=shown)
     if as_json:
         run_recipe.print_json(done.results)
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(done, shown), run_recipe.notes_of([done]))
     for (task, stage), target in targets.items():
-        files.replace(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
+        files.write_atomic(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
     run_recipe.finish([done], rows, csv_file)
 
 

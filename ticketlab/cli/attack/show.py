@@ -21,7 +21,7 @@ from ticketlab.cli.path_types import Place
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.formatting import counted
-from ticketlab.core.formatting import shown as shown_text
+from ticketlab.core.formatting import printable as shown_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,13 @@ def show(
     measured = metrics.measure(rows, query_budget=_query_budget(header)).to_table()
     if as_json:
         shown = [_plain(header, record) for record in chosen[:most]]
-        found = {"file": str(path), "header": _readable(header), "metrics": measured, "notes": _notes(header, path, rows), "records": shown}
+        found = {
+            "file": str(path),
+            "header": _readable(header),
+            "metrics": measured,
+            "notes": _notes(header, path, rows),
+            "records": shown,
+        }
         run_recipe.print_json(found)
         return
     _print_numbers(header, path, rows, measured)
@@ -136,7 +142,7 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
 def _notes(header: Mapping[str, Any], path: Path, rows: Sequence[Record]) -> list[str]:
     """Return what the attack said of its numbers, or would have said."""
     labels = header.get("labels")
-    return caveats.of(
+    return caveats.caveats_of(
         str(header.get("attack") or path.stem),
         rows,
         [str(label) for label in labels] if isinstance(labels, list) else sorted({record.label for record in rows}),

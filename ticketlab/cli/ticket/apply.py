@@ -40,16 +40,16 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     """
     from ticketlab.backbone import loading, saving
     from ticketlab.backbone.backbone import Backbone
-    from ticketlab.lab.finished_models import in_lab
-    from ticketlab.lab.finished_runs import run_of
-    from ticketlab.runs.provenance import origin_of
+    from ticketlab.lab.finished_models import resolve
+    from ticketlab.lab.finished_runs import find_run
+    from ticketlab.runs.provenance import provenance_of
     from ticketlab.tickets.ticket import Ticket
 
     file = ticket_file(ticket, lab)
     loaded = Ticket.load(file)
     if shrink and "weights" in loaded.groups:
         raise UsageError(f"{ticket}: a ticket of single weights makes no smaller model: every matrix keeps its shape; leave --shrink out")
-    place = in_lab(run_of(model, lab, "model"))
+    place = resolve(find_run(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
     own_head = not labels and bool(loaded.head) and loading.lacks_classifier(place)
@@ -66,7 +66,7 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
         left_out = [name.removeprefix("weights/") for name in loaded.masks if name not in loaded.masks_on(Backbone(classifier))]
         if left_out:
             progress.say(f"the masks of {', '.join(left_out)} are left out: the ticket was found with another classifier")
-    saving.save(classifier, tokenizer, out, origin_of(place, file).trained_on)
+    saving.save(classifier, tokenizer, out, provenance_of(place, file).trained_on)
     progress.say(f"{out}: keeps {loaded.counts()}")
 
 

@@ -35,18 +35,18 @@ def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, a
     """
     from ticketlab.backbone.loading import load_finished
     from ticketlab.export.model import export_model
-    from ticketlab.lab.finished_models import in_lab
-    from ticketlab.lab.finished_runs import run_of
-    from ticketlab.runs.provenance import origin_of
+    from ticketlab.lab.finished_models import resolve
+    from ticketlab.lab.finished_runs import find_run
+    from ticketlab.runs.provenance import provenance_of
     from ticketlab.tickets.ticket import Ticket
 
     file = ticket_file(ticket, lab) if ticket is not None else None
     loaded = Ticket.load(file) if file is not None else None
-    place = in_lab(run_of(model, lab, "model"))
+    place = resolve(find_run(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
     classifier, tokenizer, _ = load_finished(place, any_outputs=True)
-    done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=origin_of(place, file))
+    done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=provenance_of(place, file))
     if as_json:
         run_recipe.print_json({"folder": str(out), **done.to_table()})
     else:

@@ -12,13 +12,13 @@ from ticketlab.lab.results import stage_folders
 def ticket_file(path: Path, lab: Path) -> Path:
     """Return the file of a ticket: the path itself, the file of a draw stage's folder, or the only one of a run's directory.
 
-    A run may be named as in :func:`ticketlab.lab.finished_runs.run_of`.
+    A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
     :raises UsageError: the run has several.
     """
-    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.lab.finished_runs import find_run
 
-    path = Path(run_of(str(path), lab, "draw"))
+    path = Path(find_run(str(path), lab, "draw"))
     if not path.is_dir():
         return path
     found = sorted((path / TICKETS).glob("*.safetensors"))
@@ -30,13 +30,13 @@ def ticket_file(path: Path, lab: Path) -> Path:
 def scores_file(path: Path, lab: Path) -> Path:
     """Return the file of scores: the path itself, that of a search stage's folder, or that of the only search of a run's directory.
 
-    A run may be named as in :func:`ticketlab.lab.finished_runs.run_of`.
+    A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
     :raises UsageError: the run has no search, or several; the message has their folders.
     """
-    from ticketlab.lab.finished_runs import run_of
+    from ticketlab.lab.finished_runs import find_run
 
-    path = Path(run_of(str(path), lab, "search"))
+    path = Path(find_run(str(path), lab, "search"))
     if not path.is_dir():
         return path
     if not is_run(path):

@@ -15,7 +15,7 @@ from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.reading import labels
 from ticketlab.tasks.reading.rows import LabelledRow
 from ticketlab.tasks.reading.splits import arrange, arrange_challenge, hold_out, pick, share_out
-from ticketlab.tasks.reading.text_equality import Equal, canonical, compare
+from ticketlab.tasks.reading.text_equality import TextGroups, canonical, compare
 
 SET = "--set ood.local."
 """What a setting of a challenge set begins with on the command line."""
@@ -124,7 +124,7 @@ def fingerprint(
     return digest.hexdigest()
 
 
-def _why(equal: Equal) -> str:
+def _why(equal: TextGroups) -> str:
     """Say why equal texts may leave too little for a split."""
     different = len(set(map(equal.key, equal.texts)))
     return f" ({len(equal.texts)} rows have {counted(different, 'different text')}, and rows with equal texts stay in one split)"

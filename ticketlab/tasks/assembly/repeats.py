@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core.formatting import counted, verb
 from ticketlab.tasks.base import Example, SplitWarning, TaskData
-from ticketlab.tasks.reading.text_equality import Equal, Texts, canonical, folded
+from ticketlab.tasks.reading.text_equality import TextGroups, Texts, canonical, folded
 
 MANY = 0.1
 """The share of test texts that repeat another which is worth a warning."""
@@ -24,7 +24,7 @@ class Repeats:
     warnings: Sequence[str]
 
 
-def count(splits: Mapping[str, Sequence[Example]], equal: Equal) -> Repeats:
+def count(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> Repeats:
     """Count repeats in each split, evaluated texts that are in training too, and texts with more than one label.
 
     Upper and lower case count as one, but not for contradictory labels: there the case may be what the label is about.
@@ -84,7 +84,7 @@ def looked_at(data: TaskData, measured: Collection[str], after_training: Collect
     return evolve(data, warnings=(*said(data.of_splits, measured, after_training), *(text for text in data.warnings if text not in usual)))
 
 
-def _contradictory(splits: Mapping[str, Sequence[Example]], equal: Equal) -> int:
+def _contradictory(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> int:
     labels: dict[Texts, set[int]] = {}
     for examples in splits.values():
         for example in examples:

@@ -159,7 +159,7 @@ class Tabular(Task):
 
 
 @frozen
-class Local(Tabular):
+class LocalDataset(Tabular):
     """A data set in files. Columns are inferred where only one reading is possible; labels go by name.
 
     Splits come from the names of the files (train, validation or dev, test), else from a column of a single file (``split_column``).

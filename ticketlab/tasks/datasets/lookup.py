@@ -15,15 +15,18 @@ from ticketlab.tasks.base import Task
 from ticketlab.tasks.datasets import hub_names
 from ticketlab.tasks.datasets.hub_dataset import HubDataset
 from ticketlab.tasks.datasets.hub_names import HubName
-from ticketlab.tasks.datasets.local import Local
+from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.reading import file_kinds
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _OF_HUB = re.compile(r"(?:huggingface\.co|hf\.co|hf:/)/datasets/([\w.-]+/[\w.-]+)")
-_NEED_MORE = {Local.name: "a path: give the file or folder itself", HubDataset.name: "a data set: give its name on the hub, OWNER/NAME,"}
+_NEED_MORE = {
+    LocalDataset.name: "a path: give the file or folder itself",
+    HubDataset.name: "a data set: give its name on the hub, OWNER/NAME,",
+}
 
 
-def choose(
+def find_task(
     value: str,
     text_columns: Sequence[str] = (),
     label_column: str | None = None,
@@ -48,7 +51,7 @@ def choose(
                 f"{flags[0]}: task `{value}` has its own columns and labels; this is for local files (`./{value}` is a path) and the hub"
             )
         return cast(type[Task], known.get("task", value))()
-    if (reason := registry.refusal("task", value)) is not None:
+    if (reason := registry.reason_absent("task", value)) is not None:
         raise SettingError(f"{reason}{f' (`./{value}` is what lies here under this name)' if Path(value).exists() else ''}")
     if _URL.match(value):
         of_hub = _OF_HUB.search(value)
@@ -73,7 +76,7 @@ def choose(
         )
     if on_hub and Path(value).is_dir():
         progress.say(f"{value}: the folder here is read, not a data set of the hub (`./{value}` says so too)")
-    return Local(
+    return LocalDataset(
         path=value,
         text_columns=tuple(text_columns),
         label_column=label_column,

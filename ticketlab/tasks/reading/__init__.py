@@ -1,0 +1,1 @@
+"""Reads data files: formats, columns, labels, splits and subsets."""

@@ -39,9 +39,9 @@ def quotas(sizes: Mapping[Any, int], count: int) -> dict[Any, int]:
 def pick(examples: Sequence[E], count: int, same: Mapping[str, str] = NOTHING) -> tuple[list[E], list[E]]:
     """Take ``count`` examples, each class in its proportion and in the order of hashes.
 
-    ``same`` is that of :class:`ticketlab.tasks.reading.text_equality.Equal`: examples with equal texts are taken together or not at all.
-    Then there may be more or fewer than ``count``, by less than the largest of these groups, or fewer still where a class has no group that
-    is small enough; something is taken and something is left where there are two groups.
+    ``same`` is that of :class:`ticketlab.tasks.reading.text_equality.TextGroups`: examples with equal texts are taken together or not at
+    all. Then there may be more or fewer than ``count``, by less than the largest of these groups, or fewer still where a class has no group
+    that is small enough; something is taken and something is left where there are two groups.
 
     Returns those taken and the rest, both in the order of ``examples``.
     """

@@ -44,7 +44,7 @@ def _folded(text: str) -> str:
 
 
 @frozen
-class Equal:
+class TextGroups:
     """Which examples have equal texts, by their ids.
 
     ``texts`` are the canonical texts of every example. ``same`` has, for each example whose texts another one has too, the id that stands
@@ -60,7 +60,7 @@ class Equal:
         return self.same.get(identity, identity)
 
 
-def compare(texts: Mapping[str, Texts]) -> Equal:
+def compare(texts: Mapping[str, Texts]) -> TextGroups:
     """Find the examples with equal texts; ``texts`` are their canonical texts by id.
 
     Upper and lower case count as one, and letters with and without accents, although a label may be about them: that two such texts are on
@@ -74,4 +74,4 @@ def compare(texts: Mapping[str, Texts]) -> Equal:
         if leader != identity:
             same[leader] = same[identity] = leader
     swapped = {leader: first[own[::-1]] for own, leader in first.items() if len(own) > 1 and own[0] != own[1] and own[::-1] in first}
-    return Equal(texts, same, swapped)
+    return TextGroups(texts, same, swapped)

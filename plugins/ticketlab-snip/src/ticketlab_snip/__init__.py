@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticketlab import Lazy, hookimpl
+from ticketlab.plugin import Lazy, hookimpl
 
 
 @hookimpl

@@ -9,7 +9,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab import Backbone, Plan, Pruner, Search, setting, weight_units
+from ticketlab.plugin import Backbone, Pruner, Search, SearchPlan, setting, weight_units
 
 
 @frozen
@@ -30,7 +30,7 @@ class Snip(Pruner):
     )
     pooler: bool = setting(False, help="score the pooler's matrix too")
 
-    def attach(self, backbone: Backbone, plan: Plan) -> Search:
+    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
         """Start a search."""
         return SnipSearch(self, backbone)
 

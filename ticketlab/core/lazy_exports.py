@@ -1,0 +1,18 @@
+"""Names that a module offers and imports only when they are used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_exports(module: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` and ``__dir__`` of ``module``, which offers names from other modules: by name, the module it is in."""
+
+    def get(name: str) -> Any:
+        if name not in exports:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(exports[name]), name)
+
+    return get, lambda: sorted(exports)

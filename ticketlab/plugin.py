@@ -1,0 +1,126 @@
+"""Everything that an author of plugins needs: hooks, settings, base classes and what their methods work with.
+
+Names are imported when they are first used, so that a plugin of :class:`Lazy` references takes no time to list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ticketlab.core.lazy_exports import lazy_exports
+
+_EXPORTS = {
+    "Adapter": "ticketlab.backbone.adapters",
+    "Adversary": "ticketlab.adversaries.base",
+    "ascend": "ticketlab.adversaries.base",
+    "attach_mask": "ticketlab.backbone.masks",
+    "Attack": "ticketlab.attacks.base",
+    "Backbone": "ticketlab.backbone.backbone",
+    "Batch": "ticketlab.training.batch",
+    "BiasModel": "ticketlab.bias_models.base",
+    "Callback": "ticketlab.core.callback",
+    "Component": "ticketlab.core.component",
+    "DataError": "ticketlab.core.errors",
+    "detach_mask": "ticketlab.backbone.masks",
+    "draw": "ticketlab.tickets.draw",
+    "DropoutMasks": "ticketlab.adversaries.base",
+    "Example": "ticketlab.tasks.base",
+    "hookimpl": "ticketlab.core.hookspecs",
+    "Layer": "ticketlab.backbone.backbone",
+    "Lazy": "ticketlab.core.hookspecs",
+    "load_encoder": "ticketlab.backbone.loading",
+    "load_tokenizer": "ticketlab.backbone.loading",
+    "log_likelihood": "ticketlab.losses.base",
+    "Loss": "ticketlab.losses.base",
+    "LossFunction": "ticketlab.training.loss_function",
+    "LossOutput": "ticketlab.training.loss_function",
+    "MaskedWeight": "ticketlab.backbone.masks",
+    "Monitor": "ticketlab.stop_rules.base",
+    "norms": "ticketlab.adversaries.base",
+    "Objective": "ticketlab.objectives.base",
+    "Observation": "ticketlab.stop_rules.base",
+    "plain_step": "ticketlab.adversaries.base",
+    "PluginError": "ticketlab.core.errors",
+    "Pruner": "ticketlab.pruners.base",
+    "ratio": "ticketlab.core.settings",
+    "ResourceError": "ticketlab.core.errors",
+    "Resources": "ticketlab.resources.resources",
+    "Search": "ticketlab.pruners.base",
+    "SearchPlan": "ticketlab.pruners.base",
+    "setting": "ticketlab.core.settings",
+    "SettingError": "ticketlab.core.errors",
+    "StopRule": "ticketlab.stop_rules.base",
+    "structured_units": "ticketlab.pruners.base",
+    "Task": "ticketlab.tasks.base",
+    "TaskData": "ticketlab.tasks.base",
+    "tokenize": "ticketlab.training.batch",
+    "TokenizedRows": "ticketlab.training.batch",
+    "TrainingContext": "ticketlab.objectives.base",
+    "TrainingLoss": "ticketlab.training.loss_function",
+    "TrainingSession": "ticketlab.objectives.base",
+    "uniform_in_ball": "ticketlab.adversaries.base",
+    "UsageError": "ticketlab.core.errors",
+    "Victim": "ticketlab.inference.victim",
+    "weight_units": "ticketlab.pruners.base",
+    "WordTable": "ticketlab.bias_models.words",
+    "WordVectorSource": "ticketlab.bias_models.words",
+}
+
+if TYPE_CHECKING:
+    from ticketlab.adversaries.base import Adversary as Adversary
+    from ticketlab.adversaries.base import DropoutMasks as DropoutMasks
+    from ticketlab.adversaries.base import ascend as ascend
+    from ticketlab.adversaries.base import norms as norms
+    from ticketlab.adversaries.base import plain_step as plain_step
+    from ticketlab.adversaries.base import uniform_in_ball as uniform_in_ball
+    from ticketlab.attacks.base import Attack as Attack
+    from ticketlab.backbone.adapters import Adapter as Adapter
+    from ticketlab.backbone.backbone import Backbone as Backbone
+    from ticketlab.backbone.backbone import Layer as Layer
+    from ticketlab.backbone.loading import load_encoder as load_encoder
+    from ticketlab.backbone.loading import load_tokenizer as load_tokenizer
+    from ticketlab.backbone.masks import MaskedWeight as MaskedWeight
+    from ticketlab.backbone.masks import attach_mask as attach_mask
+    from ticketlab.backbone.masks import detach_mask as detach_mask
+    from ticketlab.bias_models.base import BiasModel as BiasModel
+    from ticketlab.bias_models.words import WordTable as WordTable
+    from ticketlab.bias_models.words import WordVectorSource as WordVectorSource
+    from ticketlab.core.callback import Callback as Callback
+    from ticketlab.core.component import Component as Component
+    from ticketlab.core.errors import DataError as DataError
+    from ticketlab.core.errors import PluginError as PluginError
+    from ticketlab.core.errors import ResourceError as ResourceError
+    from ticketlab.core.errors import SettingError as SettingError
+    from ticketlab.core.errors import UsageError as UsageError
+    from ticketlab.core.hookspecs import Lazy as Lazy
+    from ticketlab.core.hookspecs import hookimpl as hookimpl
+    from ticketlab.core.settings import ratio as ratio
+    from ticketlab.core.settings import setting as setting
+    from ticketlab.inference.victim import Victim as Victim
+    from ticketlab.losses.base import Loss as Loss
+    from ticketlab.losses.base import log_likelihood as log_likelihood
+    from ticketlab.objectives.base import Objective as Objective
+    from ticketlab.objectives.base import TrainingContext as TrainingContext
+    from ticketlab.objectives.base import TrainingSession as TrainingSession
+    from ticketlab.pruners.base import Pruner as Pruner
+    from ticketlab.pruners.base import Search as Search
+    from ticketlab.pruners.base import SearchPlan as SearchPlan
+    from ticketlab.pruners.base import structured_units as structured_units
+    from ticketlab.pruners.base import weight_units as weight_units
+    from ticketlab.resources.resources import Resources as Resources
+    from ticketlab.stop_rules.base import Monitor as Monitor
+    from ticketlab.stop_rules.base import Observation as Observation
+    from ticketlab.stop_rules.base import StopRule as StopRule
+    from ticketlab.tasks.base import Example as Example
+    from ticketlab.tasks.base import Task as Task
+    from ticketlab.tasks.base import TaskData as TaskData
+    from ticketlab.tickets.draw import draw as draw
+    from ticketlab.training.batch import Batch as Batch
+    from ticketlab.training.batch import TokenizedRows as TokenizedRows
+    from ticketlab.training.batch import tokenize as tokenize
+    from ticketlab.training.loss_function import LossFunction as LossFunction
+    from ticketlab.training.loss_function import LossOutput as LossOutput
+    from ticketlab.training.loss_function import TrainingLoss as TrainingLoss
+
+__all__ = [*sorted(_EXPORTS)]
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)
