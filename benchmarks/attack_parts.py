@@ -1,4 +1,4 @@
-"""What the attack benchmarks share: examples, models that are trained once and kept, resources, and clocks of a process."""
+"""Code shared by the attack benchmarks: examples, cached trained models, resources, and clocks of a process."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ticketlab.tasks.datasets.lookup import find_task
 SEED = 0
 LENGTH = 128
 AS_TEXTATTACK = {"bert-attack": {"candidates": 8, "long_words": "first"}}
-"""Settings that our attacks of these names have otherwise."""
+"""Settings with which our attacks equal textattack's recipes."""
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with what the attack benchmarks have in common."""
+    """Return a parser with the options common to the attack benchmarks."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", required=True, help="a folder of SST-2: train.jsonl and validation.jsonl")
     parser.add_argument("--victim", help="a classifier's folder; without one the demo encoder is fine-tuned on the task")
@@ -66,7 +66,7 @@ def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:
 def attack_of(name: str, mlm: str | None = None) -> Any:
     """Return one of our attacks, as textattack's recipe has it, on this masked language model."""
     made = registry.current().get("attack", name)(**AS_TEXTATTACK.get(name, {}))
-    return evolve(made, mlm=mlm) if "mlm" in made.needs else made
+    return evolve(made, mlm=mlm) if "mlm" in made.required_resources else made
 
 
 def in_child(script: str, wanted: dict[str, Any]) -> dict[str, Any]:

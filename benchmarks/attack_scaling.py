@@ -1,16 +1,15 @@
-"""Ten times the examples: ten times the processor time, and no more memory.
+"""Checks that ten times the examples take ten times the CPU time, and no more memory.
 
     python benchmarks/attack_scaling.py --task SST2 [--n 64] [--times 10] [--in-flight 1,64] [--attack deepwordbug] [--repeats 2]
         [--victim FOLDER] [--cache lab] [--threads N]
 
-A small run attacks n examples, a large one ten times as many, all different; of the large one's examples each small run takes another
-tenth. Small and large runs, with few and many examples in flight, take turns, each in a process of its own. The clock and the peak of
-memory start when everything is loaded and one other example was attacked. Examples cost different numbers of queries, so the seconds of
-a query are compared too.
+A small run attacks n examples, a large one ten times as many, all different; each small run takes another tenth of the large run's
+examples. Small and large runs, with few and many examples in flight, alternate, each in its own process. Time and peak memory are
+measured after everything is loaded and one other example has been attacked. Examples take different numbers of queries, so the seconds
+per query are compared too.
 
-Memory is the peak of what is resident of the process itself, in MiB, and its growth. It grows with the lengths of texts that were not
-met before, for which the allocator keeps other blocks; so small runs attack their examples a second time, unmeasured otherwise: what
-that adds is lost.
+Memory is the peak resident size of the process, in MiB, and its growth. It grows with every new text length, for which the allocator
+keeps other blocks. So small runs attack their examples a second time, for which only memory is measured: what that adds is leaked.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import torch
 from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clocks, examples, in_child, table, trained
 
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.inference.victim import Victim

@@ -1,4 +1,4 @@
-"""How much faster candidates are made by our text under attack than by textattack's, for texts of some lengths, in one run.
+"""Compares how fast our attacked text and textattack's make candidates, for texts of several lengths.
 
 ``python benchmarks/attack_text.py --words 20 100 1000``
 """
@@ -27,7 +27,7 @@ def texts_alone(text, candidates: int) -> list[str]:
 
 
 def as_textfooler_looks(text, candidates: int) -> list[str]:
-    """What its constraints ask: the new word, the number of words, a window of both texts around the change."""
+    """Read what TextFooler's constraints read: the new word, the number of words, a window of both texts around the change."""
     seen = []
     for candidate in made(text, candidates):
         at = next(iter(candidate.attack_attrs["newly_modified_indices"]))

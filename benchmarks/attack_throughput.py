@@ -1,19 +1,19 @@
-"""How fast attacks are: plain textattack against our engine, on the same examples, with the same resources and random numbers.
+"""Compares the speed of plain textattack and our engine on the same examples, with the same resources and random numbers.
 
     python benchmarks/attack_throughput.py --task SST2 [--n 40] [--attacks deepwordbug,textfooler,bert-attack] [--only a,b,c,d,e]
         [--victim FOLDER] [--mlm FOLDER] [--cache lab] [--threads N] [--in-flight 64] [--repeats 1] [--save FILE.json]
 
-a  textattack as a user runs it: its model wrapper, every text padded to 512 tokens
-b  the same padded to 128 tokens
-c  the same padded to the longest of the batch
+a  textattack with its own model wrapper, every text padded to 512 tokens
+b  the same, padded to 128 tokens
+c  the same, padded to the longest text of the batch
 d  our engine in fp32
 e  our engine in bf16
 
-Each is measured in a process of its own; imports, models, vectors and neighbours are loaded, and one other example is attacked, before
-the clock starts. With --repeats all take turns, and the run of least time counts. --save keeps what is finished, so that a long
-benchmark can be made in parts; the table says when each was made. On a GPU seconds are those on the wall, else those of processors.
+Each is measured in its own process; before the clock starts, imports, models, vectors and neighbours are loaded, and one other example
+is attacked. With --repeats the variants alternate, and the fastest run counts. --save keeps finished runs, so that a long benchmark can
+be resumed; the table shows when each was run. Seconds are wall-clock time on a GPU, otherwise CPU time.
 
-The limit is the victim alone on the texts that the attack asked about, exact lengths, 64 at a time.
+The limit is the speed of the victim alone on the texts that the attack queried, unpadded, 64 at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from stock_attacks import Padding, Parts, build
 
 from ticketlab.attacks.engine.attacker import attackable
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.core import files
@@ -129,7 +129,7 @@ def measure(wanted: dict[str, Any]) -> dict[str, Any]:
     data, chosen, other = examples(wanted["task"], wanted["n"])
     attack = attack_of(wanted["attack"], wanted["mlm"])
     resources = attack.prepare()
-    if "word_vectors" in attack.needs:
+    if "word_vectors" in attack.required_resources:
         know_neighbours(resources.load_word_vectors(), [*chosen, other], attack.neighbours)
     how = stock if wanted["variant"] in STOCK else ours
     return how(wanted, attack, resources, data, chosen, other) | {
@@ -148,7 +148,7 @@ def know_neighbours(vectors: Any, chosen: list[Any], most: int) -> None:
 
 
 def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen: list[Any], other: Any) -> dict[str, Any]:
-    needs = attack.needs
+    needs = attack.required_resources
     parts = Parts(
         wanted["victim"],
         resources.load_word_vectors() if "word_vectors" in needs else None,
@@ -217,20 +217,20 @@ class spent:  # noqa: N801
 
     def __enter__(self) -> dict[str, float]:
         found: dict[str, float] = collections.defaultdict(float)
-        self.batch = batch = BatchInvariantModel.batch
+        self.run_batch = run_batch = BatchInvariantModel.run_batch
 
-        def timed(canonical: BatchInvariantModel, rows: Any) -> Any:
+        def timed(model: BatchInvariantModel, rows: Any) -> Any:
             begun = _now()
             try:
-                return batch(canonical, rows)
+                return run_batch(model, rows)
             finally:
-                found[self._purpose(canonical.model)] += _now() - begun
+                found[self._purpose(model.model)] += _now() - begun
 
-        BatchInvariantModel.batch = timed  # type: ignore[method-assign]
+        BatchInvariantModel.run_batch = timed  # type: ignore[method-assign]
         return found
 
     def __exit__(self, *_: object) -> None:
-        BatchInvariantModel.batch = self.batch  # type: ignore[method-assign]
+        BatchInvariantModel.run_batch = self.run_batch  # type: ignore[method-assign]
 
     def _purpose(self, model: Any) -> str:
         if model is self.victim:

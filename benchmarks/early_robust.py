@@ -1,10 +1,9 @@
-"""EarlyRobust's training, search and fine-tuning together, against FreeLB and PGD for the same epochs.
+"""The training time of EarlyRobust (search and fine-tuning) compared with FreeLB and PGD for the same epochs.
 
     python benchmarks/early_robust.py [--model demo|base] [--task PATH] [--length N] [--steps 5] [--epochs 10] [--search-epochs 0.3]
 
-Step times are measured on the same batches, padded to their longest row on both sides, and multiplied by the steps of each method.
-The bound counts passes (a forward and a backward one) and the encoder's FLOPs alone: an ascent of PGD has no weight gradients, which
-makes it two thirds of a pass.
+Step times are measured on the same padded batches and multiplied by the steps of each method. The bound counts only passes (forward and
+backward) and the encoder's FLOPs. An ascent step of PGD computes no weight gradients and counts as two thirds of a pass.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="demo", choices=("demo", "base"))
     parser.add_argument("--task", default="demo", help="texts for the lengths of the batches")
-    parser.add_argument("--length", type=int, help="random rows of this length instead of a task's")
+    parser.add_argument("--length", type=int, help="use random rows of this length instead of a task's")
     parser.add_argument("--steps", type=int, default=5, help="K of all adversaries")
     parser.add_argument("--epochs", type=float, default=10)
-    parser.add_argument("--search-epochs", type=float, default=0.3, help="when the mask has settled; the paper reports 0.15 to 0.3")
+    parser.add_argument("--search-epochs", type=float, default=0.3, help="until the mask has settled; the paper reports 0.15 to 0.3")
     parser.add_argument("--heads", default="1/6")
     parser.add_argument("--neurons", default="0.3")
-    parser.add_argument("--batches", type=int, default=4, help="of 32 rows, from an epoch's shuffled batches")
+    parser.add_argument("--batches", type=int, default=4, help="batches of 32 rows, from the shuffled batches of an epoch")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precision", default="auto")
     options = parser.parse_args()
@@ -73,11 +72,11 @@ def main() -> None:
     passes = {"freelb": options.steps, "pgd": 1 + (options.steps - 1) * 2 / 3}
     report = {
         "model": options.model, "precision": precision, "threads": torch.get_num_threads(), "length": mean_length,
-        "seconds a step": seconds, "share of FLOPs left": share,
+        "seconds per step": seconds, "fraction of FLOPs": share,
     }  # fmt: skip
     for name, cost in passes.items():
-        gained, bound = options.epochs * seconds[name] / ours, options.epochs * cost / counted
-        report[f"against {name}"] = {"gained": gained, "bound": bound, "gained / bound": gained / bound}
+        speedup, bound = options.epochs * seconds[name] / ours, options.epochs * cost / counted
+        report[f"against {name}"] = {"speedup": speedup, "bound": bound, "speedup / bound": speedup / bound}
     print(json.dumps(report, indent=2))
 
 

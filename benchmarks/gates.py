@@ -1,4 +1,4 @@
-"""What importance coefficients cost: a search step against the same step without them, plain and under FreeLB.
+"""The cost of importance coefficients: a search step compared with the same step without them, plain and with FreeLB.
 
 python benchmarks/gates.py [--model demo|base] [--batch 32] [--length 128] [--repeats 7] [--precision auto]
 """

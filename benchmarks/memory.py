@@ -1,8 +1,8 @@
-"""Peak memory of a search under FreeLB against that of fine-tuning, each in a process of its own.
+"""Peak memory of a search with FreeLB compared with fine-tuning, each in its own process.
 
     python benchmarks/memory.py [--task PATH] [--steps 8]
 
-Prints the peak resident size of both, their ratio, and the ratio less what a process holds before training.
+Prints the peak resident size of both, their ratio, and the ratio of the increases during training.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def peak() -> float:
 
 
 def measure(kind: str, task: str, steps: int) -> None:
-    """Train for some steps in this process and print its peaks, in MiB."""
+    """Train for some steps in this process and print the peaks before and after, in MiB."""
     data = find_task(task).load()
     before = peak()
     loop = make(Clean() if kind == "fine-tuning" else FreeLB(steps=3), data, "fp32", masks=kind == "search")
@@ -43,16 +43,16 @@ def main() -> None:
     if options.kind:
         measure(options.kind, options.task, options.steps)
         return
-    found = {}
+    measured = {}
     for kind in ("fine-tuning", "search"):
         command = [sys.executable, __file__, "--kind", kind, "--task", options.task, "--steps", str(options.steps)]
-        found[kind] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    gained = {kind: sizes["peak"] - sizes["before"] for kind, sizes in found.items()}
+        measured[kind] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    increase = {kind: sizes["peak"] - sizes["before"] for kind, sizes in measured.items()}
     ratios = {
-        "peak": found["search"]["peak"] / found["fine-tuning"]["peak"],
-        "gained": gained["search"] / gained["fine-tuning"],
+        "peak": measured["search"]["peak"] / measured["fine-tuning"]["peak"],
+        "increase": increase["search"] / increase["fine-tuning"],
     }
-    print(json.dumps({"MiB": found, "search / fine-tuning": ratios}, indent=2))
+    print(json.dumps({"MiB": measured, "search / fine-tuning": ratios}, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What a shrunk ticket gains as an ONNX file: latency against the dense model's, beside the ratio that its FLOPs promise.
+"""The speed-up of a shrunk model as an ONNX file: its latency compared with the dense model, and the ratio of FLOPs.
 
     python benchmarks/onnx_latency.py [--heads 1/6] [--neurons 0.3] [--batch 1] [--length 64] [--repeats 50] [--threads 1]
 
-The demo encoder, a random ticket, onnxruntime with the same options for both files; runs take turns.
+The model is the demo encoder with a random ticket. Both files run in onnxruntime with the same options; the runs are interleaved.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ def main() -> None:
     ids = np.random.default_rng(0).integers(1000, 20000, (options.batch, options.length))
     values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     calls, sizes = {}, {}
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as directory:
         for name, model in {"dense": dense, "shrunk": small}.items():
-            folder = Path(place) / name
+            folder = Path(directory) / name
             sizes[name] = export_model(model, tokenizer, folder, "onnx").bytes
             runtime = session(folder, options.threads)
-            given = {node.name: values[node.name] for node in runtime.get_inputs()}
-            calls[name] = lambda _, runtime=runtime, given=given: runtime.run(None, given)
+            inputs = {node.name: values[node.name] for node in runtime.get_inputs()}
+            calls[name] = lambda _, runtime=runtime, inputs=inputs: runtime.run(None, inputs)
         seconds = interleaved(calls, options.repeats, warmup=5)
-    promised = flops(dense, options.length) / flops(small, options.length)
-    gained = seconds["dense"] / seconds["shrunk"]
+    expected = flops(dense, options.length) / flops(small, options.length)
+    speedup = seconds["dense"] / seconds["shrunk"]
     facts = {"batch": options.batch, "length": options.length, "threads": options.threads, "bytes": sizes, "seconds": seconds}
-    print(json.dumps({**facts, "gained": gained, "promised": promised, "gained / promised": gained / promised}, indent=2))
+    print(json.dumps({**facts, "speedup": speedup, "expected": expected, "speedup / expected": speedup / expected}, indent=2))
 
 
 if __name__ == "__main__":

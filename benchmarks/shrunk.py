@@ -1,8 +1,8 @@
-"""What a shrunk ticket gains: forward pass and training step, against the ratio that its FLOPs promise.
+"""The speed-up of a shrunk model in forward pass and training step, compared with the ratio of FLOPs.
 
     python benchmarks/shrunk.py [--heads 1/6] [--neurons 0.3] [--batch 32] [--length 128] [--repeats 7] [--precision auto]
 
-BERT-base shapes with random weights, so that nothing needs to be downloaded.
+The model has the shapes of BERT-base with random weights, so that nothing needs to be downloaded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     small = shrink(dense, random_ticket(dense, parse_ratio(options.heads), parse_ratio(options.neurons)))
     rows = random_rows(options.batch, options.length)
     batch = rows.collate(range(options.batch)).to(next(dense.parameters()).device)
-    promised = flops(dense, options.length) / flops(small, options.length)
+    expected = flops(dense, options.length) / flops(small, options.length)
 
     def evaluation(model):
         def call(_: int) -> None:
@@ -46,10 +46,10 @@ def main() -> None:
         "shrunk": steps(loop(small, rows, Clean(), precision, batch_size=options.batch), batches),
     }
     training = interleaved(trainings, options.repeats)
-    report = {"precision": precision, "threads": torch.get_num_threads(), "promised": promised}
+    report = {"precision": precision, "threads": torch.get_num_threads(), "expected": expected}
     for name, seconds in {"forward": forwards, "training step": training}.items():
-        gained = seconds["dense"] / seconds["shrunk"]
-        report[name] = {**seconds, "gained": gained, "gained / promised": gained / promised}
+        speedup = seconds["dense"] / seconds["shrunk"]
+        report[name] = {**seconds, "speedup": speedup, "speedup / expected": speedup / expected}
     print(json.dumps(report, indent=2))
 
 

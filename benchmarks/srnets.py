@@ -1,9 +1,9 @@
-"""What the searches of SRNets cost: mask training and iterative pruning, on BERT-base's shapes with random weights.
+"""The cost of SRNets' searches: mask training and iterative pruning, on the shapes of BERT-base with random weights.
 
     python benchmarks/srnets.py [--batch 32] [--length 128] [--repeats 7] [--precision auto] [--layers 12]
 
-Steps of all kinds take turns, and the fastest of each are compared with a step of fine-tuning. Updates of the thresholds and prunings are
-timed the same way, and given as a share of the steps of a whole run: on MNLI 5 epochs of 12,272 steps, an update every 1,000 of them (the
+Steps of all kinds are interleaved, and the fastest of each are compared with a step of fine-tuning. Threshold updates and prunings are
+timed the same way and reported as a fraction of a whole run: on MNLI 5 epochs of 12,272 steps, with an update every 1,000 steps (the
 paper) or every 100 (our default), and 10 prunings.
 """
 
@@ -61,13 +61,13 @@ def main() -> None:
 
 
 def rare_work(attach, repeats: int, step: dict[str, float]) -> dict[str, dict[str, float]]:
-    """Return the seconds of one update or pruning, and its share of a run whose steps take so long."""
-    found = {}
+    """Return the seconds of a threshold update and of a pruning, and their fraction of a run with these step times."""
+    costs = {}
     for scope in ("local", "global"):
         _, search = attach(MaskTraining(initial="soft", scope=scope))
         update = interleaved({"update": lambda turn, search=search: search._set_thresholds()}, repeats)["update"]
         shares = {f"share every {every} steps": update / (every * step["mask training"]) for every in (1000, 100)}
-        found[f"threshold update, {scope}"] = {"seconds": update, **shares}
+        costs[f"threshold update, {scope}"] = {"seconds": update, **shares}
         del search
         _, search = attach(IMP(scope=scope))
 
@@ -76,9 +76,9 @@ def rare_work(attach, repeats: int, step: dict[str, float]) -> dict[str, dict[st
             search._prune(0)
 
         pruning = interleaved({"pruning": prune}, repeats)["pruning"]
-        found[f"pruning, {scope}"] = {"seconds": pruning, f"share of {PRUNINGS} a run": PRUNINGS * pruning / (RUN * step["imp"])}
+        costs[f"pruning, {scope}"] = {"seconds": pruning, f"share of {PRUNINGS} per run": PRUNINGS * pruning / (RUN * step["imp"])}
         del search, prune
-    return found
+    return costs
 
 
 if __name__ == "__main__":

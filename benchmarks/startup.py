@@ -1,4 +1,4 @@
-"""How long the command line takes to answer: seconds, and as a multiple of starting Python itself, in one run.
+"""The start-up time of the command line: in seconds, and as a multiple of the time to start Python.
 
 python benchmarks/startup.py [--repeats 9]
 """

@@ -1,7 +1,7 @@
-"""Attacks as a user of plain textattack writes them: its wrapper, its recipes' composition, local substitutes for what it would download.
+"""Attacks as a user of plain textattack writes them: its wrapper and recipes, with local substitutes for its downloads.
 
 ``cap=None`` is its default: victim and masked language model pad every text to 512 tokens. ``cap=128`` pads to 128, and ``dynamic`` to the
-longest of the batch. The thresholds, stop words, vectors and models are those of ours, so that the same attack is compared.
+longest text of the batch. Thresholds, stop words, vectors and models are the same as ours, so that equal attacks are compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ENCODER_LENGTH = 256
 
 @frozen
 class Padding:
-    """How long texts are made."""
+    """How texts are padded."""
 
     cap: int | None = None
     dynamic: bool = False
@@ -29,7 +29,7 @@ class Padding:
 
 @frozen
 class Parts:
-    """What the attacks need beside textattack."""
+    """What the attacks need in addition to textattack."""
 
     victim: str
     vectors: Any
@@ -59,7 +59,7 @@ def wrapper(folder: str, padding: Padding) -> Any:
 
 
 def build(attack: Any, parts: Parts, padding: Padding) -> Any:
-    """Return the ``textattack.Attack`` that ``attack``, one of our components, stands for."""
+    """Return the ``textattack.Attack`` equivalent to ``attack``, one of our components."""
     textattack = import_textattack()
     from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
     from textattack.search_methods import GreedyWordSwapWIR
@@ -134,7 +134,7 @@ RECIPES = {"deepwordbug": _deepwordbug, "textfooler": _textfooler, "bert-attack"
 
 
 class Neighbours:
-    """The neighbours of our vectors where textattack wants a matrix of them: the word itself first."""
+    """The neighbours of our vectors in place of textattack's matrix: the word itself first."""
 
     def __init__(self, vectors: Any, most: int) -> None:
         self.vectors = vectors
@@ -145,7 +145,7 @@ class Neighbours:
 
 
 class Numbers:
-    """The number of a word, as a mapping."""
+    """The index of a word, as a mapping."""
 
     def __init__(self, vectors: Any) -> None:
         self.vectors = vectors

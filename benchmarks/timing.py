@@ -1,4 +1,4 @@
-"""What the benchmarks share: interleaved timing, loops ready to step, random BERT shapes, and the FLOPs that counting promises."""
+"""Shared by the benchmarks: interleaved timing, loops ready for a step, random models and rows, and FLOPs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ remember_shapes()
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with what the benchmarks of BERT's shapes have in common."""
+    """Return a parser with the options that several benchmarks share."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--length", type=int, default=128)
@@ -33,7 +33,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 
 def interleaved(kinds: Mapping[str, Callable[[int], object]], repeats: int, warmup: int = 1) -> dict[str, float]:
-    """Return the seconds of each call, the fastest of its turns: what else the machine does only adds. The calls take turns."""
+    """Return the seconds of the fastest run of each call, because other load on the machine only adds time. The calls are interleaved."""
     seconds: dict[str, list[float]] = {name: [] for name in kinds}
     for turn in range(repeats + warmup):
         for name, call in kinds.items():
@@ -52,7 +52,7 @@ def _finish() -> None:
 
 
 def loop(model, rows: TokenizedRows, adversary, precision: str, callbacks: Sequence = (), batch_size: int = 32) -> Loop:
-    """Return a training of a model, ready to step."""
+    """Return the training loop of a model, ready for a step."""
     loss_function = ClassificationLoss(model, CrossEntropy(), precision=precision, callbacks=callbacks)
     model.train()
     return Loop(
@@ -63,7 +63,7 @@ def loop(model, rows: TokenizedRows, adversary, precision: str, callbacks: Seque
 
 
 def steps(training: Loop, batches: Sequence[Sequence[int]]) -> Callable[[int], object]:
-    """Return a call that takes one optimizer step for each batch."""
+    """Return a function that takes one optimizer step for each batch."""
     device = next(training.loss_function.model.parameters()).device
     prepared = [
         training.loss_function.prepare(training.rows.collate(batch), step, len(batches)).to(device) for step, batch in enumerate(batches)
@@ -85,7 +85,7 @@ def bert_base(layers: int = 12):
 
 
 def random_rows(count: int, length: int) -> TokenizedRows:
-    """Return rows of random tokens, all of one length."""
+    """Return rows of random tokens, all of the same length."""
     ids = torch.randint(1000, 30000, (count, length), generator=torch.Generator().manual_seed(0)).tolist()
     return TokenizedRows(ids, None, [index % 2 for index in range(count)], 0, 0)
 
@@ -98,7 +98,7 @@ def random_ticket(model, heads: float, neurons: float) -> dict[str, torch.Tensor
 
 
 def flops(model, length: int) -> float:
-    """Return multiply-adds of the encoder layers for one token of a text of this length: projections, attention, feed-forward."""
+    """Return the multiply-adds of the encoder layers per token of a text of this length: projections, attention, feed-forward."""
     backbone = Backbone(model)
     hidden = int(model.config.hidden_size)
     total = 0.0

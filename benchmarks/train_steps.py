@@ -1,8 +1,8 @@
-"""Cost of training steps, as ratios in one run: plain, FreeLB, and a hard-concrete search under FreeLB.
+"""The cost of training steps, as ratios within one run: plain, FreeLB, and a hard-concrete search with FreeLB.
 
     python benchmarks/train_steps.py [--task PATH] [--batches 4] [--repeats 5] [--precision auto]
 
-Steps of all kinds take turns, so that a slow moment of the machine hits all of them; the fastest of each are compared.
+Steps of all kinds are interleaved, so that other load on the machine affects all of them. The fastest of each are compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ticketlab.training.loop import Loop
 
 
 def make(adversary, data, precision: str, *, masks: bool) -> Loop:
-    """Return a loop of its own model, ready to step."""
+    """Return a loop with its own model, ready for a step."""
     model, tokenizer = loading.load_classifier("demo", data.label_names, 0)
     model.to(pick_device()).requires_grad_(not masks)
     callbacks = [HardConcrete().attach(Backbone(model), SearchPlan(steps=100, seed=0))] if masks else []

@@ -1,6 +1,6 @@
-"""Writes the reference pages that follow from the code: settings, recipes, hooks and the help of every command.
+"""Generates the reference pages from the code: settings, recipes, hooks, the public Python names and the help of every command.
 
-Run ``python docs/generate.py`` after a change of these; a test compares the pages with what this would write.
+Run ``python docs/generate.py`` after a change to any of these; a test compares the pages with the output of this script.
 """
 
 from __future__ import annotations
@@ -9,41 +9,49 @@ import inspect
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import attrs
 import click
 
 import ticketlab
+import ticketlab.auto
+import ticketlab.plugin
+import ticketlab.testing
 from ticketlab.cli.describe_settings import describe
 from ticketlab.cli.main import cli
 from ticketlab.core import hookspecs, registry
 from ticketlab.core.component import Component
-from ticketlab.core.registry import HOOK_OF_KIND
+from ticketlab.core.hookspecs import HOOK_OF_KIND
+from ticketlab.core.settings import settings_of
 from ticketlab.recipes import recipe, tables
+from ticketlab.recipes.head import RecipeHead
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py. -->\n\n"
 WIDTH = 100
 PLURALS = {"adversary": "Adversaries", "loss": "Losses"}
-OF_A_RECIPE = {
-    "summary": "one line, for `ticketlab recipes`",
-    "paper": "where it is from",
-    "paper_seeds": "over how many seeds the published comparison is; `run` runs one unless `--seeds` says otherwise",
-    "scale": "the scale that it was resolved at; `full` where nothing was reduced",
-    "model": "a model of the hub, a folder, or `demo`",
-    "max_length": "longest input in tokens, 128 by default; longer texts are cut, and counted",
-    "precision": "`auto`, `fp32` or `bf16`; `auto` is bf16 on GPUs and CPUs that multiply it faster",
-    "seeds": "a list; every stage that draws random numbers runs once for each",
-    "train_rows": "at most this many training examples of each task, each class in its proportion; `none` for all",
-    "tasks": "a list of tables with a `name`; see [](tasks.md)",
-    "ood": "challenge sets, a list like `tasks`: `evaluate` judges models on them too, and `mix_ood` trains on their training examples",
-    "ood_map": "a list of `TASK_LABEL=OOD_LABEL`, where a challenge set calls a label otherwise",
-}
-"""What the keys above the stages mean."""
-MARK = "Marks a function as the implementation of the hook that it is named after; see [](hooks.md)."
-LIFE_CYCLE = ("ticketlab_on_log", "ticketlab_stage_finished")
+HOOKIMPL = "A decorator that marks a function as the implementation of the hook of the same name; see [](hooks.md)."
+EVENTS = ("ticketlab_on_log", "ticketlab_stage_finished")
+PROMISE = """\
+The public names are those of this page: `ticketlab` is for users, `ticketlab.plugin` for authors of plugins, `ticketlab.testing` for
+their tests, and `ticketlab.auto` for `transformers`. Everything else may change in any version.
+
+ticketlab follows [Semantic Versioning](https://semver.org/). As long as the major version stays the same (before 1.0, the minor
+version):
+
+- a public name stays importable, and keeps its parameters and their meaning; new parameters have defaults, and new methods of a base
+  class have implementations;
+- commands, flags, components and settings keep their names, and the files of a run their keys;
+- a changed default, and a changed result of a [stage](stages.md) with the same settings, is in the changelog; the component then has
+  another `version`, so that earlier results are not taken for its own.
+
+A public name is deprecated before it is removed: for at least one minor version it still works and issues a `DeprecationWarning` that
+names its replacement. `CHANGELOG.md` lists every such change, under "Deprecated", "Removed" or "Changed". The wording of messages and
+the layout of tables may change at any time."""
 
 
 def pages() -> dict[str, str]:
@@ -64,32 +72,32 @@ def pages() -> dict[str, str]:
 
 
 def plural(kind: str) -> str:
-    """Return what several components of a kind are called."""
+    """Return the plural of the name of a kind of component."""
     return PLURALS.get(kind, f"{kind.capitalize()}s")
 
 
 def stages_page() -> str:
     """Return the page of stage kinds."""
     intro = """
-        A recipe is made of stages. Each is a table with a `kind`; the settings below are its keys, and `--set STAGE.SETTING=VALUE` sets
-        them on the command line. A setting of the type "stage or path" names an earlier stage of the recipe, or something outside it.
-        Settings marked ° change how a result is computed and not the result: they are no part of its key.
+        A recipe consists of stages. Each is a table with a `kind`; the settings below are its keys, and `--set STAGE.SETTING=VALUE` sets
+        them on the command line. A setting of the type "stage or path" names an earlier stage of the recipe, or a path or model outside it.
+        Settings marked ° change how a result is computed, but not the result itself, so they are not part of its key.
         """
-    head = table(("Key", "What it is"), [(f"`{key}`", OF_A_RECIPE[key]) for key in tables.HEAD])
+    head = table(("Key", "Meaning"), [(f"`{field.name}`", field.metadata["help"]) for field in settings_of(RecipeHead)])
     stages = "\n\n".join(section(recipe.stage_class(kind)) for kind in recipe.KINDS)
-    above = f"Above the stages, a recipe has these keys, `--set KEY=VALUE`:\n\n{head}"
+    above = f"Above the stages, a recipe has these keys (`--set KEY=VALUE`):\n\n{head}"
     return f"# Stages\n\n{paragraph(intro)}\n\n{above}\n\n{stages}"
 
 
 def components_page(builtin: registry.Registry, kind: str) -> str:
     """Return the page of a kind of component."""
-    intro = f"`ticketlab show {kind.replace(' ', '-')} NAME` prints the same for components of plugins."
+    intro = f"`ticketlab show {kind.replace(' ', '-')} NAME` prints this for any component, those of plugins included."
     sections = "\n\n".join(section(builtin.get(kind, name)) for name in builtin.names(kind))
     return f"# {plural(kind)}\n\n{intro}\n\n{sections}"
 
 
 def section(cls: type[Component]) -> str:
-    """Return what there is to say about a component: summary, docstring, paper, settings."""
+    """Return the section of a component: summary, docstring, paper, settings."""
     parts = [f"## {cls.name}", f"{cls.summary[0].upper()}{cls.summary[1:]}."]
     if about := prose(cls.__dict__.get("__doc__") or ""):
         parts.append(about)
@@ -98,7 +106,7 @@ def section(cls: type[Component]) -> str:
     if languages := getattr(cls, "languages", ""):
         parts.append(f"Languages: {languages}.")
     rows = [setting_row(setting) for setting in describe(cls)]
-    parts.append(table(("Setting", "Type", "Default", "Bounds", "What it does"), rows) if rows else "It has no settings.")
+    parts.append(table(("Setting", "Type", "Default", "Bounds", "Description"), rows) if rows else "It has no settings.")
     return "\n\n".join(parts)
 
 
@@ -121,26 +129,26 @@ def setting_row(setting: Mapping[str, Any]) -> tuple[str, ...]:
 def recipes_page(builtin: registry.Registry) -> str:
     """Return the page of recipes."""
     intro = """
-        `ticketlab recipes show NAME` prints the TOML file of a recipe, and `ticketlab run NAME --dry-run` every setting of it. What a
-        table leaves out is the default of the [stage](stages.md). Overlays come last: those of a task are for the data set of that name,
-        those of a scale are asked for with `--scale`; `small` fits two cores. A recipe with `extends = "NAME"` is that recipe with its own
-        tables laid over it; NAME is a recipe of this list, or a TOML file beside it. Where each number is from is in
-        [](hyperparameters.md).
+        `ticketlab recipes show NAME` prints the TOML file of a recipe, and `ticketlab run NAME --dry-run` all of its settings. Settings
+        that a table omits have the defaults of the [stage](stages.md). Overlays are applied last: those of a task apply to the data set of
+        that name, those of a scale are selected with `--scale`; `small` fits two cores. A recipe with `extends = "NAME"` starts from that
+        recipe and overrides it with its own tables; NAME is a recipe of this list, or a TOML file in the same folder. The source of each
+        number is in [](hyperparameters.md).
         """
     parts = [recipe_section(name, path) for name, (path, _) in sorted(builtin.recipes.items())]
     return f"# Recipes\n\n{paragraph(intro)}\n\n" + "\n\n".join(parts)
 
 
 def recipe_section(name: str, path: Path) -> str:
-    """Return what there is to say about a recipe."""
+    """Return the section of a recipe."""
     raw = tomllib.loads(path.read_text(encoding="utf-8"))
     parts = [f"## {name}", f"{raw['summary'][0].upper()}{raw['summary'][1:]}."]
     if raw.get("paper"):
         parts.append(f"Paper: {linked(raw['paper'])}.")
     if raw.get("paper_seeds", "none") != "none":
-        parts.append(f"The published comparison is over {raw['paper_seeds']} seeds.")
+        parts.append(f"The published comparison uses {raw['paper_seeds']} seeds.")
     if "extends" in raw:
-        parts.append(f"The recipe [{raw['extends']}](#{raw['extends']}) with these settings instead of its own:")
+        parts.append(f"The recipe [{raw['extends']}](#{raw['extends']}) with these settings changed:")
     kinds = {key: value["kind"] for key, value in tables.read(path)[1].items() if isinstance(value, dict) and "kind" in value}
     rows = [(f"`{key}`", kind, settings_cell(raw[key])) for key, kind in kinds.items() if key in raw]
     if rows:
@@ -159,7 +167,7 @@ def overlays_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str,
 
 
 def settings_cell(settings: Mapping[str, Any]) -> str:
-    """Return settings as one cell; those of a component are named by its setting."""
+    """Return settings as one cell; the settings of a component follow the name of the setting that it is in."""
     return ", ".join(f"`{path} = {value}`" for path, value in flat(settings) if path != "kind")
 
 
@@ -170,7 +178,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
         if isinstance(value, Mapping):
             if "name" in value:
                 yield path, str(value["name"])
-            yield from flat({inner: one for inner, one in value.items() if inner != "name"}, f"{path}.")
+            yield from flat({inner: item for inner, item in value.items() if inner != "name"}, f"{path}.")
         else:
             yield path, ", ".join(map(shown, value)) if isinstance(value, list) else shown(value)
 
@@ -178,7 +186,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
 def shown(value: Any) -> str:
     """Return a value as text; a component in a list with its settings."""
     if isinstance(value, Mapping):
-        settings = ", ".join(f"{key} {shown(one)}" for key, one in value.items() if key != "name")
+        settings = ", ".join(f"{key} {shown(item)}" for key, item in value.items() if key != "name")
         return f"{value['name']} ({settings})" if settings else str(value["name"])
     return f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -186,15 +194,15 @@ def shown(value: Any) -> str:
 def hooks_page() -> str:
     """Return the page of hooks, with their signatures."""
     intro = """
-        A plugin is a module (or an object) with functions of these names, marked with `@ticketlab.plugin.hookimpl`. A function may
-        leave out parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: classes, or references that are
-        imported when
-        they are first used, `ticketlab.plugin.Lazy(name, summary, "package.module:Class")`. See [](../howto/pruner.md),
-        [](../howto/stop_rule.md), [](../howto/objective.md) and [](../howto/bias_model.md).
+        A plugin is a module (or an object) with functions of these names, decorated with `@ticketlab.plugin.hookimpl`. A function may
+        omit parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: component classes, or references of the
+        form `ticketlab.plugin.Lazy(name, summary, "package.module:Class")`, which are imported when they are first used. See
+        [](../howto/pruner.md), [](../howto/stop_rule.md), [](../howto/objective.md) and [](../howto/bias_model.md), and
+        [](python.md#ticketlabplugin) for the base classes.
         """
     components = "\n\n".join(hook(name) for name in HOOK_OF_KIND.values())
-    others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *LIFE_CYCLE))
-    return f"# Hooks\n\n{paragraph(intro)}\n\n## Components\n\n{components}\n\n## Recipes and the life of a run\n\n{others}"
+    others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *EVENTS))
+    return f"# Hooks\n\n{paragraph(intro)}\n\n## Components\n\n{components}\n\n## Recipes, and events of a run\n\n{others}"
 
 
 def hook(name: str) -> str:
@@ -204,63 +212,117 @@ def hook(name: str) -> str:
 
 
 def python_page() -> str:
-    """Return the page of what ``ticketlab`` exports."""
-    intro = """
-        Everything below is imported from `ticketlab` itself, and only when it is used. Other modules may change between versions;
-        `ticketlab.testing.tiny` (tiny models to test plugins with) and `ticketlab.backbone.masks` (`attach` and `detach`, to put masks
-        into the forward pass) are public as well.
-        """
-    parts = [f"# Python\n\n{paragraph(intro)}"]
-    for name in ticketlab.__all__:
-        thing = getattr(ticketlab, name)
-        if not callable(thing):
-            continue
-        about = MARK if name == "hookimpl" else signature(name, thing) + prose(own_docstring(thing))
-        parts.append(f"## {name}\n\n{about}".rstrip())
+    """Return the page of public names."""
+    both = [name for name in ticketlab.plugin.__all__ if name in ticketlab.__all__]
+    parts = [
+        f"# Python\n\n{PROMISE}",
+        f"## ticketlab\n\n{prose(ticketlab.__doc__ or '')}",
+        *named_sections(ticketlab, ticketlab.__all__),
+        f"## ticketlab.plugin\n\n{prose(ticketlab.plugin.__doc__ or '')}\n\nIt also has {listed(both)} of `ticketlab`.",
+        *named_sections(ticketlab.plugin, [name for name in ticketlab.plugin.__all__ if name not in both]),
+        f"## ticketlab.testing\n\n{prose(ticketlab.testing.__doc__ or '')}",
+        *named_sections(ticketlab.testing, ticketlab.testing.__all__),
+        f"## ticketlab.auto\n\n{prose(ticketlab.auto.__doc__ or '')}",
+    ]
     return "\n\n".join(parts)
 
 
-def own_docstring(thing: Any) -> str:
-    """Return the docstring that was written for a class or function, not the one of its base."""
-    return (thing.__dict__.get("__doc__") if inspect.isclass(thing) else thing.__doc__) or ""
+def named_sections(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
+    """Yield the section of each public class and function of a module."""
+    for name in names:
+        public = getattr(module, name)
+        if name == "hookimpl":
+            yield f"### {name}\n\n{HOOKIMPL}"
+        elif callable(public):
+            yield f"### {name}\n\n{signature(name, public)}{prose(own_docstring(public))}\n\n{members(public)}".rstrip()
 
 
-def signature(name: str, thing: Any) -> str:
+def members(public: Any) -> str:
+    """Return a list of the methods and properties of a class, each with the first paragraph of its docstring."""
+    found = vars(public).items() if inspect.isclass(public) else ()
+    functions = {name: value.fget if isinstance(value, property) else getattr(value, "__func__", value) for name, value in found}
+    lines = [
+        f"- `{name}`: {paragraph(prose(function.__doc__).partition(chr(10) * 2)[0])}"
+        for name, function in functions.items()
+        if inspect.isfunction(function) and not name.startswith("_") and function.__doc__
+    ]
+    return "\n".join(lines)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in code type, the last after "and"."""
+    return ", ".join(f"`{name}`" for name in names[:-1]) + f" and `{names[-1]}`"
+
+
+def own_docstring(public: Any) -> str:
+    """Return the docstring that was written for a class or function, not one that it inherits."""
+    return (public.__dict__.get("__doc__") if inspect.isclass(public) else public.__doc__) or ""
+
+
+def signature(name: str, public: Any) -> str:
     """Return the signature of a function, or of a class, its methods and its properties, as a code block."""
-    if inspect.isfunction(thing):
-        return f"```python\n{name}{bare(thing)}\n```\n\n"
-    if not inspect.isclass(thing):
+    if inspect.isfunction(public):
+        return f"```python\n{call(name, public)}\n```\n\n"
+    if not inspect.isclass(public):
         return ""
-    if call := vars(thing).get("__call__"):
-        return f"```python\n{name}{bare(call)}\n```\n\n"
-    made = bare(thing) if "__init__" in vars(thing) and inspect.signature(thing).parameters else ""
-    lines = [f"{name}{made}"] if made else []
-    for member, value in vars(thing).items():
+    lines = [call(name, public)] if "__init__" in vars(public) and inspect.signature(public).parameters else []
+    for member, value in vars(public).items():
         function = getattr(value, "__func__", value)
-        if member.startswith("_"):
+        if member == "__call__":
+            lines.append(call(f"{name}()", function))
+        elif member.startswith("_"):
             continue
-        if inspect.isfunction(function):
-            lines.append(f"{name}.{member}{bare(function)}")
+        elif inspect.isfunction(function):
+            lines.append(call(f"{name}.{member}", function))
         elif isinstance(value, property):
             lines.append(f"{name}.{member}: {inspect.get_annotations(value.fget)['return']}")  # type: ignore[arg-type]
     return "```python\n" + "\n".join(lines) + "\n```\n\n" if lines else ""
 
 
+def call(name: str, function: Any) -> str:
+    """Return a signature after a name: on one line, or where that is too long with each parameter on its own line."""
+    found = bare_signature(function)
+    line = f"{name}{found}"
+    if len(line) <= WIDTH:
+        return line
+    parameters = [str(parameter) for parameter in found.parameters.values()]
+    kinds = [parameter.kind for parameter in found.parameters.values()]
+    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        parameters.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+    returned = str(found.replace(parameters=[])).removeprefix("()")
+    return f"{name}(\n" + "".join(f"    {parameter},\n" for parameter in parameters) + f"){returned}"
+
+
 def bare(function: Any) -> str:
-    """Return a signature, its annotations without quotation marks, without ``self`` and ``-> None``."""
+    """Return a signature on one line; see :func:`bare_signature`."""
+    return str(bare_signature(function))
+
+
+def bare_signature(function: Any) -> inspect.Signature:
+    """Return a signature, its annotations without quotation marks, without ``self`` and ``-> None``.
+
+    A field of an attrs class has its declared type, not that of what its converter accepts.
+    """
     found = inspect.signature(function)
-    parameters = [
-        one.replace(
-            annotation=_bare(one.annotation), default=_Bare(one.default.__name__) if inspect.isfunction(one.default) else one.default
-        )
-        for name, one in found.parameters.items()
-        if name not in ("self", "cls")
-    ]
-    gives = inspect.Signature.empty if inspect.isclass(function) else _bare(found.return_annotation)
-    return str(found.replace(parameters=parameters, return_annotation=gives))
+    fields = {field.alias: field for field in attrs.fields(function)} if inspect.isclass(function) and attrs.has(function) else {}
+    parameters = []
+    for name, parameter in found.parameters.items():
+        if name in ("self", "cls"):
+            continue
+        annotation = fields[name].type if name in fields else parameter.annotation
+        default = parameter.default
+        if name in fields and isinstance(fields[name].default, attrs.Factory):  # type: ignore[arg-type]
+            default = _Bare("...")
+        elif inspect.isfunction(default):
+            default = _Bare(default.__name__)
+        parameters.append(parameter.replace(annotation=_bare(annotation), default=default))
+    returned = inspect.Signature.empty if inspect.isclass(function) else _bare(found.return_annotation)
+    return found.replace(parameters=parameters, return_annotation=returned)
 
 
 class _Bare(str):
+    """A string whose ``repr`` is the string itself."""
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -271,26 +333,26 @@ def _bare(annotation: Any) -> Any:
 
 def commands_page() -> str:
     """Return the page of commands: the help of each."""
-    intro = "What `--help` prints. `--plugin` and `--no-plugins` may also stand before the command."
-    return f"# Commands\n\n{intro}\n\n" + "\n\n".join(helps(cli, None, "ticketlab"))
+    intro = "The output of `--help`. `--plugin` and `--no-plugins` may also be given before the command."
+    return f"# Commands\n\n{intro}\n\n" + "\n\n".join(help_sections(cli, None, "ticketlab"))
 
 
-def helps(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
-    """Yield the help of a command and of those below it."""
+def help_sections(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
+    """Yield the help of a command and of its subcommands."""
     settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
     context = click.Context(command, parent=parent, info_name=name, **settings)
     title = context.command_path
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
     yield f"## {title}\n\n```text\n{text}\n```"
     if isinstance(command, click.Group):
-        for below in command.list_commands(context):
-            found = command.get_command(context, below)
+        for subcommand in command.list_commands(context):
+            found = command.get_command(context, subcommand)
             assert found is not None
-            yield from helps(found, context, below)
+            yield from help_sections(found, context, subcommand)
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a table."""
+    """Return a Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
 
@@ -301,7 +363,7 @@ def paragraph(text: str) -> str:
 
 
 def prose(docstring: str) -> str:
-    """Return a docstring as Markdown: roles and double backquotes become code."""
+    """Return a docstring as Markdown: Sphinx roles and double backquotes become code."""
     text = textwrap.dedent(inspect.cleandoc(docstring))
     text = re.sub(r":(?:class|meth|func|data|attr):`~?\.?([^`]+)`", lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     text = re.sub(r":raises (\w+):", r"Raises `\1`:", text)
@@ -310,9 +372,9 @@ def prose(docstring: str) -> str:
 
 
 def linked(paper: str) -> str:
-    """Return a reference with its address as a link."""
-    before, mark, address = paper.partition("https://")
-    return f"{before}<{mark}{address}>" if mark else paper
+    """Return a citation with its URL as a link."""
+    before, scheme, address = paper.partition("https://")
+    return f"{before}<{scheme}{address}>" if scheme else paper
 
 
 def main() -> None:

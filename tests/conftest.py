@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-gc.disable()  # until all is imported, of which nothing is garbage
+gc.disable()  # while modules are imported: nothing of them is garbage
 
 import signal  # noqa: E402
 
@@ -26,10 +26,10 @@ for interruption, handler in (
     (signal.SIGTERM, signal.SIG_DFL),
     (signal.SIGHUP, signal.SIG_DFL),
 ):
-    if signal.getsignal(interruption) is signal.SIG_IGN:  # as in a job of a shell's background, or under nohup
+    if signal.getsignal(interruption) is signal.SIG_IGN:  # as in a background job of a shell, or under nohup
         signal.signal(interruption, handler)
 
-hypothesis.settings.register_profile("suite", deadline=None)  # a test may take long on a busy machine
+hypothesis.settings.register_profile("suite", deadline=None)  # tests may be slow on a busy machine
 hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ("support.attack_fixtures", "support.run_fixtures", "support.text_fixtures")
@@ -37,7 +37,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 def freeze() -> None:
-    """Let the garbage collector look at new objects alone: the millions of the libraries took it a fifth of the time."""
+    """Exclude existing objects from garbage collection: scanning those of the libraries took a fifth of the time of the tests."""
     gc.collect()
     gc.freeze()
 
@@ -47,9 +47,22 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="a skipped test fails")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and item.config.getoption("--no-skips"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped in spite of --no-skips: {report.longrepr[2]}"
+    return report
+
+
 @pytest.fixture
 def only_new_objects() -> None:
-    """For tests that collect garbage or count objects."""
+    """Freeze existing objects, for tests that collect garbage or count objects."""
     freeze()
 
 
@@ -62,7 +75,7 @@ def real_data() -> Path:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Tiny models are slower on more."""
+    """Use one thread: tiny models are slower with more."""
     import torch
 
     threads = torch.get_num_threads()
@@ -77,14 +90,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from ticketlab.testing.tiny import tiny_model
 
     root = tmp_path_factory.mktemp("tiny")
-    made = {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}
-    freeze()  # what that imported
-    return made
+    models = {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}
+    freeze()  # the modules that this imported
+    return models
 
 
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load plugins anew in this test, and read no setting of the environment."""
+    """Load plugins again in this test, without settings from the environment."""
     from ticketlab.core import registry
 
     monkeypatch.setattr(registry, "_current", None)
@@ -94,7 +107,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def builtins_only(own_registry: None, monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """A registry of the built-ins alone, whatever is installed beside them."""
+    """A registry of the built-in components only, whatever plugins are installed."""
     from ticketlab.core import registry
 
     current = registry.load(entry_points=False)

@@ -1,7 +1,7 @@
 """ticketlab: robust and unbiased lottery tickets in pre-trained language models.
 
-What users need. Authors of plugins find the rest in :mod:`ticketlab.plugin`. Names are imported when they are first used, so that
-``import ticketlab`` takes no time.
+The names here are for users; what authors of plugins need is in :mod:`ticketlab.plugin`. Names are imported when they are first used, so
+``import ticketlab`` is fast.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from ticketlab.core.lazy_exports import lazy_exports
 from ticketlab.core.version import __version__
 
 _EXPORTS = {
+    "attack": "ticketlab.runs.single_stage",
     "compose": "ticketlab.recipes.compose",
     "DataError": "ticketlab.core.errors",
+    "evaluate": "ticketlab.runs.single_stage",
     "export_model": "ticketlab.export.model",
     "hold": "ticketlab.tickets.holding",
     "HubDataset": "ticketlab.tasks.datasets.hub_dataset",
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from ticketlab.recipes.recipe import Recipe as Recipe
     from ticketlab.runs.run import Run as Run
     from ticketlab.runs.run import run as run
+    from ticketlab.runs.single_stage import attack as attack
+    from ticketlab.runs.single_stage import evaluate as evaluate
     from ticketlab.tasks.datasets.hub_dataset import HubDataset as HubDataset
     from ticketlab.tasks.datasets.local import LocalDataset as LocalDataset
     from ticketlab.tickets.holding import hold as hold

@@ -4,7 +4,7 @@ from ticketlab.cli import signals
 
 
 def main() -> None:
-    """Run the command line. Signals are handled before anything that takes time is imported."""
+    """Run the command line. Signal handlers are installed before any slow import."""
     signals.install()
     from ticketlab.cli.main import main as run
 

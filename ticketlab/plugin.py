@@ -1,6 +1,6 @@
-"""Everything that an author of plugins needs: hooks, settings, base classes and what their methods work with.
+"""The names that authors of plugins need: hooks, settings, the base class of each kind of component, and what their methods work with.
 
-Names are imported when they are first used, so that a plugin of :class:`Lazy` references takes no time to list.
+Names are imported when they are first used, so a plugin that returns :class:`Lazy` references is listed without importing torch.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ _EXPORTS = {
     "Callback": "ticketlab.core.callback",
     "Component": "ticketlab.core.component",
     "DataError": "ticketlab.core.errors",
+    "derive_seed": "ticketlab.inference.random_state",
     "detach_mask": "ticketlab.backbone.masks",
     "draw": "ticketlab.tickets.draw",
     "DropoutMasks": "ticketlab.adversaries.base",
+    "SentenceEncoder": "ticketlab.resources.sentence_encoder",
     "Example": "ticketlab.tasks.base",
+    "hash_texts": "ticketlab.tasks.trained_on",
     "hookimpl": "ticketlab.core.hookspecs",
     "Layer": "ticketlab.backbone.backbone",
     "Lazy": "ticketlab.core.hookspecs",
@@ -34,6 +37,7 @@ _EXPORTS = {
     "Loss": "ticketlab.losses.base",
     "LossFunction": "ticketlab.training.loss_function",
     "LossOutput": "ticketlab.training.loss_function",
+    "MaskedLanguageModel": "ticketlab.resources.masked_lm",
     "MaskedWeight": "ticketlab.backbone.masks",
     "Monitor": "ticketlab.stop_rules.base",
     "norms": "ticketlab.adversaries.base",
@@ -49,12 +53,15 @@ _EXPORTS = {
     "SearchPlan": "ticketlab.pruners.base",
     "setting": "ticketlab.core.settings",
     "SettingError": "ticketlab.core.errors",
+    "SplitWarning": "ticketlab.tasks.base",
     "StopRule": "ticketlab.stop_rules.base",
     "structured_units": "ticketlab.pruners.base",
     "Task": "ticketlab.tasks.base",
     "TaskData": "ticketlab.tasks.base",
+    "TicketlabError": "ticketlab.core.errors",
     "tokenize": "ticketlab.training.batch",
     "TokenizedRows": "ticketlab.training.batch",
+    "TrainedOn": "ticketlab.tasks.trained_on",
     "TrainingContext": "ticketlab.objectives.base",
     "TrainingLoss": "ticketlab.training.loss_function",
     "TrainingSession": "ticketlab.objectives.base",
@@ -62,7 +69,9 @@ _EXPORTS = {
     "UsageError": "ticketlab.core.errors",
     "Victim": "ticketlab.inference.victim",
     "weight_units": "ticketlab.pruners.base",
+    "WordNet": "ticketlab.resources.wordnet",
     "WordTable": "ticketlab.bias_models.words",
+    "WordVectors": "ticketlab.resources.word_vectors",
     "WordVectorSource": "ticketlab.bias_models.words",
 }
 
@@ -91,11 +100,13 @@ if TYPE_CHECKING:
     from ticketlab.core.errors import PluginError as PluginError
     from ticketlab.core.errors import ResourceError as ResourceError
     from ticketlab.core.errors import SettingError as SettingError
+    from ticketlab.core.errors import TicketlabError as TicketlabError
     from ticketlab.core.errors import UsageError as UsageError
     from ticketlab.core.hookspecs import Lazy as Lazy
     from ticketlab.core.hookspecs import hookimpl as hookimpl
     from ticketlab.core.settings import ratio as ratio
     from ticketlab.core.settings import setting as setting
+    from ticketlab.inference.random_state import derive_seed as derive_seed
     from ticketlab.inference.victim import Victim as Victim
     from ticketlab.losses.base import Loss as Loss
     from ticketlab.losses.base import log_likelihood as log_likelihood
@@ -107,13 +118,20 @@ if TYPE_CHECKING:
     from ticketlab.pruners.base import SearchPlan as SearchPlan
     from ticketlab.pruners.base import structured_units as structured_units
     from ticketlab.pruners.base import weight_units as weight_units
+    from ticketlab.resources.masked_lm import MaskedLanguageModel as MaskedLanguageModel
     from ticketlab.resources.resources import Resources as Resources
+    from ticketlab.resources.sentence_encoder import SentenceEncoder as SentenceEncoder
+    from ticketlab.resources.word_vectors import WordVectors as WordVectors
+    from ticketlab.resources.wordnet import WordNet as WordNet
     from ticketlab.stop_rules.base import Monitor as Monitor
     from ticketlab.stop_rules.base import Observation as Observation
     from ticketlab.stop_rules.base import StopRule as StopRule
     from ticketlab.tasks.base import Example as Example
+    from ticketlab.tasks.base import SplitWarning as SplitWarning
     from ticketlab.tasks.base import Task as Task
     from ticketlab.tasks.base import TaskData as TaskData
+    from ticketlab.tasks.trained_on import TrainedOn as TrainedOn
+    from ticketlab.tasks.trained_on import hash_texts as hash_texts
     from ticketlab.tickets.draw import draw as draw
     from ticketlab.training.batch import Batch as Batch
     from ticketlab.training.batch import TokenizedRows as TokenizedRows

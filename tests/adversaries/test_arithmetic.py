@@ -1,4 +1,4 @@
-"""Adversaries on an objective small enough to follow on paper: loss_i = w . sum over tokens of (x_i + delta_i), masked."""
+"""Adversaries on a loss that can be computed by hand: loss_i = w . sum over tokens of (x_i + delta_i), masked."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ from ticketlab.training.batch import Batch
 
 
 class Quadratic:
-    """loss = mean over rows of || w * (1 + delta) ||^2 over real tokens; keeps the perturbations that it was shown."""
+    """loss = mean over rows of || w * (1 + delta) ||^2 over real tokens; records the perturbations."""
 
     embedding_dim = 4
 
@@ -98,7 +98,7 @@ def test_freelb_averages_the_passes_and_pgd_takes_the_last():
     assert each[0] < each[1] < each[2]
 
 
-def test_a_clean_pass_is_averaged_in():
+def test_a_clean_pass_is_included_in_the_average():
     loss_function, batch = Quadratic(), make_batch()
     total = FreeLB(steps=1, init_magnitude=0.5, clean_pass=True).backward(loss_function, batch)
     assert loss_function.seen[0] is None
@@ -106,7 +106,7 @@ def test_a_clean_pass_is_averaged_in():
     torch.testing.assert_close(total, (clean + noisy) / 2)
 
 
-def test_fgm_weighs_the_clean_and_the_perturbed_loss():
+def test_fgm_weights_the_clean_and_the_perturbed_loss():
     loss_function, batch = Quadratic(), make_batch()
     total = FGM(step_size=0.5, weight=3).backward(loss_function, batch)
     clean, moved = (Quadratic()(batch, delta).loss.detach() for delta in loss_function.seen)
@@ -115,7 +115,7 @@ def test_fgm_weighs_the_clean_and_the_perturbed_loss():
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_passes_share_their_dropout_masks_only_when_asked(shared):
+def test_passes_share_their_dropout_masks_only_if_configured(shared):
     class Dropping(Quadratic):
         def __call__(self, batch, delta=None, weights=None):
             drawn.append(torch.rand(3))
@@ -144,7 +144,7 @@ def test_the_first_noise_has_the_norm_of_the_paper():
     assert float(sizes.max()) < 0.6
 
 
-def test_a_gradient_of_zero_leaves_the_perturbation_where_it_is():
+def test_a_gradient_of_zero_does_not_move_the_perturbation():
     delta = torch.full((1, 2, 3), 0.1)
     moved = ascend(delta, torch.zeros(1, 2, 3), torch.ones(1, 2, dtype=torch.long), 0.5, None)
     assert torch.equal(moved, delta)

@@ -1,4 +1,4 @@
-"""Our attacks are textattack's: the same texts after the same number of queries."""
+"""Our attacks equal textattack's: the same texts after the same number of queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.inference.victim import Victim
 from ticketlab.resources import stop_words
 from ticketlab.resources.resources import Resources
-from ticketlab.resources.sentence_encoder import Encoder
+from ticketlab.resources.sentence_encoder import SentenceEncoder
 from ticketlab.resources.textattack_import import installed
 
 pytestmark = pytest.mark.skipif(not installed(), reason="textattack is not installed")
@@ -51,20 +51,20 @@ def victim(demo_tokenizer: Any, real_data: Path) -> Victim:
 @pytest.fixture(autouse=True)
 def _sentences_are_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[str, torch.Tensor] = {}
-    encode = Encoder.encode
+    encode = SentenceEncoder.encode
 
-    def remembering(encoder: Encoder, sentences: Sequence[str]) -> torch.Tensor:
+    def remembering(encoder: SentenceEncoder, sentences: Sequence[str]) -> torch.Tensor:
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in known]
         known.update(zip(new, encode(encoder, new), strict=True))
         return torch.stack([known[sentence] for sentence in sentences])
 
-    monkeypatch.setattr(Encoder, "encode", remembering)
+    monkeypatch.setattr(SentenceEncoder, "encode", remembering)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_textattacks_own_recipe(name: str, real_data: Path, victim: Victim) -> None:
+def test_results_of_an_attack_equal_those_of_textattacks_recipe(name: str, real_data: Path, victim: Victim) -> None:
     how, recipe, stopwords = ATTACKS[name]
-    missing = [need for need in how.needs if Resources().where(need) is None]
+    missing = [need for need in how.required_resources if Resources().where(need) is None]
     if missing:
         pytest.skip(f"not here: {', '.join(missing)}")
     examples = sst2_examples(real_data, 12, words=11)

@@ -1,4 +1,4 @@
-"""Classifiers of families that ticketlab has no adapter for are evaluated and attacked like any other; a search refuses them."""
+"""Classifiers of families without an adapter are evaluated and attacked like others; a search refuses them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.backbone.loading import load_classifier, load_finished, load_mlm
 from ticketlab.core.errors import UsageError
 from ticketlab.export.model import export_model
@@ -83,7 +83,7 @@ def by_transformers(folder, texts):
     return torch.cat([model(**tokenizer(text if tokenizer(text)["input_ids"] else END, return_tensors="pt")).logits for text in texts])
 
 
-def test_it_is_evaluated_and_attacked_with_the_logits_of_each_text_alone(folder, loaded):
+def test_evaluation_and_attacks_use_the_logits_of_each_text_alone(folder, loaded):
     model, tokenizer, names = loaded
     assert names == NAMES
     expected = by_transformers(folder, TEXTS)
@@ -98,7 +98,7 @@ def test_it_is_evaluated_and_attacked_with_the_logits_of_each_text_alone(folder,
 
 @pytest.mark.skipif(not installed(), reason="textattack is not installed")
 @pytest.mark.parametrize("folder", ["gpt2 without padding", "t5"], indirect=True)
-def test_its_records_do_not_depend_on_what_is_in_flight(loaded):
+def test_records_do_not_depend_on_the_number_in_flight(loaded):
     model, tokenizer, names = loaded
     victim = Victim(model, tokenizer, names, max_length=64)
     labels = victim(TEXTS).argmax(1).tolist()
@@ -122,23 +122,23 @@ def test_a_model_that_computes_with_random_numbers_is_refused(tmp_path):
     config = transformers.ReformerConfig(**sizes, **chunks, **SIZE, num_buckets=4, max_position_embeddings=64, initializer_range=1.0)
     transformers.ReformerForSequenceClassification(config).save_pretrained(tmp_path)
     tokenizer_of(ends=True).save_pretrained(tmp_path)
-    with pytest.raises(UsageError, match="`ReformerForSequenceClassification` computes with random numbers: it answered one text with"):
+    with pytest.raises(UsageError, match="`ReformerForSequenceClassification` computes with random numbers: for the same text it returned"):
         load_finished(str(tmp_path))
 
 
-def test_what_needs_its_heads_and_neurons_refuses_it(folder, loaded, tmp_path):
+def test_stages_that_need_heads_and_neurons_refuse_the_model(folder, loaded, tmp_path):
     model, tokenizer, _ = loaded
     for refuses in (
         lambda: load_classifier(folder, NAMES, 0),
         lambda: load_mlm(folder, 0),
         lambda: export_model(model, tokenizer, tmp_path / "out"),
     ):
-        with pytest.raises(UsageError, match=f"no backbone adapter knows the model type `{model.config.model_type}`"):
+        with pytest.raises(UsageError, match=f"no backbone adapter supports the model type `{model.config.model_type}`"):
             refuses()
 
 
 @pytest.mark.parametrize("folder", ["t5"], indirect=True)  # it reads a text at its end
-def test_a_model_that_fails_on_every_text_is_one_line(loaded, tmp_path):
+def test_a_model_that_fails_on_every_text_is_reported_in_one_line(loaded, tmp_path):
     model, _, _ = loaded
     model.save_pretrained(tmp_path / "model")
     tokenizer_of(ends=False).save_pretrained(tmp_path / "model")

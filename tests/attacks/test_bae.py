@@ -10,7 +10,7 @@ from attrs import evolve
 from ticketlab.attacks.bae import BAE
 from ticketlab.attacks.components.masked_swaps import swap_by_masking
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.resources.masked_lm import MaskedLanguageModel
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack, installed
@@ -99,7 +99,7 @@ def stock_attack(victim, mlm, encoder, tag, min_similarity):
     return textattack.Attack(goal, constraints, stock_swap(mlm), GreedyWordSwapWIR(wir_method="delete"))
 
 
-def test_it_is_composed_as_in_the_paper(victim, how):
+def test_components_and_thresholds_are_those_of_the_paper(victim, how):
     import_textattack()
     built = BAE(mlm=how.mlm, encoder=how.encoder).build(victim, how.resources())
     assert (built.transformation.max_candidates, built.transformation.min_confidence) == (50, 0)
@@ -117,7 +117,7 @@ def test_it_is_composed_as_in_the_paper(victim, how):
     assert len(without.build(victim, without.resources()).constraints) == 1
 
 
-def test_it_is_textattacks_own_attack_on_real_reviews(real_data, victim, demo_mlm, demo_mlm_folder, tiny_encoder_folder):
+def test_results_on_real_reviews_equal_textattacks(real_data, victim, demo_mlm, demo_mlm_folder, tiny_encoder_folder):
     lines = (real_data / "sst2" / "validation.jsonl").read_text(encoding="utf-8").splitlines()
     some = [
         text for text in (json.loads(line)["sentence"] for line in lines) if 15 <= len(text.split()) <= 16 and seen_whole(victim, text)
@@ -143,7 +143,7 @@ def test_it_is_textattacks_own_attack_on_real_reviews(real_data, victim, demo_ml
 @pytest.mark.parametrize(
     "text", ["the unwatchableness of it", "Moviegoers' tragicomedy!", "it's a £5 film", 'naïve "café" talk', "a b", "go\u200bod film"]
 )
-def test_candidates_for_a_word_are_textattacks(demo_mlm, text):
+def test_candidates_for_a_word_equal_textattacks(demo_mlm, text):
     current = text_of(text)
     indices = range(len(current.words))
     expected = texts_of(stock_swap(demo_mlm), current, indices)
@@ -151,7 +151,7 @@ def test_candidates_for_a_word_are_textattacks(demo_mlm, text):
     assert [found for index in indices for found in texts_of(swap_of(demo_mlm), current, [index])] == expected
 
 
-def test_a_confidence_bounds_the_candidates(demo_mlm):
+def test_min_confidence_limits_the_candidates(demo_mlm):
     current = text_of("a good film")
     sure = texts_of(swap_of(demo_mlm, min_confidence=1e-3), current, [1])
     assert sure == texts_of(stock_swap(demo_mlm, min_confidence=1e-3), current, [1])
@@ -159,7 +159,7 @@ def test_a_confidence_bounds_the_candidates(demo_mlm):
     assert texts_of(swap_of(demo_mlm, min_confidence=1.0), current, [1]) == []
 
 
-def test_pieces_of_words_are_left_out_where_whole_ones_are_asked_for(demo_mlm):
+def test_whole_words_excludes_pieces_of_words(demo_mlm):
     current = text_of("a very film")
     every = texts_of(swap_of(demo_mlm, candidates=1000), current, [1])
     whole = texts_of(swap_of(demo_mlm, candidates=1000, whole_words=True), current, [1])
@@ -187,7 +187,7 @@ def test_special_tokens_are_never_written_into_a_text(mlm_of_marks):
     assert found[: len(stock) - 5] == [text for text in stock if "[" not in text]
 
 
-def test_a_mask_that_the_text_holds_is_not_taken_for_the_word(demo_mlm):
+def test_a_mask_token_in_the_text_is_not_confused_with_the_masked_word(demo_mlm):
     current = text_of("[MASK] is a good film")
     found = texts_of(swap_of(demo_mlm, 5), current, [3])
     assert found
@@ -195,14 +195,14 @@ def test_a_mask_that_the_text_holds_is_not_taken_for_the_word(demo_mlm):
     assert found != [text.replace("[MASK]", "the") for text in texts_of(swap_of(demo_mlm, 5), text_of("the is a good film"), [0])]
 
 
-def test_a_word_beyond_what_the_model_takes_is_left_alone(how):
+def test_a_word_beyond_the_models_maximum_length_is_not_changed(how):
     swap = swap_of(how.resources().load_mlm(), 4)
     current = text_of("good film " * 100)
     assert texts_of(swap, current, [125])
     assert texts_of(swap, current, [126, 199]) == []
 
 
-def test_records_do_not_depend_on_what_is_in_flight(how, victim):
+def test_records_do_not_depend_on_the_number_in_flight(how, victim):
     texts = ["the film was good and the music great", "The movie is bad, but the song is not bad!", "good", "a tune of moods", "", "..."]
     examples = told(victim, texts)
     alone = [attack(how, victim, [example], in_flight=1)[0] for example in examples]
@@ -210,7 +210,7 @@ def test_records_do_not_depend_on_what_is_in_flight(how, victim):
     assert any(record.words_changed for record in alone)
 
 
-def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+def test_missing_resources_are_reported_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(ValueError, match=r"masked language model not found: .*`hf download NAME`"):
         BAE().prepare()

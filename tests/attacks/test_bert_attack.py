@@ -11,7 +11,7 @@ from attrs import evolve
 from ticketlab.attacks.bert_attack import BertAttack
 from ticketlab.attacks.components.masked_swaps import span, swap_by_pieces
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.resources.masked_lm import MaskedLanguageModel
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack, installed
@@ -84,7 +84,7 @@ def stock_attack(victim, mlm, encoder):
     return textattack.Attack(goal, constraints, stock_swap(mlm, 8), GreedyWordSwapWIR(wir_method="unk"))
 
 
-def test_it_is_composed_as_in_the_paper(victim, how):
+def test_components_and_thresholds_are_those_of_the_paper(victim, how):
     import_textattack()
     built = evolve(BertAttack(), mlm=how.mlm, encoder=how.encoder).build(victim, how.resources())
     assert (built.transformation.max_candidates, built.transformation.order) == (48, "perplexity")
@@ -100,7 +100,7 @@ def test_it_is_composed_as_in_the_paper(victim, how):
     assert not similarity.skip_text_shorter_than_window
 
 
-def test_it_is_textattacks_own_attack_on_real_reviews(real_data, victim, demo_mlm, demo_mlm_folder, tiny_encoder_folder):
+def test_results_on_real_reviews_equal_textattacks(real_data, victim, demo_mlm, demo_mlm_folder, tiny_encoder_folder):
     lines = (real_data / "sst2" / "validation.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [json.loads(line)["sentence"] for line in lines]
 
@@ -128,7 +128,7 @@ def test_it_is_textattacks_own_attack_on_real_reviews(real_data, victim, demo_ml
 
 @pytest.mark.parametrize("text", [*LONG, "it's a $5 film", 'naïve "café" talk', "a b"])
 @pytest.mark.parametrize("candidates", [1, 3])
-def test_candidates_for_a_word_are_textattacks(demo_mlm, text, candidates):
+def test_candidates_for_a_word_equal_textattacks(demo_mlm, text, candidates):
     stock = stock_swap(demo_mlm, candidates)
     swap = swap_by_pieces(demo_mlm, candidates=candidates, order="first", combinations=10_000)
     current = text_of(text)
@@ -139,7 +139,7 @@ def test_candidates_for_a_word_are_textattacks(demo_mlm, text, candidates):
 
 
 @pytest.mark.parametrize("text", LONG)
-def test_combinations_of_least_perplexity_are_those_of_all(demo_mlm, text):
+def test_the_combinations_of_lowest_perplexity_are_found(demo_mlm, text):
     current = text_of(text)
     candidates = 4
     swap = swap_by_pieces(demo_mlm, candidates=candidates, order="perplexity", combinations=10_000)
@@ -161,7 +161,7 @@ def test_combinations_of_least_perplexity_are_those_of_all(demo_mlm, text):
     assert expected
 
 
-def test_where_no_combination_is_a_word_the_looking_ends_and_is_said(mlm_of_stops, capsys):
+def test_the_search_for_combinations_ends_at_the_limit_and_is_reported(mlm_of_stops, capsys):
     current = text_of("a zzzzzzzz film")
     for candidates, said in ((2, False), (6, True)):
         swap = swap_by_pieces(mlm_of_stops, candidates=candidates, order="first", combinations=300)
@@ -205,7 +205,7 @@ def test_special_tokens_are_never_written_into_a_text(mlm_of_marks, order):
         assert [text for text in stock if "[" not in text and text.endswith("films")] == [text for text in found if text.endswith("films")]
 
 
-def test_a_word_beyond_what_the_model_takes_is_left_alone(how, victim):
+def test_a_word_beyond_the_models_maximum_length_is_not_changed(how, victim):
     mlm = how.resources().load_mlm()
     current = text_of("good film " * 100)
     swap = swap_by_pieces(mlm, candidates=4, order="first", combinations=100)
@@ -213,7 +213,7 @@ def test_a_word_beyond_what_the_model_takes_is_left_alone(how, victim):
     assert swap._get_transformations(current, {126, 199}) == []
 
 
-def test_records_do_not_depend_on_what_is_in_flight(how, victim):
+def test_records_do_not_depend_on_the_number_in_flight(how, victim):
     texts = ["the film was good and the music great", "The movie is bad, but the song is not bad!", "good", "a tune of moods", "", "..."]
     examples = told(victim, texts)
     alone = [attack(how, victim, [example], in_flight=1)[0] for example in examples]
@@ -221,7 +221,7 @@ def test_records_do_not_depend_on_what_is_in_flight(how, victim):
     assert any(record.words_changed for record in alone)
 
 
-def test_at_most_the_share_of_words_is_changed(how, victim):
+def test_at_most_the_maximum_fraction_of_words_is_changed(how, victim):
     texts = ["the film was good and the music great and the plot very dull", "a good movie of bad songs and bad tunes and great cast"] * 2
     for record in attack(evolve(how, max_words_perturbed=0.1), victim, told(victim, [*texts, "", ""])):
         assert record.words_changed <= -(-record.words_total // 10)
@@ -235,8 +235,8 @@ def test_both_texts_of_a_pair_may_change(how, victim):
     assert any(record.original[0] != record.perturbed[0] for record in records)
 
 
-def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+def test_missing_resources_are_reported_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(ValueError, match=r"masked language model not found: .*`hf download NAME`"):
         BertAttack().prepare()
     with pytest.raises(ValueError, match=r"masked language model `nowhere` not found"):

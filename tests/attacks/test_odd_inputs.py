@@ -1,4 +1,4 @@
-"""Whatever text, label or pair comes: it gets a status, and the run goes on. For every attack there is, on tiny resources."""
+"""Every odd text, label or pair gets a status, and the run continues; for all attacks, on tiny resources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile, read
+from ticketlab.attacks.results.record_file import RecordFile, read
 from ticketlab.cli.main import cli
 from ticketlab.core import registry
 from ticketlab.inference.victim import Victim
@@ -49,7 +49,7 @@ ODD = {
     "capitals": "THE FILM WAS GoOd",
 }
 REFUSED = {"lone surrogate": "good \ud800 film", "textattack's separator": "good <SPLIT> film"}
-"""What no tokenizer, or not textattack, can take: an error of its row."""
+"""Texts that a tokenizer or textattack cannot process: an error of their example."""
 
 
 def run(attack, victim, examples, *, columns=("text",), records=None, **more):
@@ -77,7 +77,7 @@ def among(examples, victim) -> list[Example]:
     return [before, *examples, after]
 
 
-def test_every_odd_text_is_attacked_and_the_run_goes_on(every_attack, victim, tmp_path):
+def test_every_odd_text_is_attacked_and_the_run_continues(every_attack, victim, tmp_path):
     odd = [Example(name, (text,), (answer(victim, text) + (number % 5 == 4)) % 2) for number, (name, text) in enumerate(ODD.items())]
     file = RecordFile(tmp_path / "records.jsonl", "c")
     records = run(every_attack, victim, among(odd, victim), records=file)
@@ -93,7 +93,7 @@ def test_every_odd_text_is_attacked_and_the_run_goes_on(every_attack, victim, tm
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_text_that_nobody_can_take_is_an_error_of_its_row(every_attack, victim, name, tmp_path):
+def test_an_unprocessable_text_is_an_error_of_its_example(every_attack, victim, name, tmp_path):
     odd = Example(name, (REFUSED[name],), 0)
     file = RecordFile(tmp_path / "records.jsonl", "c")
     before, refused, after = run(every_attack, victim, among([odd], victim), records=file)
@@ -103,7 +103,7 @@ def test_a_text_that_nobody_can_take_is_an_error_of_its_row(every_attack, victim
     assert sorted(read(file.path)[1], key=str) == sorted([before, refused, after], key=str)
 
 
-def test_labels_outside_the_names_are_errors_of_their_rows(every_attack, victim):
+def test_invalid_labels_are_errors_of_their_examples(every_attack, victim):
     rows = [Example(f"label {label}", ("good film",), label) for label in (-1, 2, 13)]
     before, *odd, after = run(every_attack, victim, among(rows, victim))
     assert [(record.status, record.queries) for record in odd] == [("error", 0)] * 3
@@ -111,7 +111,7 @@ def test_labels_outside_the_names_are_errors_of_their_rows(every_attack, victim)
     assert [before, after] == run(every_attack, victim, plain(victim))
 
 
-def test_five_thousand_words_have_a_status_and_the_run_goes_on(every_attack, model, tokenizer):
+def test_a_text_of_five_thousand_words_gets_a_status_and_the_run_continues(every_attack, model, tokenizer):
     victim = Victim(model, tokenizer, NAMES, max_length=16)
     text = "good film, bad music " * 1250
     long = Example("long", (text,), answer(victim, text))
@@ -140,7 +140,7 @@ def pairs(victim) -> list[Example]:
 
 
 @pytest.mark.parametrize("columns", [("sentence1", "sentence2"), ("premise", "hypothesis")], ids=str)
-def test_pairs_have_a_status_and_come_back_as_pairs(every_attack, victim, columns):
+def test_pairs_get_a_status_and_stay_pairs(every_attack, victim, columns):
     records = run(every_attack, victim, pairs(victim), columns=columns)
     assert faults(every_attack, records) == {}
     for record, texts in zip(records, PAIRS.values(), strict=True):
@@ -150,7 +150,7 @@ def test_pairs_have_a_status_and_come_back_as_pairs(every_attack, victim, column
 
 
 @pytest.mark.parametrize("every_attack", ["textfooler"], indirect=True)
-def test_of_premise_and_hypothesis_the_hypothesis_alone_is_changed(every_attack, victim):
+def test_only_the_hypothesis_is_changed_not_the_premise(every_attack, victim):
     records = run(every_attack, victim, pairs(victim), columns=("premise", "hypothesis"))
     assert all(record.perturbed[0] == record.original[0] for record in records)
     assert any(record.perturbed[1] != record.original[1] for record in records)
@@ -158,7 +158,7 @@ def test_of_premise_and_hypothesis_the_hypothesis_alone_is_changed(every_attack,
     assert any(record.perturbed[0] != record.original[0] for record in free)
 
 
-def test_a_pair_under_one_column_and_a_text_under_two_are_errors_of_their_rows(every_attack, victim):
+def test_a_wrong_number_of_texts_is_an_error_of_its_example(every_attack, victim):
     before, odd, after = run(every_attack, victim, among([Example("pair", ("good", "bad"), 0)], victim))
     assert (odd.status, odd.message) == ("error", "ValueError: 2 texts for the columns text")
     assert [before, after] == run(every_attack, victim, plain(victim))
@@ -210,7 +210,7 @@ def test_the_command_line_gives_every_odd_text_a_status(folder, call):
     assert found["attack"]["attacks"]["deepwordbug"]["errors"] == 0
 
 
-def test_the_command_line_goes_on_after_a_text_that_nobody_can_take(folder, call):
+def test_the_command_line_continues_after_an_unprocessable_text(folder, call):
     result, records = call(folder, labelled([*PLAIN, *REFUSED.values(), *("good film", "bad film", "great music") * 5]))
     assert result.exit_code == 3, result.stderr
     assert "1 attacked example ended in an error" in result.stderr
@@ -219,7 +219,7 @@ def test_the_command_line_goes_on_after_a_text_that_nobody_can_take(folder, call
     assert {records[(text,)].status for text in (*PLAIN, read_as)} <= {"success", "failed", "skipped"}
 
 
-def test_the_command_line_gives_up_on_five_thousand_words_in_time(folder, call):
+def test_the_command_line_enforces_the_time_limit_on_five_thousand_words(folder, call):
     long = "good film, bad music " * 1250
     result, records = call(folder, labelled([*PLAIN, long, *("good film", "bad film") * 5]), "--set", "attack.timeout=1")
     assert result.exit_code == 0, result.stderr
@@ -227,7 +227,7 @@ def test_the_command_line_gives_up_on_five_thousand_words_in_time(folder, call):
     assert len(records) == 5
 
 
-def test_the_command_line_goes_on_after_labels_that_the_model_does_not_know(folder, call):
+def test_the_command_line_continues_after_labels_unknown_to_the_model(folder, call):
     result, records = call(
         folder,
         [
@@ -245,7 +245,7 @@ def test_the_command_line_goes_on_after_labels_that_the_model_does_not_know(fold
     assert "error" not in {record.status for record in others}
 
 
-def test_the_command_line_refuses_labels_of_which_the_model_has_others(folder, call):
+def test_the_command_line_refuses_label_names_that_differ_from_the_models(folder, call):
     result, records = call(folder, [{"text": f"good film {number}", "label": ("banana", "apple")[number % 2]} for number in range(12)])
     assert result.exit_code == 2
     assert "banana" in result.stderr.splitlines()[-1]

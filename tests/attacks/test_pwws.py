@@ -6,7 +6,7 @@ from support.small_wordnet import write_wordnet
 
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.pwws import PWWS
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.tasks.base import Example
 
@@ -29,7 +29,7 @@ def attack(how, victim, rows, columns=("text",)):
     return run_attack(how, victim, rows, columns=columns, label_names=NAMES, records=RecordFile(None, "c"), seed=0)
 
 
-def test_it_is_composed_as_in_textattacks_recipe(pwws, victim):
+def test_components_are_those_of_textattacks_recipe(pwws, victim):
     import_textattack()
     built = pwws.build(victim, pwws.prepare())
     assert built.search_method.wir_method == "weighted-saliency"
@@ -40,7 +40,7 @@ def test_it_is_composed_as_in_textattacks_recipe(pwws, victim):
     }
 
 
-def test_words_are_replaced_by_synonyms_alone(pwws, victim):
+def test_words_are_replaced_only_by_synonyms(pwws, victim):
     texts = ["the film was good and the movie great", "a movie, a picture and a song", "music", "Film it"]
     records = attack(pwws, victim, examples(victim, texts))
     assert {record.status for record in records} <= {"success", "failed"}
@@ -50,7 +50,7 @@ def test_words_are_replaced_by_synonyms_alone(pwws, victim):
             assert old == new or any({old.strip(","), new.strip(",")} <= sense for sense in SENSES)
 
 
-def test_words_come_by_saliency_times_what_their_best_synonym_does(pwws, victim):
+def test_words_are_ordered_by_saliency_times_the_effect_of_their_best_synonym(pwws, victim):
     """Computed from the victim's probabilities alone: softmax of what masking does, times the change by the best synonym."""
     words = ["take", "the", "film", "and", "the", "movie"]
     label = int(victim([" ".join(words)]).argmax())
@@ -77,7 +77,7 @@ def test_odd_texts_get_a_status(pwws, victim, text):
     assert record.status in ("success", "failed"), record.message
 
 
-def test_what_is_missing_is_said_with_the_way_to_get_it(tmp_path, monkeypatch):
+def test_the_message_on_missing_resources_says_how_to_get_them(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"WordNet `.*nowhere` not found: there is no such folder$"):
         PWWS(wordnet=str(tmp_path / "nowhere")).prepare()
     monkeypatch.setattr("ticketlab.resources.wordnet.find", lambda _: None)

@@ -12,7 +12,7 @@ from support.stock_recipes import differences, sst2_examples
 
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.attacks.textattack_recipe import TextAttackRecipe
 from ticketlab.attacks.textattack_requirements import RECIPES, find
 from ticketlab.attacks.textbugger import TextBugger
@@ -28,8 +28,8 @@ from ticketlab.stages.attack import AttackStage
 from ticketlab.tasks.base import Example
 
 NAMES = ("negative", "positive")
-RUN = [name for name, recipe in RECIPES.items() if not recipe.lacks]
-REFUSED = [name for name, recipe in RECIPES.items() if recipe.lacks]
+RUN = [name for name, recipe in RECIPES.items() if not recipe.unavailable]
+REFUSED = [name for name, recipe in RECIPES.items() if recipe.unavailable]
 needs_textattack = pytest.mark.skipif(not installed(), reason="textattack is not installed")
 needs_textblob = pytest.mark.skipif(Resources(tagger="textblob").where("tagger") is None, reason="textblob is not installed")
 
@@ -72,7 +72,7 @@ def test_a_recipe_runs_on_a_real_example_without_the_network(name, settings, vic
 
 @needs_textattack
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_substitute_is_refused_in_one_line_before_anything_runs(name, victim):
+def test_recipes_without_substitutes_are_refused_before_anything_runs(name, victim):
     how = TextAttackRecipe(recipe=name)
     with pytest.raises(ResourceError, match=rf"^textattack:{name} needs .+, for which there is no substitute here") as problem:
         attack(how, victim, examples(victim, "good film"))
@@ -93,7 +93,7 @@ def test_every_recipe_of_textattack_is_known_by_class_and_by_command_line_name()
 @needs_textattack
 @needs_textblob
 @pytest.mark.parametrize("name", RUN)
-def test_the_thresholds_it_shows_are_those_it_has(name, settings, victim):
+def test_the_thresholds_shown_are_those_of_the_recipe(name, settings, victim):
     how = TextAttackRecipe(recipe=name, **settings)
     built = how.build(victim, how.prepare())
     numbers = {float(number) for number in re.findall(r"\b\d+(?:\.\d+)?\b", repr(built) + repr(vars(built.search_method)))}
@@ -105,9 +105,13 @@ def test_the_thresholds_it_shows_are_those_it_has(name, settings, victim):
 @needs_textblob
 @pytest.mark.parametrize(
     ("kind", "recipe"),
-    [(TextFooler, {}), (TextBugger, {}), *((TextAttackRecipe, {"recipe": name}) for name in RUN if "word_vectors" in RECIPES[name].needs)],
+    [
+        (TextFooler, {}),
+        (TextBugger, {}),
+        *((TextAttackRecipe, {"recipe": name}) for name in RUN if "word_vectors" in RECIPES[name].required_resources),
+    ],
 )
-def test_the_neighbours_of_a_texts_words_are_searched_before(kind, recipe, settings, victim, monkeypatch):
+def test_the_neighbours_of_a_texts_words_are_searched_in_advance(kind, recipe, settings, victim, monkeypatch):
     how = kind(**recipe, word_vectors=settings["word_vectors"], encoder=settings["encoder"])
     resources = how.prepare()
     vectors = read(Path(settings["word_vectors"]))  # that nobody asked before
@@ -133,9 +137,9 @@ REAL = {
 
 @needs_textattack
 @pytest.mark.parametrize("name", REAL)
-def test_a_recipe_is_textattacks_own(name, victim, real_data, monkeypatch):
+def test_results_of_a_recipe_equal_textattacks(name, victim, real_data, monkeypatch):
     how = TextAttackRecipe(recipe=name)
-    missing = [need for need in how.needed() if Resources().where(need) is None]
+    missing = [need for need in how.resource_names() if Resources().where(need) is None]
     if missing:
         pytest.skip(f"not here: {', '.join(missing)}")
     different, records = differences(how, name, victim, sst2_examples(real_data, 10, words=REAL[name]))
@@ -173,21 +177,21 @@ def test_without_a_tagger_a_recipe_has_no_constraint_on_parts_of_speech(settings
     assert (any_one(changed, text), same(changed, text)) == (True, False)
 
 
-def test_a_recipe_that_is_not_named_is_asked_for():
+def test_an_unnamed_recipe_is_an_error():
     with pytest.raises(UsageError, match=r"^which recipe of textattack\? Write textattack:NAME"):
         TextAttackRecipe().prepare()
 
 
-def test_a_recipe_needs_what_it_uses_alone():
-    assert TextAttackRecipe(recipe="pruthi").needed() == ()
-    assert TextAttackRecipe(recipe="iga").needed() == ("word_vectors",)
-    assert TextAttackRecipe().needed() == TextAttackRecipe.needs
+def test_a_recipe_requires_only_the_resources_that_it_uses():
+    assert TextAttackRecipe(recipe="pruthi").resource_names() == ()
+    assert TextAttackRecipe(recipe="iga").resource_names() == ("word_vectors",)
+    assert TextAttackRecipe().resource_names() == TextAttackRecipe.required_resources
 
 
 # names with a colon
 
 
-def test_a_variant_is_named_after_a_colon_in_either_way():
+def test_a_variant_is_named_after_a_colon_by_class_or_command_line_name():
     short, long = (build_component("attack", name, "at") for name in ("textattack:pruthi", "textattack:Pruthi2019"))
     assert short == long == TextAttackRecipe(recipe="Pruthi2019")
     assert short.label == "textattack:Pruthi2019"
@@ -207,17 +211,17 @@ LISTED = "`ticketlab show attack textattack` lists those that run"
         ("textattack:nosuch", f"at.recipe: textattack has no recipe 'nosuch' ({LISTED})"),
         ("textattack:pws", f"at.recipe: textattack has no recipe 'pws'; did you mean `pwws` or `pso`? ({LISTED})"),
         ("textatack:pruthi", "at: there is no attack `textatack`; did you mean `textattack`?"),
-        ("deepwordbug:3", "at: attack `deepwordbug` has no variants: leave out `:3`"),
+        ("deepwordbug:3", "at: attack `deepwordbug` has no variants: omit `:3`"),
         ({"name": "textattack:pruthi", "recipe": "iga"}, "at: `textattack:pruthi` and recipe = 'iga' are two; write one of them"),
     ],
 )
-def test_a_wrong_variant_is_named(asked, message):
+def test_an_unknown_variant_is_named_in_the_message(asked, message):
     with pytest.raises(SettingError) as problem:
         build_component("attack", asked, "at")
     assert str(problem.value) == message
 
 
-def test_no_more_than_three_recipes_are_offered_for_a_wrong_name():
+def test_at_most_three_recipes_are_suggested_for_an_unknown_name():
     for name in ("text", "recipe2020", "Attack2018", "ba", "a"):
         with pytest.raises(SettingError) as problem:
             find(name)
@@ -225,14 +229,14 @@ def test_no_more_than_three_recipes_are_offered_for_a_wrong_name():
         assert len([word for word in offered.split() if word != "or"]) <= 3
 
 
-def test_a_stage_takes_several_variants_and_none_twice():
+def test_a_stage_accepts_several_variants_but_no_duplicates():
     stage = AttackStage(attacks=["textattack:pruthi", "textattack:iga", "pwws"])
     assert [attack.label for attack in stage.attacks] == ["textattack:Pruthi2019", "textattack:IGAWang2019", "pwws"]
-    with pytest.raises(SettingError, match="names one attack twice"):
+    with pytest.raises(SettingError, match="another attack is already named"):
         AttackStage(attacks=["textattack:pruthi", {"name": "textattack", "recipe": "Pruthi2019"}])
 
 
-def test_a_recipe_file_keeps_the_settings_of_a_variant_that_is_asked_for(tmp_path):
+def test_a_recipe_file_keeps_the_settings_of_a_requested_variant(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(
         '[finetune]\nkind = "train"\n[attack]\nkind = "attack"\nmodel = "finetune"\n'

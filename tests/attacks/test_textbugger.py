@@ -4,7 +4,7 @@ import pytest
 
 from ticketlab.attacks.components.word_swaps import homoglyphs
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.attacks.textbugger import TextBugger
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.tasks.base import Example
@@ -29,7 +29,7 @@ def attack(how, victim, rows, columns=("text",)):
     return run_attack(how, victim, rows, columns=columns, label_names=NAMES, records=RecordFile(None, "c"), seed=0)
 
 
-def test_it_is_composed_as_in_textattacks_recipe(textbugger, victim):
+def test_components_are_those_of_textattacks_recipe(textbugger, victim):
     import_textattack()
     built = TextBugger(word_vectors=textbugger.word_vectors, encoder=textbugger.encoder).build(victim, textbugger.prepare())
     insertion, deletion, swap, look_alike, neighbour = built.transformation.transformations
@@ -69,21 +69,21 @@ def test_every_candidate_is_one_of_the_five_bugs_of_one_word(textbugger, victim)
     assert len(kinds) == 5
 
 
-def test_the_similarity_bounds_what_it_does(textbugger, victim):
+def test_the_similarity_threshold_limits_the_changes(textbugger, victim):
     strict = TextBugger(word_vectors=textbugger.word_vectors, encoder=textbugger.encoder, min_similarity=1.0)
     rows = examples(victim, TEXTS)
     assert any(record.words_changed for record in attack(textbugger, victim, rows))
     assert not any(record.words_changed for record in attack(strict, victim, rows))
 
 
-def test_other_seeds_and_other_neighbours_give_other_attacks(textbugger, victim):
+def test_different_seeds_and_neighbours_give_different_attacks(textbugger, victim):
     rows = examples(victim, TEXTS)
     renamed = [Example(f"other {row.id}", row.texts, row.label) for row in rows]
     texts = [[record.perturbed for record in attack(textbugger, victim, some)] for some in (rows, renamed)]
     assert texts[0] != texts[1]
 
 
-def test_a_letter_becomes_one_that_looks_alike():
+def test_a_letter_is_replaced_by_a_homoglyph():
     import_textattack()
     assert homoglyphs()._get_replacement_words("a-0") == ["\N{LATIN SMALL LETTER ALPHA}-0", "a\N{MODIFIER LETTER MINUS SIGN}0", "a-O"]
 

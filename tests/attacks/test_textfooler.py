@@ -5,7 +5,7 @@ import torch
 
 from ticketlab.attacks.components.constraints import similar_sentence
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack, installed
@@ -33,7 +33,7 @@ def attack(how, victim, rows, columns=("text",)):
     return run_attack(how, victim, rows, columns=columns, label_names=NAMES, records=RecordFile(None, "c"), seed=0)
 
 
-def test_it_is_composed_as_in_the_paper(victim):
+def test_components_and_thresholds_are_those_of_the_paper(victim):
     import_textattack()
     how = TextFooler()
     try:
@@ -53,7 +53,7 @@ def test_it_is_composed_as_in_the_paper(victim):
     assert not similarity.compare_against_original
 
 
-def test_words_are_replaced_by_neighbours_alone(textfooler, victim):
+def test_words_are_replaced_only_by_neighbours(textfooler, victim):
     near = [{"film", "movie", "movies"}, {"good", "great", "fine", "bad"}, {"music", "song", "tune"}]
     records = attack(textfooler, victim, examples(victim, TEXTS))
     assert {record.status for record in records} <= {"success", "failed"}
@@ -74,7 +74,7 @@ def test_a_record_depends_on_its_example_alone(textfooler, victim):
 
 
 @pytest.mark.parametrize(("columns", "kept"), [(("premise", "hypothesis"), True), (("question1", "question2"), False)])
-def test_the_premise_is_left_alone(textfooler, victim, columns, kept):
+def test_the_premise_is_not_changed(textfooler, victim, columns, kept):
     pairs = [
         ("good film", "it was bad"),
         ("great music", "a song"),
@@ -108,7 +108,7 @@ def changed(text, index, word):
     return text.replace_word_at_index(index, word)
 
 
-def test_similarity_compares_windows_and_passes_short_texts():
+def test_similarity_compares_windows_and_accepts_short_texts():
     attacked_text = import_textattack().shared.AttackedText
     encoder = Counting()
     constraint = similar_sentence(encoder, threshold=0.95, metric="angular", window=5, skip_short=True, compare_against_original=False)

@@ -11,6 +11,7 @@ from ticketlab.backbone.masks import attach_mask, expand
 from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
 from ticketlab.core.hookspecs import hookimpl
+from ticketlab.core.plugin_loading import Source
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_the_weights_hash_follows_the_encoder_only(bert):
     assert backbone.weights_hash() != before
 
 
-def test_a_backbone_of_a_copy_hands_out_the_copys_weights(bert):
+def test_the_backbone_of_a_copy_returns_the_copys_weights(bert):
     name = "weights/encoder.layer.0.attention.self.query.weight"
     assert Backbone(copy.deepcopy(bert)).weight(name) is not Backbone(bert).weight(name)
 
@@ -133,7 +134,7 @@ def test_the_families_built_on_roberta_are_supported(model_type):
     assert len(backbone.units()) == 8
 
 
-def test_an_unknown_family_is_refused_with_the_list_of_the_known():
+def test_an_unknown_family_is_refused_with_the_list_of_supported_ones():
     with pytest.raises(
         UsageError, match="`gpt2`; supported are bert, camembert, deberta-v2, distilbert, electra, roberta, xlm-roberta"
     ) as caught:
@@ -158,9 +159,9 @@ class _Plugin:
         return [Ours, Misnamed]
 
 
-def test_a_plugin_adds_a_family_and_a_wrong_path_is_named(bert):
+def test_a_plugin_can_add_a_family_and_an_error_names_a_wrong_path(bert):
     with registry.using(registry.load(entry_points=False)) as current:
-        current.register(_Plugin(), registry.Source("test", "0"))
+        current.register(_Plugin(), Source("test", "0"))
         bert.config.model_type = "ours-bert"
         assert isinstance(adapter_for(bert), Adapter)
         assert len(Backbone(bert).units()) == 16
@@ -172,5 +173,5 @@ def test_a_plugin_adds_a_family_and_a_wrong_path_is_named(bert):
 def test_heads_that_share_keys_are_refused(bert):
     attention = bert.base_model.encoder.layer[1].attention.self
     attention.key = torch.nn.Linear(32, 16)
-    with pytest.raises(UsageError, match=r"`encoder.layer.1.attention.self.key` is 16 wide and the query 32: .*grouped queries"):
+    with pytest.raises(UsageError, match=r"`encoder.layer.1.attention.self.key` has 16 outputs and the query 32: .*grouped queries"):
         Backbone(bert)

@@ -1,4 +1,4 @@
-"""What is wrong with a model's folder is one line that names it, whoever loads the model and for what."""
+"""Every fault of a model's folder is a one-line error that names it, with every loader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ticketlab.backbone.head import load_head, put_head
+from ticketlab.backbone.classifier_head import load_head, put_head
 from ticketlab.backbone.loading import load_classifier, load_encoder, load_finished, load_mlm, load_tokenizer, resolve_model, save
 from ticketlab.core.errors import TicketlabError, UsageError
 
@@ -112,12 +112,12 @@ def no_unknown(folder):
         pytest.param(config(id2label={"0": "neg", "2": "pos"}), "`id2label` has a gap: it names 0, 2, and not output 1", id="gap"),
         pytest.param(config(id2label={"0": "pos", "1": "pos"}), "two outputs are called `pos`", id="a name twice"),
         pytest.param(
-            config(id2label={"0": "neg"}), "not a classifier of one label a text: it gives a score .*, 1 output\\)", id="fewer names"
+            config(id2label={"0": "neg"}), "not a classifier with one label per text: it predicts a score .*, 1 output\\)", id="fewer names"
         ),
         pytest.param(config(id2label={"0": "neg", "1": None}), "no name for output 1", id="no name"),
         pytest.param(config(id2label={"neg": 0, "pos": 1}), "must map the numbers of the outputs", id="names for numbers"),
         pytest.param(config(id2label={}), "names no label", id="no names"),
-        pytest.param(config(problem_type="multi_label_classification"), "gives each label a probability of its own", id="several labels"),
+        pytest.param(config(problem_type="multi_label_classification"), "predicts each label independently", id="several labels"),
         pytest.param(config(label2id={"negative": 1, "positive": 0}), "contradicts itself: `negative` is output 0", id="two orders"),
         pytest.param(config(architectures=5), "`architectures` must be a list of class names, and is 5", id="architectures a number"),
         pytest.param(config(model_type=None), "has no `model_type`", id="no family"),
@@ -128,8 +128,8 @@ def no_unknown(folder):
         ),
         pytest.param(config(classifier_dropout=-0.1), "`classifier_dropout` must be a number from 0 to 1", id="dropout negative"),
         pytest.param(config(layer_norm_eps=float("nan")), "`layer_norm_eps` must be a number, and is nan", id="epsilon nan"),
-        pytest.param(config(num_hidden_layers="two"), "`num_hidden_layers` must be a whole number", id="layers in words"),
-        pytest.param(config(vocab_size=10**12), "`vocab_size` must be a whole number that a model can have", id="a huge vocabulary"),
+        pytest.param(config(num_hidden_layers="two"), "`num_hidden_layers` must be a valid whole number", id="layers in words"),
+        pytest.param(config(vocab_size=10**12), "`vocab_size` must be a valid whole number", id="a huge vocabulary"),
         pytest.param(
             config(max_position_embeddings=16), "position_embeddings.weight` has the shape 128 x 32 .* 16 x 32", id="fewer places"
         ),
@@ -168,10 +168,10 @@ def no_unknown(folder):
         pytest.param(write("tokenizer.json", LFS), "tokenizer.json is a pointer of Git LFS", id="tokenizer a pointer"),
         pytest.param(no_padding, "no padding token", id="no padding token"),
         pytest.param(no_unknown, "fails on characters that its vocabulary lacks", id="no unknown token"),
-        pytest.param(settings(pad_token="<nope>"), "the tokenizer knows 455 tokens, the model 454", id="a token too many"),
+        pytest.param(settings(pad_token="<nope>"), "the tokenizer has 455 tokens and the model 454", id="a token too many"),
     ],
 )
-def test_a_fault_is_one_line(model, damage, expected):
+def test_a_damaged_model_is_a_one_line_error(model, damage, expected):
     damage(model)
     with pytest.raises(TicketlabError, match=expected) as caught:
         load_finished(str(model))
@@ -194,7 +194,7 @@ def test_weights_in_several_files_are_read(model, good):
         (config(attention_probs_dropout_prob=float("nan")), "attention_probs_dropout_prob"),
     ],
 )
-def test_what_is_wrong_with_a_finished_model_is_as_wrong_for_one_to_start_from(model, load, damage, expected):
+def test_a_damaged_model_is_refused_by_every_loader(model, load, damage, expected):
     damage(model)
     with pytest.raises(TicketlabError, match=expected):
         load(str(model))
@@ -205,12 +205,12 @@ def test_what_is_wrong_with_a_finished_model_is_as_wrong_for_one_to_start_from(m
     [
         (
             weights(lambda s: s | {"own_head.weight": s[QUERY].clone()}),
-            "1 weight for which `BertForSequenceClassification` has no place, `own_head",
+            "1 weight that `BertForSequenceClassification` does not use, `own_head",
         ),
         (config(auto_map={"AutoModelForSequenceClassification": "own.Model"}), "loaded as the `bert` of transformers"),
     ],
 )
-def test_what_computes_something_else_than_it_was_trained_for_is_a_warning(model, damage, expected):
+def test_unused_weights_and_custom_code_are_a_warning(model, damage, expected):
     damage(model)
     told = []
     load_finished(str(model), told.append)
@@ -218,24 +218,24 @@ def test_what_computes_something_else_than_it_was_trained_for_is_a_warning(model
     assert expected in told[0]
 
 
-def test_code_of_a_tokenizer_is_never_run(model, tmp_path):
+def test_custom_code_of_a_tokenizer_is_never_run(model, tmp_path):
     settings(tokenizer_class="Own", auto_map={"AutoTokenizer": ["own.Own", "own.Own"]})(model)
     (model / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     told = []
     try:
         load_finished(str(model), told.append)
-    except UsageError as problem:  # of versions of transformers that know no tokenizer without its class
+    except UsageError as problem:  # some versions of transformers load no tokenizer of an unknown class
         told.append(str(problem))
-    assert any("code of its own" in line and "which is never run" in line for line in told)
+    assert any("custom code" in line and "which is never run" in line for line in told)
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_classifier_of_unnamed_labels_is_no_start_without_a_word(model):
+def test_starting_from_a_classifier_with_unnamed_labels_is_a_warning(model):
     config(id2label={"0": "LABEL_0", "1": "LABEL_1"}, label2id={"LABEL_0": 0, "LABEL_1": 1})(model)
     told = []
     load_classifier(str(model), LABELS, 0, told.append)
     assert len(told) == 1
-    assert "(LABEL_0, LABEL_1): they are taken for negative, positive, in this order" in told[0]
+    assert "(LABEL_0, LABEL_1): they are assumed to be negative, positive, in this order" in told[0]
 
 
 @pytest.mark.parametrize(
@@ -244,13 +244,13 @@ def test_a_classifier_of_unnamed_labels_is_no_start_without_a_word(model):
         (["results.json"], "the folder of a run"),
         (["ticket.safetensors"], "it holds a ticket; .*`ticketlab ticket apply"),
         (["scores.safetensors"], "the scores of a search"),
-        (["runs/a/results.json", "stages/x"], "it is a lab; give one of the runs"),
+        (["runs/a/results.json", "stages/x"], "it is a lab; use one of the runs"),
         (["checkpoint-5/config.json", "checkpoint-9/config.json"], "there are models in its folders checkpoint-5, checkpoint-9"),
-        (["adapter_config.json", "adapter_model.safetensors"], "an adapter .LoRA. .*merge_and_unload"),
+        (["adapter_config.json", "adapter_model.safetensors"], "an adapter .LoRA., .*merge_and_unload"),
         (["model.Q4_K.gguf"], "llama.cpp"),
     ],
 )
-def test_a_folder_that_is_no_model_is_called_what_it_is(tmp_path, files, expected):
+def test_a_folder_that_is_not_a_model_is_explained(tmp_path, files, expected):
     for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
@@ -258,7 +258,7 @@ def test_a_folder_that_is_no_model_is_called_what_it_is(tmp_path, files, expecte
         resolve_model(str(tmp_path))
 
 
-def test_segments_are_not_given_to_a_model_that_takes_none(tiny, tmp_path):
+def test_segment_ids_are_not_passed_to_a_model_without_segments(tiny, tmp_path):
     folder = shutil.copytree(tiny["distilbert"], tmp_path / "model")
     settings(model_input_names=["input_ids", "token_type_ids", "attention_mask"])(folder)
     model, tokenizer = load_classifier(str(folder), LABELS, 0)
@@ -266,19 +266,19 @@ def test_segments_are_not_given_to_a_model_that_takes_none(tiny, tmp_path):
     assert model(**tokenizer("a", "b", return_tensors="pt")).logits.shape == (1, 2)
 
 
-def test_a_tokenizer_takes_no_more_than_its_model_whatever_it_says(model):
+def test_the_maximum_length_of_a_tokenizer_is_limited_to_that_of_its_model(model):
     settings(model_max_length=1e30)(model)
     assert load_tokenizer(str(model)).model_max_length == 128
 
 
 @pytest.mark.parametrize("labels", [DEEP.decode(), '"ab"', "[1, 2]", "{"])
-def test_the_head_of_a_search_with_damaged_labels_is_one_line(tmp_path, labels):
+def test_a_saved_head_with_damaged_labels_is_a_one_line_error(tmp_path, labels):
     save_file({"classifier.bias": torch.zeros(2)}, tmp_path / "head.safetensors", metadata={"labels": labels})
     with pytest.raises(UsageError, match="not the head of a classifier, or damaged"):
         load_head(tmp_path / "head.safetensors")
 
 
 @pytest.mark.parametrize("head", [{"classifier.bias": torch.zeros(1)}, {"own.bias": torch.zeros(2)}])
-def test_a_head_of_another_shape_is_put_on_no_model(good, head):
-    with pytest.raises(UsageError, match="is not one for this model"):
+def test_a_head_of_another_shape_is_refused(good, head):
+    with pytest.raises(UsageError, match="does not fit this model"):
         put_head(load_finished(str(good))[0], head)

@@ -18,7 +18,7 @@ LABELS = ("negative", "positive")
 
 @pytest.fixture
 def broken(tiny, tmp_path):
-    """A copy of a good checkpoint, to break."""
+    """A copy of a good checkpoint for a test to damage."""
     return shutil.copytree(tiny["bert"], tmp_path / "model")
 
 
@@ -122,13 +122,13 @@ def test_a_config_of_another_width_is_refused(broken):
         load_classifier(str(broken), LABELS, 0)
 
 
-def test_an_encoder_is_not_a_finished_classifier_and_it_is_said_how_to_make_one(folder):
+def test_an_encoder_without_a_classifier_is_refused_with_advice(folder):
     with pytest.raises(UsageError, match=f"an encoder without a classifier; `ticketlab run fine-tune --model {folder} --task NAME`"):
         load_finished(str(folder))
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
-def test_a_masked_language_model_is_no_finished_classifier_and_it_is_said_what_to_do_with_it(tiny, tmp_path, family):
+def test_a_masked_language_model_is_refused_as_a_classifier_with_advice(tiny, tmp_path, family):
     model, tokenizer, _ = loading.load_mlm(str(tiny[family]), 0)
     place = str(save(model, tokenizer, tmp_path / "mlm"))
     with pytest.raises(UsageError, match=r"mlm: a masked language model and no classifier; .* as `--mlm`") as problem:
@@ -139,7 +139,7 @@ def test_a_masked_language_model_is_no_finished_classifier_and_it_is_said_what_t
 @pytest.mark.parametrize(
     "labels", [("positive", "negative"), ("no", "maybe", "yes"), ("true", "false")], ids=["other order", "more", "other names"]
 )
-def test_a_classifier_for_other_labels_is_no_start(bert, tiny, tmp_path, labels):
+def test_starting_from_a_classifier_for_other_labels_is_refused(bert, tiny, tmp_path, labels):
     save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
     with pytest.raises(UsageError, match="a classifier for negative, positive, not for"):
         load_classifier(str(tmp_path / "model"), labels, 0)
@@ -148,21 +148,21 @@ def test_a_classifier_for_other_labels_is_no_start(bert, tiny, tmp_path, labels)
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"problem_type": "multi_label_classification"}, "gives each label a probability of its own"),
-        ({"problem_type": "regression"}, "gives a score"),
-        ({"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}, "gives a score"),
+        ({"problem_type": "multi_label_classification"}, "predicts each label independently"),
+        ({"problem_type": "regression"}, "predicts a score"),
+        ({"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}, "predicts a score"),
     ],
     ids=["several labels", "regression", "one output"],
 )
-def test_a_model_without_one_label_a_text_is_refused(bert, tiny, tmp_path, config, words):
+def test_a_model_that_does_not_predict_one_label_per_text_is_refused(bert, tiny, tmp_path, config, words):
     save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
     change_config(tmp_path / "model", **config)
     with pytest.raises(UsageError) as caught:
         load_finished(str(tmp_path / "model"))
-    assert f"not a classifier of one label a text: it {words} (config.json: problem_type" in str(caught.value)
+    assert f"not a classifier with one label per text: it {words} (config.json: problem_type" in str(caught.value)
 
 
-def test_a_model_whose_outputs_nobody_reads_may_have_any(bert, tiny, tmp_path):
+def test_with_any_outputs_a_model_may_predict_several_labels(bert, tiny, tmp_path):
     save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
     change_config(tmp_path / "model", problem_type="multi_label_classification")
     assert load_finished(str(tmp_path / "model"), any_outputs=True)[2] == LABELS
@@ -175,7 +175,7 @@ def test_a_classifier_of_one_label_can_start_from_a_head_for_several(broken, tmp
     assert load_finished(str(tmp_path / "trained"))[2] == LABELS
 
 
-def test_labels_that_nobody_named_come_back_as_they_are(bert, tiny, tmp_path):
+def test_unnamed_labels_keep_their_default_names(bert, tiny, tmp_path):
     bert.config.id2label = {0: "LABEL_0", 1: "LABEL_1"}
     save(bert, load_tokenizer(str(tiny["bert"])), tmp_path / "model")
     assert load_finished(str(tmp_path / "model"))[2] == ("LABEL_0", "LABEL_1")
@@ -192,12 +192,12 @@ def test_a_folder_without_tokenizer_files_is_refused(broken):
 @pytest.mark.parametrize("size", [100, 2000])
 def test_a_tokenizer_of_another_model_is_refused(broken, size):
     change_config(broken, vocab_size=size)
-    with pytest.raises(UsageError, match=f"the tokenizer knows 454 tokens, the model {size}"):
+    with pytest.raises(UsageError, match=f"the tokenizer has 454 tokens and the model {size}"):
         load_tokenizer(str(broken))
 
 
 @pytest.mark.parametrize("stored", [10**30, 512, 64])
-def test_texts_are_cut_to_what_the_model_takes(broken, stored):
+def test_texts_are_truncated_to_the_models_maximum_length(broken, stored):
     config = json.loads((broken / "tokenizer_config.json").read_text())
     (broken / "tokenizer_config.json").write_text(json.dumps(config | {"model_max_length": stored}))
     tokenizer = load_tokenizer(str(broken))
@@ -218,28 +218,28 @@ def test_a_tokenizer_that_transformers_5_wrote_loads_everywhere(broken):
         ("models/a/b", "there is no such folder"),
         ("", "is empty"),
         ("{folder}", "has no config.json"),
-        ("{folder}/file", "not a file; a ticket becomes one by `ticketlab ticket apply"),
+        ("{folder}/file", "not a file; for a ticket, `ticketlab ticket apply"),
     ],
 )
-def test_names_that_are_no_model_are_refused(tmp_path, name, message):
+def test_names_that_are_not_a_model_are_refused(tmp_path, name, message):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=message) as caught:
         resolve_model(name.format(folder=tmp_path))
     assert "\n" not in str(caught.value)
 
 
-def test_other_names_are_left_to_the_hub():
+def test_other_names_are_hub_names():
     assert resolve_model("bert-base-uncased") == "bert-base-uncased"
     assert resolve_model("google/electra-base-discriminator") == "google/electra-base-discriminator"
 
 
-def test_a_hub_model_without_a_network_is_one_line_with_advice(capfd):
-    with pytest.raises(UsageError, match=r"^no-such-bert: cannot be loaded: .*give the folder of a model, or `demo` for the embedded one$"):
+def test_a_hub_model_without_a_network_is_a_one_line_error_with_advice(capfd):
+    with pytest.raises(UsageError, match=r"^no-such-bert: cannot be loaded: .*use the folder of a model, or `demo` for the demo model$"):
         load_classifier("no-such-bert", ("a", "b"), 0)
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_damaged_safetensors_file_is_one_line(broken):
+def test_a_damaged_safetensors_file_is_a_one_line_error(broken):
     (broken / "model.safetensors").write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00{broken}")
     with pytest.raises(UsageError, match=r"model.safetensors is damaged or cut short") as caught:
         load_classifier(str(broken), LABELS, 0)
@@ -248,7 +248,7 @@ def test_a_damaged_safetensors_file_is_one_line(broken):
 
 def test_an_unsupported_family_is_refused_before_its_weights_are_read(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
-    with pytest.raises(UsageError, match="no backbone adapter knows the model type `gpt2`"):
+    with pytest.raises(UsageError, match="no backbone adapter supports the model type `gpt2`"):
         load_classifier(str(tmp_path), LABELS, 0)
 
 
@@ -259,7 +259,7 @@ def test_pickled_weights_are_refused(broken):
         load_classifier(str(broken), LABELS, 0)
 
 
-def test_loading_and_saving_are_silent_and_leave_the_verbosity(tiny, tmp_path, capfd):
+def test_loading_and_saving_are_silent_and_restore_the_verbosity(tiny, tmp_path, capfd):
     before = logging.get_verbosity()
     logging.set_verbosity_info()
     logging.enable_progress_bar()
@@ -280,7 +280,7 @@ def test_the_demo_encoder_is_the_known_one():
     assert tokenizer.model_max_length <= 512
 
 
-def test_without_the_demo_package_the_command_to_install_it_is_named(monkeypatch):
+def test_without_the_demo_package_the_error_names_the_command_to_install_it(monkeypatch):
     loading._demo.cache_clear()
     monkeypatch.setattr(loading, "DEMO_PACKAGE", "no_such_package_here")
     with pytest.raises(ResourceError, match=r"pip install \"ticketlab\[demo\]\""):
@@ -297,7 +297,7 @@ def test_an_altered_demo_model_is_refused(monkeypatch):
     loading._demo.cache_clear()
 
 
-def test_tiny_models_are_the_same_for_a_seed_and_speak_english(tmp_path):
+def test_tiny_models_depend_on_the_seed_alone_and_have_an_english_vocabulary(tmp_path):
     one, same, other = (tiny_model("bert", tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
     assert (one / "model.safetensors").read_bytes() == (same / "model.safetensors").read_bytes()
     assert (one / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()

@@ -10,11 +10,12 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelF
 import ticketlab.auto  # noqa: F401  (lets transformers load what the tests save)
 from ticketlab.backbone.adapters import Bert
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import attach_mask, expand, zero
+from ticketlab.backbone.masks import attach_mask, expand, zero_removed
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
 from ticketlab.core.hookspecs import hookimpl
+from ticketlab.core.plugin_loading import Source
 
 VARIANTS = ["bert", "roberta", "electra", "distilbert", "deberta-v2", "deberta-v2 that shares keys"]
 NO_DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "seq_classif_dropout")
@@ -25,7 +26,7 @@ INPUTS = {"input_ids": IDS, "attention_mask": (IDS != 0).long(), "labels": torch
 
 @functools.cache
 def random_model(variant, attention="eager", heads=4, neurons=10, auto=AutoModelForSequenceClassification):
-    """A model without dropout whose every weight matters, biases included."""
+    """A model without dropout in which every weight and bias affects the output."""
     family, _, shares = variant.partition(" ")
     sizes = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": heads, "intermediate_size": neurons}
     if family == "distilbert":
@@ -51,7 +52,7 @@ def random_model(variant, attention="eager", heads=4, neurons=10, auto=AutoModel
 
 @st.composite
 def masks_for(draw, model):
-    """Masks for some of the layers: anything from nothing to everything."""
+    """Masks for some of the layers that keep any number of units, also none or all."""
     masks = {}
     for name, (count,) in ((name, shape) for name, shape in Backbone(model).units().items() if not name.startswith("weights/")):
         one = st.lists(st.booleans(), min_size=count, max_size=count)
@@ -69,7 +70,7 @@ def some_masks(model, seed=0, empty=()):
 
 def masked(model, masks):
     twin = copy.deepcopy(model)
-    zero(Backbone(twin), masks)
+    zero_removed(Backbone(twin), masks)
     return twin
 
 
@@ -115,7 +116,7 @@ def test_masked_shrunk_reloaded_and_unshrunk_models_compute_the_same(variant, at
 @pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=3, deadline=None, derandomize=True)
 @given(data=st.data())
-def test_what_is_kept_has_the_gradients_of_the_masked_model(variant, attention, data):
+def test_kept_units_have_the_gradients_of_the_masked_model(variant, attention, data):
     model = random_model(variant, attention)
     masks = data.draw(masks_for(model))
     reference = masked(model, masks)
@@ -132,11 +133,11 @@ def test_what_is_kept_has_the_gradients_of_the_masked_model(variant, attention, 
 @pytest.mark.parametrize(
     "empty", [("heads/0", "heads/1"), ("neurons/0", "neurons/1"), ("heads/0", "neurons/0")], ids=["heads", "neurons", "a layer"]
 )
-def test_layers_may_lose_everything_and_still_train(variant, empty):
+def test_a_model_with_layers_that_lost_all_units_can_be_trained(variant, empty):
     model = random_model(variant)
     small = shrink(model, some_masks(model, empty=empty)).train()
     optimizer = torch.optim.AdamW(small.parameters(), lr=0.01)
-    inputs = INPUTS | {"labels": torch.tensor([1, 1])}  # without any attention both rows begin, and so end, alike
+    inputs = INPUTS | {"labels": torch.tensor([1, 1])}  # without attention both rows have the same first token and so the same output
     before = small(**inputs).loss.item()
     for _ in range(5):
         optimizer.zero_grad()
@@ -148,7 +149,7 @@ def test_layers_may_lose_everything_and_still_train(variant, empty):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_units_that_these_tests_remove_matter(variant):
+def test_the_units_that_these_tests_remove_change_the_output(variant):
     model = random_model(variant)
     for name, mask in some_masks(model).items():
         assert (outputs(masked(model, {name: torch.zeros_like(mask)})) - outputs(model)).abs().max() > 1e-3, name
@@ -165,7 +166,7 @@ def test_layers_may_keep_different_numbers_of_heads_and_neurons(model):
     assert small.fingerprint() != Backbone(model).fingerprint()
 
 
-def test_a_removed_head_takes_its_projections_of_positions_with_it():
+def test_a_removed_head_also_loses_its_position_projections():
     model = random_model("deberta-v2")
     kept = torch.tensor([True, False, True, True])
     expanded = expand(Backbone(model), {"heads/0": kept})
@@ -177,7 +178,7 @@ def test_a_removed_head_takes_its_projections_of_positions_with_it():
     assert not any("pos_" in name for name in expand(Backbone(shared), {"heads/0": kept}))
 
 
-def test_shrinking_leaves_the_model_its_config_and_the_random_state_alone(model):
+def test_shrinking_does_not_change_the_model_its_config_or_the_random_state(model):
     masks = some_masks(model)
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     config, kind, state = model.config.to_dict(), type(model), torch.get_rng_state()
@@ -198,7 +199,7 @@ def test_shrinking_leaves_the_model_its_config_and_the_random_state_alone(model)
     }
 
 
-def test_type_frozen_parameters_and_mode_carry_over(bert):
+def test_dtype_frozen_parameters_and_mode_are_kept(bert):
     bert.half().train()
     bert.bert.encoder.requires_grad_(False)
     for changed in (shrink(bert, some_masks(bert)), unshrink(shrink(bert, some_masks(bert)))):
@@ -271,7 +272,7 @@ def test_the_base_of_a_shrunk_classifier_is_shrunk_too(variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_tensors_that_are_not_contiguous_are_afterwards(variant, tmp_path):
+def test_parameters_are_contiguous_after_shrinking(variant, tmp_path):
     model = copy.deepcopy(random_model(variant))
     for parameter in model.parameters():
         if parameter.dim() == 2:
@@ -306,17 +307,17 @@ def test_tied_embeddings_stay_tied(variant, tmp_path):
         (
             "heads/7",
             torch.ones(4, dtype=torch.bool),
-            "which has heads/<layer> and neurons/<layer> of 2 layers",
+            "which has heads/<layer> and neurons/<layer> for 2 layers",
         ),
         ("layers/0", torch.ones(1, dtype=torch.bool), "`layers/0` does not fit the model"),
         ("heads/0", torch.ones(3, dtype=torch.bool), r"`heads/0` \(3,\) does not fit: the layer has 4 heads, one value each"),
         ("heads/0", torch.arange(32) % 3 > 0, r"`heads/0` \(32,\) does not fit: the layer has 4 heads"),
         ("neurons/1", torch.ones(64, 32, dtype=torch.bool), r"`neurons/1` \(64, 32\) does not fit: the layer has 64 neurons"),
-        ("heads/0", torch.tensor([1.0, 0.5, 0.0, 1.0]), "holds torch.float32, not torch.bool; a unit is kept whole or not at all"),
+        ("heads/0", torch.tensor([1.0, 0.5, 0.0, 1.0]), "has the type torch.float32, not torch.bool; a unit is either kept or removed"),
     ],
     ids=["single weights", "no such layer", "no such group", "too few", "rows instead of heads", "a matrix", "part of a head"],
 )
-def test_a_mask_that_cannot_be_cut_out_is_refused(bert, name, mask, message):
+def test_an_invalid_mask_is_refused(bert, name, mask, message):
     with pytest.raises(UsageError, match=message) as caught:
         shrink(bert, {name: mask})
     assert "\n" not in str(caught.value)
@@ -331,7 +332,7 @@ def test_masks_of_the_original_do_not_fit_the_shrunk_model(bert):
 def test_a_model_with_parametrizations_is_not_resized(bert):
     attach_mask(Backbone(bert).layers[0].query)
     for change in (lambda: shrink(bert, {}), lambda: unshrink(bert)):
-        with pytest.raises(ValueError, match="carries a parametrization; detach it"):
+        with pytest.raises(ValueError, match="has a parametrization; detach it"):
             change()
 
 
@@ -347,15 +348,15 @@ class _Plugin:
         return [Silent]
 
 
-def test_an_adapter_that_names_no_attention_module_cannot_shrink(bert):
+def test_an_adapter_without_an_attention_module_cannot_shrink(bert):
     with registry.using(registry.load(entry_points=False)) as current:
-        current.register(_Plugin(), registry.Source("test", "0"))
+        current.register(_Plugin(), Source("test", "0"))
         bert.config.model_type = "silent-bert"
         with pytest.raises(UsageError, match="the adapter `silent` names no attention module"):
             shrink(bert, {"heads/0": torch.ones(4, dtype=torch.bool)})
 
 
-def test_a_model_built_from_a_shrunk_config_has_its_size():
+def test_a_model_built_from_a_shrunk_config_has_the_shrunk_size():
     model = random_model("bert", auto=AutoModel)
     small = shrink(model, some_masks(model, empty=("heads/1",)))
     fresh = AutoModel.from_config(small.config)

@@ -14,10 +14,11 @@ from ticketlab.backbone.adapters import Bert, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, save
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
-from ticketlab.backbone.shrunk import packed, register, shrunk_class, unpacked
+from ticketlab.backbone.shrunk_models import pack_mask, register, shrunk_class, unpack_mask
 from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
 from ticketlab.core.hookspecs import hookimpl
+from ticketlab.core.plugin_loading import Source
 
 LABELS = ("negative", "positive")
 TEXTS = ["a great movie", "bad"]
@@ -74,7 +75,7 @@ def same_weights(one, other):
     return mine.keys() == theirs.keys() and all(torch.equal(tensor, theirs[name]) for name, tensor in mine.items())
 
 
-def test_a_shrunk_classifier_is_read_back_exactly(small, saved, folder):
+def test_a_saved_shrunk_classifier_loads_exactly(small, saved, folder):
     finished, tokenizer, names = load_finished(str(saved))
     start, _ = load_classifier(str(saved), LABELS, 9)
     assert names == LABELS
@@ -82,7 +83,7 @@ def test_a_shrunk_classifier_is_read_back_exactly(small, saved, folder):
     for model in (finished, start):
         assert type(model) is type(small)
         assert same_weights(model, small)
-        torch.testing.assert_close(logits(model), logits(small), rtol=0, atol=1e-6)  # products may round by where the weights lie
+        torch.testing.assert_close(logits(model), logits(small), rtol=0, atol=1e-6)  # rounding may depend on the memory layout
         assert {name: mask.tolist() for name, mask in masks_of(model).items()} == {name: m.tolist() for name, m in masks_of(small).items()}
         assert not model.training
 
@@ -101,7 +102,7 @@ def test_a_shrunk_encoder_starts_a_training_with_a_seeded_head_and_no_warning(mo
     assert is_shrunk(one)
 
 
-def test_the_folder_holds_safetensors_and_json_alone_with_masks_of_a_few_lines(saved_bert):
+def test_the_folder_holds_only_safetensors_and_json_with_short_masks(saved_bert):
     assert {file.suffix for file in saved_bert.iterdir()} <= {".json", ".safetensors", ".txt"}
     config = json.loads((saved_bert / "config.json").read_text())
     assert config["model_type"] == "ticketlab-bert"
@@ -111,7 +112,7 @@ def test_the_folder_holds_safetensors_and_json_alone_with_masks_of_a_few_lines(s
 
 
 @pytest.mark.parametrize("python", [pytest.param(sys.executable, id="fresh process"), OTHER_PYTHON])
-def test_plain_transformers_refuses_a_shrunk_model_loudly_and_reads_it_after_one_import(tiny, tmp_path, python):
+def test_plain_transformers_refuses_a_shrunk_model_and_loads_it_after_one_import(tiny, tmp_path, python):
     expected = []
     for family in ("bert", "distilbert"):
         model = load_classifier(str(tiny[family]), LABELS, 0)[0]
@@ -133,7 +134,7 @@ def test_the_class_of_the_full_model_refuses_a_shrunk_one(saved_bert, bert):
         type(bert).from_pretrained(saved_bert)
 
 
-def test_plain_transformers_reads_an_unshrunk_model(saved, model, tmp_path):
+def test_plain_transformers_loads_an_unshrunk_model(saved, model, tmp_path):
     finished, tokenizer, _ = load_finished(str(saved))
     written = save(unshrink(finished), tokenizer, tmp_path / "full")
     plain = type(model).from_pretrained(written)
@@ -145,7 +146,7 @@ def test_plain_transformers_reads_an_unshrunk_model(saved, model, tmp_path):
 
 def test_a_shrunk_checkpoint_that_lacks_a_weight_is_refused(saved_bert):
     state = load_file(saved_bert / "model.safetensors")
-    del state["bert.encoder.layer.1.attention.self.query.weight"]  # no element in it, and missed all the same
+    del state["bert.encoder.layer.1.attention.self.query.weight"]  # it is empty, and still reported as missing
     save_file(state, saved_bert / "model.safetensors", metadata={"format": "pt"})
     for load in (lambda: load_finished(str(saved_bert)), lambda: load_classifier(str(saved_bert), LABELS, 0)):
         with pytest.raises(UsageError, match=r"1 weight is not in the checkpoint, `bert.encoder.layer.1.attention.self.query.weight`"):
@@ -164,7 +165,7 @@ def test_a_shrunk_checkpoint_that_lacks_a_weight_is_refused(saved_bert):
     ],
     ids=["none", "too few layers", "a fifth head", "too few neurons", "no digits", "a number"],
 )
-def test_a_damaged_mask_in_the_config_is_one_line(saved_bert, change):
+def test_a_damaged_mask_in_the_config_is_a_one_line_error(saved_bert, change):
     config = json.loads((saved_bert / "config.json").read_text()) | change
     (saved_bert / "config.json").write_text(json.dumps(config))
     with pytest.raises(UsageError, match=f"`{next(iter(change))}` in the shrunk model's config.json is damaged") as caught:
@@ -172,7 +173,7 @@ def test_a_damaged_mask_in_the_config_is_one_line(saved_bert, change):
     assert "\n" not in str(caught.value)
 
 
-def test_other_masks_than_the_weights_are_of_are_refused(saved_bert):
+def test_masks_that_do_not_match_the_weights_are_refused(saved_bert):
     config = json.loads((saved_bert / "config.json").read_text()) | {"kept_heads": ["f0", "f0"]}
     (saved_bert / "config.json").write_text(json.dumps(config))
     with pytest.raises(UsageError, match=r"dense.weight` has the shape 32 x 8 in the checkpoint, and 32 x 32"):
@@ -180,11 +181,11 @@ def test_other_masks_than_the_weights_are_of_are_refused(saved_bert):
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 3072])
-def test_a_packed_mask_comes_back(count):
+def test_unpacking_a_packed_mask_returns_it(count):
     mask = torch.rand(count) > 0.5
-    assert torch.equal(unpacked(packed(mask), count), mask)
-    assert len(packed(mask)) == 2 * -(-count // 8)
-    assert unpacked(packed(mask), count).dtype == torch.bool
+    assert torch.equal(unpack_mask(pack_mask(mask), count), mask)
+    assert len(pack_mask(mask)) == 2 * -(-count // 8)
+    assert unpack_mask(pack_mask(mask), count).dtype == torch.bool
 
 
 def test_registering_again_changes_nothing(bert):
@@ -195,7 +196,7 @@ def test_registering_again_changes_nothing(bert):
     assert shrunk_class(type(bert)) is shrunk_class(shrunk_class(type(bert)))
 
 
-def test_the_family_of_a_shrunk_model_has_the_familys_adapter():
+def test_shrunk_models_have_the_adapter_of_their_family():
     assert adapter_of("ticketlab-distilbert") == adapter_of("distilbert")
     with pytest.raises(UsageError, match="model type `gpt2`"):
         adapter_of("ticketlab-gpt2")
@@ -212,10 +213,10 @@ class _Plugin:
         return [MegatronBert]
 
 
-def test_a_plugins_family_is_shrunk_and_read_back(tiny, tmp_path):
+def test_a_model_of_a_plugins_family_can_be_shrunk_and_loaded(tiny, tmp_path):
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 454}
     with registry.using(registry.load(entry_points=False)) as current:
-        current.register(_Plugin(), registry.Source("test", "0"))
+        current.register(_Plugin(), Source("test", "0"))
         model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("megatron-bert", **sizes)).eval()
         small = shrink(model, {"heads/0": torch.tensor([True, False, False, True])})
         again, _, _ = load_finished(str(save(small, load_tokenizer(str(tiny["bert"])), tmp_path / "small")))

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import HeldMask, attach_mask, detach_mask, expand, zero
+from ticketlab.backbone.masks import HoldMaskCallback, attach_mask, detach_mask, expand, zero_removed
 from ticketlab.core.errors import UsageError
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
@@ -37,7 +37,7 @@ class Gate(nn.Module):
         return (inputs[0] * self.gate,)
 
 
-def test_a_masked_weight_is_invisible_until_it_is_set_and_gone_after_detach(model):
+def test_a_masked_weight_has_no_effect_until_it_is_set_nor_after_detaching(model):
     before, keys = logits(model), list(model.state_dict())
     backbone = Backbone(model)
     linears = {name: backbone.module(name) for name in backbone.units() if name.startswith("weights/")}
@@ -85,7 +85,7 @@ def test_a_deep_copy_keeps_the_effective_weight_and_is_independent(in_graph):
     assert type(twin) is type(linear) is nn.Linear
 
 
-def test_three_rounds_of_attach_copy_and_detach_leave_the_weights_alone(bert):
+def test_three_rounds_of_attach_copy_and_detach_do_not_change_the_weights(bert):
     before = Backbone(bert).weights_hash()
     for _ in range(3):
         backbone = Backbone(bert)
@@ -108,7 +108,7 @@ def test_attaching_twice_is_refused_and_detaching_twice_is_not():
     detach_mask(linear)
 
 
-def test_zeroed_units_are_gated_units(model):
+def test_zeroing_units_equals_gating_them(model):
     backbone = Backbone(model)
     masks = random_masks(backbone, {"heads", "neurons"})
     handles = []
@@ -120,7 +120,7 @@ def test_zeroed_units_are_gated_units(model):
     for handle in handles:
         handle.remove()
     plain = logits(model)
-    zero(backbone, masks)
+    zero_removed(backbone, masks)
     torch.testing.assert_close(logits(model), gated, rtol=0, atol=1e-6)
     assert not torch.allclose(gated, plain, atol=1e-4)
 
@@ -140,7 +140,7 @@ def test_expanding_multiplies_overlapping_masks(bert):
 @pytest.mark.parametrize(
     ("name", "shape"), [("heads/0", (3,)), ("heads/7", (4,)), ("weights/embeddings.word_embeddings.weight", (454, 32)), ("layers/0", (1,))]
 )
-def test_a_mask_that_fits_nothing_is_refused(bert, name, shape):
+def test_a_mask_that_fits_no_unit_is_refused(bert, name, shape):
     with pytest.raises(UsageError, match=f"the mask `{name}`"):
         expand(Backbone(bert), {name: torch.ones(shape, dtype=torch.bool)})
 
@@ -166,7 +166,7 @@ def test_removed_weights_stay_exactly_zero_under_momentum_and_weight_decay(model
             assert held.on_step_end(0) is False
 
     step()  # momentum from before the mask must not bring weights back
-    held = HeldMask(backbone, ticket.masks)
+    held = HoldMaskCallback(backbone, ticket.masks)
     for _ in range(5):
         step(held)
         assert all(not backbone.parameter(name)[~mask].any() for name, mask in kept.items())
@@ -178,4 +178,4 @@ def test_masks_of_other_units_are_not_held(tiny, bert):
 
     other, _ = load_classifier(str(tiny["distilbert"]), ("a", "b"), 0)
     with pytest.raises(UsageError, match="does not fit the model"):
-        HeldMask(Backbone(other), ticket_of(Backbone(bert), {"weights"}).masks)
+        HoldMaskCallback(Backbone(other), ticket_of(Backbone(bert), {"weights"}).masks)

@@ -1,4 +1,4 @@
-"""The overlap features of tiny pairs, worked out by hand."""
+"""The overlap features of short pairs, computed by hand."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ VECTORS = {"cat": (1, 0), "cats": (3, 4), "dog": (0, 2), "runs": (1, 0), "sleeps
 
 
 class TrainingContext(WordVectorSource):
-    """Vectors in two dimensions; keeps the words it was asked for."""
+    """Vectors in two dimensions; records the words that were looked up."""
 
     width = 2
 

@@ -10,7 +10,7 @@ def texts(count):
     return [(f"text {number}",) for number in range(count)]
 
 
-def test_labels_are_dealt_out_evenly():
+def test_labels_are_distributed_evenly_over_folds():
     labels = np.array([0] * 40 + [1] * 12 + [2] * 3)
     fold = deal(texts(55), labels, 5)
     counts = np.array([[((fold == part) & (labels == label)).sum() for label in range(3)] for part in range(5)])
@@ -19,7 +19,7 @@ def test_labels_are_dealt_out_evenly():
     assert sorted(counts[:, 2]) == [0, 0, 1, 1, 1]
 
 
-def test_a_fold_depends_on_what_is_seen_and_not_on_the_order():
+def test_the_fold_of_an_example_does_not_depend_on_the_order():
     labels = np.array([0, 1, 2, 1] * 15)
     seen = texts(60)
     fold = dict(zip(seen, deal(seen, labels, 5), strict=True))
@@ -28,7 +28,7 @@ def test_a_fold_depends_on_what_is_seen_and_not_on_the_order():
     assert fold != dict(zip(seen, [index % 5 for index in range(60)], strict=True))
 
 
-def test_examples_that_look_the_same_stay_together():
+def test_examples_with_the_same_texts_are_in_the_same_fold():
     seen = [(f"claim {number % 20}",) for number in range(60)]
     fold = deal(seen, np.arange(60) % 2, 5)
     assert all(len({fold[index] for index in range(60) if seen[index] == claim}) == 1 for claim in set(seen))
@@ -37,7 +37,7 @@ def test_examples_that_look_the_same_stay_together():
 
 def test_a_noisy_label_is_memorised_in_one_fold_and_not_across_five():
     generator = np.random.default_rng(3)
-    features = generator.normal(size=(60, 200))  # more numbers than examples: any labels can be fitted
+    features = generator.normal(size=(60, 200))  # more features than examples: any labels can be fitted
     labels = generator.integers(0, 2, 60)
     seen, _ = cross_fit(features, labels, np.zeros(60, dtype=np.int64), 2, 1e6)
     unseen, _ = cross_fit(features, labels, deal(texts(60), labels, 5), 2, 1e6)
@@ -46,7 +46,7 @@ def test_a_noisy_label_is_memorised_in_one_fold_and_not_across_five():
     assert 0.3 < (unseen[rows, labels] > 0.5).mean() < 0.7
 
 
-def test_each_fold_is_predicted_by_a_classifier_of_the_others():
+def test_each_fold_is_predicted_by_a_classifier_fitted_on_the_others():
     generator = np.random.default_rng(1)
     features, labels = generator.normal(size=(40, 3)), generator.integers(0, 3, 40)
     fold = np.arange(40) % 4
@@ -58,7 +58,7 @@ def test_each_fold_is_predicted_by_a_classifier_of_the_others():
     assert found.sum(axis=1) == pytest.approx(np.ones(40))
 
 
-def test_the_label_of_an_example_does_not_touch_its_own_probabilities():
+def test_the_label_of_an_example_does_not_affect_its_own_probabilities():
     generator = np.random.default_rng(5)
     features, labels = generator.normal(size=(50, 4)), generator.integers(0, 3, 50)
     fold = np.arange(50) % 5
@@ -82,7 +82,7 @@ def test_an_example_with_a_set_of_labels_is_predicted_and_not_fitted_on():
     assert found[30:].sum(axis=1) == pytest.approx(np.ones(5))
 
 
-def test_a_label_that_no_example_has_gets_nothing():
+def test_a_label_without_examples_gets_the_probability_0():
     features = np.array([[0.0], [1.0], [2.0], [3.0]])
     assert Classifier(features, np.array([0, 0, 2, 2]), 4, 1.0)(features)[:, [1, 3]].max() == 0
 
@@ -91,12 +91,12 @@ def test_more_features_are_penalised_more():
     generator = np.random.default_rng(4)
     labels = generator.integers(0, 2, 100)
     few = generator.normal(size=(100, 1))
-    many = np.repeat(few, 100, axis=1)  # the same information: the sum of the coefficients is penalised as the one is
+    many = np.repeat(few, 100, axis=1)  # the same information, repeated
     once, often = Classifier(few, labels, 2, 1.0)(few), Classifier(many, labels, 2, 1.0)(many)
     np.testing.assert_allclose(once, often, atol=1e-3)
 
 
-def test_a_classifier_that_does_not_converge_says_so(monkeypatch):
+def test_a_classifier_that_does_not_converge_is_reported(monkeypatch):
     monkeypatch.setattr("ticketlab.bias_models.fitting.MOST_ITERATIONS", 1)
     generator = np.random.default_rng(0)
     assert not Classifier(generator.normal(size=(50, 20)), generator.integers(0, 2, 50), 2, 1e6).converged
@@ -105,10 +105,10 @@ def test_a_classifier_that_does_not_converge_says_so(monkeypatch):
 @pytest.mark.parametrize(
     ("labels", "fold", "message"),
     [
-        ([], [], r"^there is no training example; a bias model needs two labels$"),
+        ([], [], r"^there are no training examples; a bias model needs two labels$"),
         ([1, 1, 1], [0, 1, 2], r"^all training examples are `no`; a bias model needs two labels$"),
         ([0, 0, 1], [0, 1, 2], r"^`no` has one training example: .* set folds to 1"),
-        ([0, 0, 1, 1], [0, 1, 2, 2], r"^`no` has 2 training examples, the same to the bias model: .* set folds to 1"),
+        ([0, 0, 1, 1], [0, 1, 2, 2], r"^`no` has 2 training examples with the same text: .* set folds to 1"),
     ],
     ids=["none", "one label", "one of a label", "one fold of a label"],
 )
@@ -117,5 +117,5 @@ def test_labels_that_cannot_be_fitted_are_refused(labels, fold, message):
         check(np.array(labels, dtype=np.int64), np.array(fold), ["yes", "no", "unused"], 5)
 
 
-def test_a_single_fold_asks_only_for_two_labels():
+def test_a_single_fold_only_needs_two_labels():
     check(np.array([0, 0, 1]), np.array([0, 0, 0]), ["yes", "no"], 1)

@@ -10,14 +10,14 @@ def test_measures_of_four_examples():
     probabilities = np.array([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
     found = measure(probabilities, np.array([0, 1, 1, 1]), ["yes", "no"])
     assert found["n"] == 4
-    assert found["accuracy"] == 0.5  # of the tie the first label is said
+    assert found["accuracy"] == 0.5  # a tie predicts the first label
     assert found["majority"] == 0.75
     assert found["bias_degree"] == pytest.approx((0.75 + 0.5 + 0.75 + 0) / 4)
     assert found["bias_degree_of"] == {"yes": 0.75, "no": pytest.approx(1.25 / 3)}
     assert found["log_loss"] == pytest.approx(-(2 * math.log(0.75) + math.log(0.5) + math.log(1e-6)) / 4)
 
 
-def test_a_label_without_examples_has_no_degree_and_no_example_has_no_measure():
+def test_labels_without_examples_have_no_bias_degree_and_no_examples_no_metrics():
     assert measure(np.array([[0.9, 0.1]]), np.array([0]), ["yes", "no"])["bias_degree_of"] == {"yes": 0.9, "no": None}
     assert measure(np.zeros((0, 2)), np.zeros(0, dtype=np.int64), ["yes", "no"]) is None
 

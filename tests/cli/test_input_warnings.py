@@ -41,7 +41,7 @@ kind = "search"
 pruner = "magnitude"
 objective = { name = "mlm", text = "TEXT", shortest = 1 }
 """
-LOWER = "warning: the tokenizer lower-cases its texts, and "
+LOWER = "warning: the tokenizer lower-cases its texts, but "
 needs_attacks = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")
 
 
@@ -73,7 +73,7 @@ def evaluated(invoke: Any, *arguments: object) -> tuple[dict[str, Any], list[str
 
 def test_texts_that_are_cut_off_and_unknown_tokens_are_said_kept_and_said_again(invoke: Any, world: Path, tmp_path: Path) -> None:
     arguments = (world / "model", "--task", world / "long.csv", "--split", "all", "--ood", world / "odd.csv", "--max-length", 8)
-    cut = "long, all: 40 of 40 examples (100.0 %) cut off at 8 tokens (--max-length; the model takes 128), which leaves out "
+    cut = "long, all: 40 of 40 examples (100.0 %) cut off at 8 tokens (--max-length; the model's maximum is 128), which drops "
     unknown = "odd, test: 22.2 % of the tokens are unknown to the model, with 13.3 % of the characters"  # 1 of 4; 5 with two digits
     for time in ("computed", "found"):
         result, said = evaluated(invoke, *arguments, "--lab", tmp_path)

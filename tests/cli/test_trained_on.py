@@ -17,7 +17,7 @@ from ticketlab.core import files
 from ticketlab.lab import integrity
 from ticketlab.lab.lab import Lab
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.trained_on import FILE, of_texts
+from ticketlab.tasks.trained_on import FILE, hash_texts
 
 FIRST = """
 [scales.small]
@@ -63,13 +63,13 @@ TRAIN, DEV, TEST = OWN[:20], OWN[20:26], OWN[26:]
 NEW = [f"a new film {number}" for number in range(8)]
 LEAK = [*(text.upper() for text in TRAIN[:4]), DEV[0], *NEW[:5]]
 TRAINED, SELECTED, GUESSED = (
-    "{} evaluated texts of {} are among those that the model was trained on: its numbers there do not show how it does on new texts",
-    "{} evaluated texts of {} are among those that the model was selected on: its numbers there may be better than on new texts",
-    "{} evaluated texts of {} are in the text whose words the model or its ticket learnt to guess",
+    "{} evaluated texts of {} are among those that the model was trained on: its numbers do not show how it performs on new texts",
+    "{} evaluated texts of {} are among those that the model was selected on: its numbers may be better than on new texts",
+    "{} evaluated texts of {} are in the text that the model or its ticket was trained on without labels",
 )
 ONE_SELECTED = SELECTED.format("1 of 10", "leak (test)").replace(" are among", " is among")
 ON_LEAK = [TRAINED.format("4 of 10", "leak (test)"), ONE_SELECTED, GUESSED.format("2 of 10", "leak (test)")]
-MESSAGES = (" was trained on", " was selected on", " learnt to guess", " in train", " another: intervals")
+MESSAGES = (" was trained on", " was selected on", " without labels", " in train", " another: intervals")
 REPEATS = "1 of 4 test texts (25.0 %) repeats another: intervals take each for a text of its own"
 REPEATS_IN_ALL = "5 of 18 texts of all splits (27.8 %) repeat another: intervals take each for a text of its own"
 IN_TRAIN = "2 of 4 test texts (50.0 %) are in train too: a model can know their labels by heart"
@@ -206,6 +206,6 @@ def test_a_file_that_is_none_is_one_line(world: Path, tmp_path: Path) -> None:
 
 
 def test_a_pair_in_the_other_order_is_counted_apart() -> None:
-    known = of_texts(train=[("a", "b"), ("c", "d"), ("d", "c")], dev=[("e", "f")])
+    known = hash_texts(train=[("a", "b"), ("c", "d"), ("d", "c")], dev=[("e", "f")])
     examples = [Example(str(number), texts, 0) for number, texts in enumerate([("B", " a"), ("C", "d"), ("f", "e"), ("a", "b")])]
     assert known.count(examples) == {"train": 2, "swapped": 1, "dev": 0, "text": 0}

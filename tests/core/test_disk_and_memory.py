@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 
 from ticketlab.core import disk_and_memory, files
 from ticketlab.core.errors import OutOfMemory, OutOfSpace, UsageError
-from ticketlab.runs.stage_errors import guarded
+from ticketlab.runs.stage_errors import run_explaining_errors
 from ticketlab.stages.attack import AttackStage
 
 ALLOCATOR = "[enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096000000 bytes. Error code 12 (Cannot allocate memory)"  # noqa: E501
@@ -78,6 +78,6 @@ def test_an_attack_without_memory_says_what_of_its_own_to_lower(tmp_path: Path, 
         raise MemoryError
 
     monkeypatch.setattr(AttackStage, "run", run)
-    lower = r"lower attack\.in_flight \(now 64\), attack\.workers \(now one a core\), max_length \(now 128\)"
+    lower = r"lower attack\.in_flight \(now 64\), attack\.workers \(now one per core\), max_length \(now 128\)"
     with pytest.raises(OutOfMemory, match=lower):
-        guarded(AttackStage(), SimpleNamespace(name="attack", max_length=128))  # type: ignore[arg-type]
+        run_explaining_errors(AttackStage(), SimpleNamespace(name="attack", max_length=128))  # type: ignore[arg-type]

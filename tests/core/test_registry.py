@@ -14,7 +14,8 @@ from attrs import frozen
 from ticketlab.core import registry
 from ticketlab.core.errors import PluginError, SettingError, UsageError
 from ticketlab.core.hookspecs import Lazy, hookimpl
-from ticketlab.core.registry import Registry, Source
+from ticketlab.core.plugin_loading import Source
+from ticketlab.core.registry import Registry
 from ticketlab.pruners.base import Pruner
 
 
@@ -56,10 +57,10 @@ BROKEN = [
     pytest.param(plugin(pruners=lambda: [Pruner]), "AttributeError", id="a class without a name"),
     pytest.param(plugin(attacks=lambda: [Middle]), "neither a class of kind attack", id="a class of another kind"),
     *(
-        pytest.param(plugin(pruners=lambda name=name: [Lazy(name, "s", "a:B")]), "a pruner is called", id=f"called {str(name)[:9]!r}")
+        pytest.param(plugin(pruners=lambda name=name: [Lazy(name, "s", "a:B")]), "of a pruner; a name is", id=f"called {str(name)[:9]!r}")
         for name in (5, "5", "", " ", "a b", "a\x1b[2J", "x" * 1_000_000, None, "../a", "a/b", "-a", "a=b")
     ),
-    pytest.param(plugin(recipes=lambda: {"a\nb": "a.toml"}), "a recipe is called 'a\\nb'", id="a recipe's name in two lines"),
+    pytest.param(plugin(recipes=lambda: {"a\nb": "a.toml"}), "invalid name 'a\\nb' of a recipe", id="a recipe's name in two lines"),
     pytest.param(plugin(pruners=lambda: [Lazy("a", 3, "a:B")]), "a summary must be a text, not 3", id="a summary that is a number"),
     pytest.param(plugin(pruners=lambda: [Lazy("a", "s", 3)]), "the target of the pruner `a` must be", id="a target that is a number"),
     pytest.param(plugin(pruners=lambda: 3), "TypeError", id="no list"),
@@ -98,7 +99,7 @@ def test_what_a_broken_plugin_might_have_brought_is_missed_with_its_name(builtin
 def test_an_unknown_hook_is_a_problem_and_the_rest_counts(builtins_only: Registry) -> None:
     builtins_only.register(plugin(prunners=lambda: [], pruners=lambda: [Middle]), OURS)
     (problem,) = builtins_only.problems
-    assert problem.message == "ours 1 has a hook `ticketlab_prunners` that nobody knows; did you mean `ticketlab_pruners`?"
+    assert problem.message == "ours 1 has an unknown hook `ticketlab_prunners`; did you mean `ticketlab_pruners`?"
     assert builtins_only.get("pruner", "middle") is Middle
 
 

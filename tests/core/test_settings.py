@@ -16,6 +16,7 @@ from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import SettingError
+from ticketlab.core.plugin_loading import Entry
 from ticketlab.core.settings import component, from_table, parse_ratio, ratio, setting, settings_of, to_table
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.recipes.recipe import KINDS, stage_class
@@ -211,7 +212,7 @@ def test_every_component_says_what_it_is_on_one_line(cls: type[Component]) -> No
 
 
 @pytest.mark.parametrize("entry", _registered())
-def test_what_is_listed_is_what_the_class_says(entry: registry.Entry) -> None:
+def test_what_is_listed_is_what_the_class_says(entry: Entry) -> None:
     cls = entry.load()
     assert (cls.kind, cls.name, cls.summary) == (entry.kind, entry.name, entry.summary)
 
@@ -245,5 +246,5 @@ def test_a_list_of_components_has_at_least_one_and_none_twice() -> None:
 
     with pytest.raises(SettingError, match="at least one"):
         AttackStage(attacks=())
-    with pytest.raises(SettingError, match="twice"):
+    with pytest.raises(SettingError, match="already named `deepwordbug`"):
         AttackStage(attacks=("deepwordbug", "deepwordbug"))

@@ -10,6 +10,8 @@ from support.doc_blocks import Reader
 from ticketlab.core import registry
 
 ROOT = Path(__file__).parents[2]
+LABS = ("lab", "test-lab", "early", "dice")
+"""The labs that pages use."""
 SENTENCES = [
     (f"{opening} {judgement} {thing}", label)
     for opening in ("what a", "this is a", "a truly")
@@ -37,7 +39,7 @@ def write_jsonl(path: Path, rows: list[dict[str, str]]) -> None:
 
 
 def nli(labels: tuple[str, ...], size: int, *, subsets: bool = False) -> list[dict[str, str]]:
-    """Return pairs of sentences, with each label equally often."""
+    """Return pairs of sentences, the same number for each label."""
     rows = []
     for number in range(size):
         text = SENTENCES[number % len(SENTENCES)][0]
@@ -50,7 +52,7 @@ def nli(labels: tuple[str, ...], size: int, *, subsets: bool = False) -> list[di
 
 
 def write_challenges(folder: Path) -> None:
-    """Write copies of MNLI and HANS, where ``$TICKETLAB_DATA`` has them, a challenge set of ``pairs.csv``, and one of no known name."""
+    """Write small versions of MNLI and HANS into ``$TICKETLAB_DATA``, a challenge set for ``pairs.csv``, and a further challenge set."""
     three, two = ("entailment", "neutral", "contradiction"), ("entailment", "non-entailment")
     for name, labels, subsets in (("mnli", three, False), ("hans", two, True)):
         write_jsonl(folder / "data" / name / "train.jsonl", nli(labels, 60, subsets=subsets))
@@ -61,10 +63,20 @@ def write_challenges(folder: Path) -> None:
     write_csv(folder / "tricky.csv", ("sentence1", "sentence2", "label", "kind"), tricky)
 
 
+@pytest.fixture(scope="session")
+def shared_stages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stages of all labs: pages that run the same stage compute it once."""
+    return tmp_path_factory.mktemp("shared") / "stages"
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the data that pages speak of, its own lab, and only the built-in components."""
+def folder(tmp_path: Path, shared_stages: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the data that pages name, labs with their own runs, and only the built-in components."""
     monkeypatch.chdir(tmp_path)
+    shared_stages.mkdir(exist_ok=True)
+    for lab in LABS:
+        (tmp_path / lab / "runs").mkdir(parents=True)
+        (tmp_path / lab / "stages").symlink_to(shared_stages)
     monkeypatch.setattr(registry, "_current", None)
     for name in ("TICKETLAB_LAB", "TICKETLAB_STRICT_PLUGINS"):
         monkeypatch.delenv(name, raising=False)
@@ -88,7 +100,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
-    """Somebody who reads pages in ``folder``."""
+    """Follows pages in ``folder``, with small models and data in place of those that pages name."""
     models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
-    tasks = {"sst2": "./data/sst2"} | {name: name for name in ("mnli", "hans", "imdb", "ag_news")}  # the last two are only composed
+    tasks = {"sst2": "./data/sst2"} | {name: name for name in ("mnli", "hans", "imdb", "ag_news")}  # the last two are composed but not read
     return Reader(folder, models, tasks, {"Salesforce/wikitext": "articles.txt"})

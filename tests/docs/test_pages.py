@@ -1,4 +1,4 @@
-"""What the pages tell people to type works."""
+"""The commands and the code of the pages work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
 )
 def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     source = ROOT / Path(page).parent / "src"
-    if source.is_dir():  # the page of a plugin: its package is on the path and loaded
+    if source.is_dir():  # the README of a plugin: load its package
         monkeypatch.syspath_prepend(source)
         reader = evolve(reader, plugins=[str(next(source.glob("*/__init__.py")))])
     reader.do(PAGES[page])
@@ -34,20 +34,20 @@ def test_every_command_of_the_papers_table_composes() -> None:
     assert len(named) > 30
     for words in dict.fromkeys(named):
         for task in ("mnli", "qqp", "fever"):
-            asked = shlex.split(words)
-            asked = asked if "--dry-run" in asked else [*asked, "--dry-run"]
-            result = CliRunner().invoke(cli, ["run", *asked, "--task", task], prog_name="ticketlab")
+            arguments = shlex.split(words)
+            arguments = arguments if "--dry-run" in arguments else [*arguments, "--dry-run"]
+            result = CliRunner().invoke(cli, ["run", *arguments, "--task", task], prog_name="ticketlab")
             assert result.exit_code == 0, f"{words}: {result.stderr}"
 
 
 def test_a_command_without_a_rule_fails(reader: Reader) -> None:
     with pytest.raises(pytest.fail.Exception, match="no rule for `make install`"):
         reader.do_block(Block("bash", "make install\n", 1))
-    with pytest.raises(AssertionError, match="nothing stands in for `elsewhere`"):
+    with pytest.raises(AssertionError, match="no replacement for `elsewhere`"):
         reader.do_block(Block("console", "$ ticketlab run fine-tune --task elsewhere\n", 1))
 
 
-def test_the_readme_has_one_command_for_the_job_and_one_for_the_tests() -> None:
+def test_the_readme_has_one_command_for_the_demo_and_one_for_the_tests() -> None:
     found = INSTALL_AND.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert [then for _, then in found] == ["ticketlab demo", "python -m pytest -n 2"]
 
@@ -64,12 +64,12 @@ def test_the_readme_stays_short() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_between_pages_lead_somewhere(page: str) -> None:
+def test_links_to_other_pages_are_not_broken(page: str) -> None:
     text = PAGES[page].read_text(encoding="utf-8")
     targets = [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in target]
     assert [target for target in targets if not (PAGES[page].parent / target).exists()] == []
 
 
-def test_commands_are_read_as_a_shell_reads_them() -> None:
+def test_commands_are_split_as_in_a_shell() -> None:
     block = Block("console", "$ pip install a && ticketlab run \\\n    --task x  # a remark\noutput\n", 1)
     assert [shlex.join(words) for words in commands(block)] == ["pip install a", "ticketlab run --task x"]

@@ -1,4 +1,4 @@
-"""The reference says what the code says."""
+"""The reference agrees with the code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import pytest
 from support.doc_blocks import ROOT, Reader
 
 from ticketlab.attacks.deepwordbug import DeepWordBug
-from ticketlab.attacks.results.header import facts
 from ticketlab.attacks.results.metrics import AttackMetrics
-from ticketlab.attacks.results.records import Record
+from ticketlab.attacks.results.record import Record
+from ticketlab.attacks.results.record_header import facts
 from ticketlab.core import hookspecs
 from ticketlab.resources.resources import Resources
 from ticketlab.tasks.base import TaskData
@@ -46,7 +46,7 @@ NAMES_OF_DATA = {
         *(f"{name} {n}" for name in ("lexical_overlap", "subsequence", "constituent") for n in (0, 1)),
     ),
 }
-"""What attacks, challenge sets, labels, columns and their values are called."""
+"""Names of attacks, challenge sets, labels, columns and their values, which are keys in results."""
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,13 @@ def test_every_key_of_results_is_documented(recipe: list[str], reader: Reader, f
     results = json.loads(path.read_text(encoding="utf-8"))
     stages = [stage for seeds in results.pop("tasks").values() for seed in seeds.values() for stage in seed.values()]
     for holder, settings in [(results, "overrides"), *((stage, "settings") for stage in stages if "settings" in stage)]:
-        holder[settings] = {}  # what is in them is documented with the stages
+        holder[settings] = {}  # their keys are documented with the stages
     for about in results["data"].values():
-        about["counts"] = {}  # their names have those of splits and tasks in them
+        about["counts"] = {}  # their keys contain the names of splits and tasks
     assert sorted(_keys([results, *stages]) - _named("results.md") - _named("metrics.md") - NAMES_OF_DATA) == []
 
 
-def test_the_documentation_names_no_setting_that_is_not_there() -> None:
+def test_every_flag_in_the_documentation_exists() -> None:
     """Every ``--flag`` that a page names is an option of some command."""
     known = set(re.findall(r"--[a-z][a-z-]+", _text("commands.md")))
     others = {"--no-deps", "--extra-index-url", "--editable"}
@@ -136,7 +136,7 @@ def _text(name: str) -> str:
 
 
 def _named(page: str) -> set[str]:
-    """Return the words in code type of a page, taken apart at dots."""
+    """Return the words in code type on a page, split at dots."""
     return {part for words in re.findall(r"`([\w.<>]+)`", _text(page)) for part in words.split(".")}
 
 

@@ -15,13 +15,13 @@ Classifier = Callable[[str], tuple[Any, Any]]
 
 @pytest.fixture
 def classifier(tiny: dict[str, Path]) -> Classifier:
-    """Load the tiny model of a family with a head, and its tokenizer."""
+    """Load the tiny model of a family with a classification head, and its tokenizer."""
     return lambda family: load_classifier(str(tiny[family]), LABELS, 0)
 
 
 @pytest.fixture(scope="session")
 def onnx_folder(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny BERT under a ticket, exported as onnx."""
+    """The tiny BERT with a ticket, exported as ONNX."""
     model, tokenizer = load_classifier(str(tiny["bert"]), LABELS, 0)
     folder = tmp_path_factory.mktemp("exported") / "onnx"
     export_model(model, tokenizer, folder, "onnx", ticket=ticket_for(model))

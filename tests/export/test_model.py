@@ -1,4 +1,4 @@
-"""Masked, shrunk, reloaded and exported: one and the same function of the text."""
+"""Masked, shrunk, reloaded and exported models compute the same logits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 
 @pytest.mark.parametrize("kind", ["uneven", "empty"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_masked_is_shrunk_is_exported(family: str, kind: str, classifier: Any, tmp_path: Path) -> None:
+def test_masked_shrunk_and_exported_models_have_equal_logits(family: str, kind: str, classifier: Any, tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification
 
     model, tokenizer = classifier(family)
@@ -66,7 +66,7 @@ def test_masked_is_shrunk_is_exported(family: str, kind: str, classifier: Any, t
 
 @needs_onnx
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_onnx_file_computes_the_same(family: str, classifier: Any, tmp_path: Path) -> None:
+def test_the_onnx_file_has_the_logits_of_the_masked_model(family: str, classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier(family)
     ticket = ticket_for(model, "empty")
     masked = copy.deepcopy(model)
@@ -81,7 +81,9 @@ def test_the_onnx_file_computes_the_same(family: str, classifier: Any, tmp_path:
 
 
 @needs_onnx
-def test_a_dense_model_exports_as_onnx_too_without_a_word(classifier: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_dense_model_exports_as_onnx_without_output_or_warnings(
+    classifier: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     model, tokenizer = classifier("bert")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -92,7 +94,7 @@ def test_a_dense_model_exports_as_onnx_too_without_a_word(classifier: Any, tmp_p
 
 
 @needs_onnx
-def test_the_onnx_folder_needs_no_ticketlab(classifier: Any, onnx_folder: Path) -> None:
+def test_the_onnx_folder_works_without_ticketlab_and_torch(classifier: Any, onnx_folder: Path) -> None:
     model, tokenizer = classifier("bert")
     code = f"""
 import json, sys
@@ -116,29 +118,31 @@ print(json.dumps(dict(logits=logits[0].tolist(), labels=json.load(open("config.j
 
 
 @needs_onnx
-def test_the_onnx_file_holds_no_path_of_this_machine(onnx_folder: Path) -> None:
+def test_the_onnx_file_contains_no_local_paths(onnx_folder: Path) -> None:
     content = (onnx_folder / "model.onnx").read_bytes()
     assert b".py" not in content
     assert sys.prefix.encode() not in content
 
 
 @needs_onnx
-def test_a_wrong_onnx_file_is_not_left(classifier: Any, onnx_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_onnx_file_with_wrong_logits_is_an_error_and_removed(
+    classifier: Any, onnx_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, tokenizer = classifier("bert")
-    monkeypatch.setattr(onnx, "_export", lambda *given: shutil.copy(onnx_folder / "model.onnx", given[-1]))  # of the model under a ticket
-    with pytest.raises(onnx.ExportFailed, match="computes other logits"):
+    monkeypatch.setattr(onnx, "_export", lambda *arguments: shutil.copy(onnx_folder / "model.onnx", arguments[-1]))  # of a pruned model
+    with pytest.raises(onnx.ExportFailed, match="the logits of the exported onnx file differ"):
         export_model(model, tokenizer, tmp_path / "onnx", "onnx")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_packages_are_one_line(classifier: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_onnx_packages_are_an_error_with_the_pip_command(classifier: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = classifier("bert")
     monkeypatch.setattr(onnx.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ResourceError, match=r'pip install "ticketlab\[onnx\]"'):
         export_model(model, tokenizer, tmp_path / "onnx", "onnx")
 
 
-def test_single_weights_at_zero_are_said_to_bring_no_speed(classifier: Any, tmp_path: Path) -> None:
+def test_a_ticket_of_single_weights_warns_that_the_model_is_no_faster(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
     ticket = ticket_for(model, "weights")
     with pytest.warns(UserWarning, match="neither faster nor smaller"):
@@ -151,9 +155,12 @@ def test_single_weights_at_zero_are_said_to_bring_no_speed(classifier: Any, tmp_
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [pytest.param("weights", "single weights makes no smaller", id="weights"), pytest.param(None, "give the ticket", id="no ticket")],
+    [
+        pytest.param("weights", "single weights does not make the model smaller", id="weights"),
+        pytest.param(None, "give a ticket", id="no ticket"),
+    ],
 )
-def test_nothing_to_shrink_is_an_error(classifier: Any, tmp_path: Path, kind: str | None, expected: str) -> None:
+def test_shrunk_without_heads_or_neurons_to_remove_is_an_error(classifier: Any, tmp_path: Path, kind: str | None, expected: str) -> None:
     model, tokenizer = classifier("bert")
     with pytest.raises(UsageError, match=expected):
         export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket_for(model, kind) if kind else None)
@@ -161,7 +168,7 @@ def test_nothing_to_shrink_is_an_error(classifier: Any, tmp_path: Path, kind: st
 
 
 @pytest.mark.parametrize("kind", ["uneven", "weights"])
-def test_a_ticket_shrinks_or_says_why_not(classifier: Any, kind: str) -> None:
+def test_only_a_ticket_of_heads_and_neurons_can_shrink(classifier: Any, kind: str) -> None:
     model, _ = classifier("bert")
     ticket = ticket_for(model, kind)
     if kind == "weights":
@@ -171,7 +178,7 @@ def test_a_ticket_shrinks_or_says_why_not(classifier: Any, kind: str) -> None:
         assert is_shrunk(ticket.shrink(model))
 
 
-def test_a_ticket_of_other_weights_warns_unless_the_model_was_trained_under_it(classifier: Any) -> None:
+def test_applying_a_ticket_of_other_weights_warns_and_shrinking_a_masked_model_does_not(classifier: Any) -> None:
     model, _ = classifier("bert")
     ticket = ticket_for(model)
     torch.nn.init.ones_(Backbone(model).layers[0].query.weight)
@@ -183,7 +190,7 @@ def test_a_ticket_of_other_weights_warns_unless_the_model_was_trained_under_it(c
 
 
 @pytest.mark.parametrize(("kind", "total"), [("keep all", 8), ("keep none", 0)])
-def test_the_ends_of_sparsity(classifier: Any, tmp_path: Path, kind: str, total: int) -> None:
+def test_tickets_that_keep_all_or_no_units_can_be_exported(classifier: Any, tmp_path: Path, kind: str, total: int) -> None:
     model, tokenizer = classifier("bert")
     drawn = ticket_for(model)
     masks = {name: torch.full_like(mask, kind == "keep all") for name, mask in drawn.masks.items()}
@@ -195,41 +202,43 @@ def test_the_ends_of_sparsity(classifier: Any, tmp_path: Path, kind: str, total:
     assert torch.allclose(logits(reloaded, tokenizer), logits(model, tokenizer), atol=1e-5)
 
 
-def test_a_model_trained_under_a_ticket_shrinks_by_what_is_known(classifier: Any, tmp_path: Path) -> None:
+def test_a_model_trained_with_a_ticket_is_shrunk_by_the_ticket_in_its_provenance(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
     ticket = ticket_for(model)
     ticket.apply(model)
-    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", origin=Provenance(ticket=ticket))
+    export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", provenance=Provenance(ticket=ticket))
     assert is_shrunk(load_finished(str(tmp_path / "shrunk"))[0])
 
 
-def test_a_ticket_that_the_model_is_not_under_is_not_believed(classifier: Any, tmp_path: Path) -> None:
+def test_a_ticket_in_the_provenance_is_ignored_if_it_is_not_applied(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
-    done = export_model(model, tokenizer, tmp_path / "dense", origin=Provenance(ticket=ticket_for(model)))
+    done = export_model(model, tokenizer, tmp_path / "dense", provenance=Provenance(ticket=ticket_for(model)))
     assert done.sparsity == {}
 
 
-def test_a_shrunk_model_takes_its_own_ticket_and_no_other(classifier: Any, tmp_path: Path) -> None:
+def test_a_shrunk_model_accepts_only_its_own_ticket(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
     ticket = ticket_for(model)
     small = ticket.shrink(model)
     export_model(small, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket)
-    with pytest.raises(UsageError, match="shrunk already"):
+    with pytest.raises(UsageError, match="already been shrunk"):
         export_model(small, tokenizer, tmp_path / "other", "shrunk", ticket=ticket_for(model, seed=1))
 
 
 @pytest.mark.parametrize("format", ["dense", "shrunk", "onnx"])
-def test_another_ticket_is_refused_though_the_lab_knows_the_models_own(format: Any, classifier: Any, tmp_path: Path) -> None:
+def test_another_ticket_for_a_shrunk_model_is_an_error_even_if_its_own_is_known(format: Any, classifier: Any, tmp_path: Path) -> None:
     if format == "onnx":
         pytest.importorskip("onnxruntime")
     model, tokenizer = classifier("bert")
     own = ticket_for(model)
-    with pytest.raises(UsageError, match="shrunk already, by another ticket"):
-        export_model(own.shrink(model), tokenizer, tmp_path / "x", format, ticket=ticket_for(model, seed=1), origin=Provenance(ticket=own))
+    with pytest.raises(UsageError, match="already been shrunk by another ticket"):
+        export_model(
+            own.shrink(model), tokenizer, tmp_path / "x", format, ticket=ticket_for(model, seed=1), provenance=Provenance(ticket=own)
+        )
     assert not (tmp_path / "x").exists()
 
 
-def test_a_folder_with_other_files_is_refused_and_an_earlier_export_replaced(classifier: Any, tmp_path: Path) -> None:
+def test_an_earlier_export_is_replaced_but_not_a_folder_with_other_files(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
     folder = tmp_path / "dense"
     export_model(model, tokenizer, folder)
@@ -240,14 +249,14 @@ def test_a_folder_with_other_files_is_refused_and_an_earlier_export_replaced(cla
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dense"]
 
 
-def test_a_readme_that_is_not_ours_is_not_overwritten(classifier: Any, tmp_path: Path) -> None:
+def test_a_foreign_readme_is_not_overwritten(classifier: Any, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match=r"README\.md"):
         export_model(*classifier("bert"), tmp_path)
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
 
 
-def test_no_file_is_pickled(classifier: Any, tmp_path: Path) -> None:
+def test_exports_contain_no_pickle_files(classifier: Any, tmp_path: Path) -> None:
     model, tokenizer = classifier("bert")
     export_model(model, tokenizer, tmp_path / "dense", "dense", ticket=ticket_for(model))
     export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", ticket=ticket_for(model))
@@ -255,7 +264,7 @@ def test_no_file_is_pickled(classifier: Any, tmp_path: Path) -> None:
     assert kinds <= {".safetensors", ".json", ".md", ".txt", ".jinja"}
 
 
-def test_an_unknown_format_names_the_nearest(classifier: Any, tmp_path: Path) -> None:
+def test_an_unknown_format_suggests_the_nearest(classifier: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="did you mean `onnx`"):
         export_model(*classifier("bert"), tmp_path / "x", "onx")
     assert ticketlab.export_model is export_model

@@ -1,4 +1,4 @@
-"""What a row gives depends on that row alone, bit for bit."""
+"""Batch-invariant inference: a row's result depends on that row alone, bit for bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 import transformers
 from torch import nn
 
-from ticketlab.inference import linear as portions
+from ticketlab.inference import linear
 from ticketlab.inference.batch_invariant import BatchInvariantModel
 from ticketlab.inference.victim import Victim
 
@@ -46,7 +46,7 @@ def rows_of(*lengths: int) -> list[dict[str, list[int]]]:
     ]
 
 
-def canonical(model, precision="fp32"):
+def batch_invariant_model(model, precision="fp32"):
     return BatchInvariantModel(model, lambda batch, _: model(**batch).logits.float().unbind(), precision=precision)
 
 
@@ -55,8 +55,8 @@ LENGTHS = (1, 2, 7, 8, 20, 33, 128)
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_row_gives_the_same_bits_whatever_is_beside_it(name, precision):
-    model = canonical(family(name), precision)
+def test_a_row_gives_the_same_bits_in_every_batch(name, precision):
+    model = batch_invariant_model(family(name), precision)
     rows = rows_of(*[length for length in LENGTHS for _ in range(11 if length < 100 else 3)])
     together = model(rows)
     for step in (1, 5, 17):
@@ -67,50 +67,50 @@ def test_a_row_gives_the_same_bits_whatever_is_beside_it(name, precision):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_it_is_what_the_model_gives_by_itself(name):
+def test_logits_equal_those_of_the_plain_model(name):
     model = family(name)
     rows = rows_of(4, 4, 30)
-    answers = canonical(model)(rows)
+    answers = batch_invariant_model(model)(rows)
     for row, answer in zip(rows, answers, strict=True):
         with torch.inference_mode():
             expected = model(input_ids=torch.tensor([row["input_ids"]])).logits[0]
         torch.testing.assert_close(answer, expected, atol=2e-5, rtol=0)
 
 
-@pytest.mark.parametrize("steady", [True, False])
-def test_a_linear_layer_in_portions_is_the_layer(steady, monkeypatch):
-    monkeypatch.setattr(portions, "is_steady", lambda *_: steady)
+@pytest.mark.parametrize("invariant", [True, False])
+def test_a_batch_invariant_linear_layer_computes_the_same_as_the_layer(invariant, monkeypatch):
+    monkeypatch.setattr(linear, "is_batch_invariant", lambda *_: invariant)
     layer = nn.Linear(24, 10)
-    linears = portions.Linears(layer, None)
+    linears = linear.BatchInvariantLinears(layer, None)
     assert linears.complete
     for count in (1, 15, 16, 17, 255, 256, 300):
         tokens = torch.randn(count, 24)
-        with linears.in_portions(), torch.no_grad():
+        with linears.enabled(), torch.no_grad():
             assert linears._linears[0].module(tokens).shape == (count, 10)
             torch.testing.assert_close(layer(tokens), nn.functional.linear(tokens, layer.weight, layer.bias), atol=1e-5, rtol=0)
     assert "forward" not in vars(layer)
 
 
-def test_where_kernels_differ_portions_of_one_size_are_used(monkeypatch):
-    monkeypatch.setattr(portions, "is_steady", lambda *_: False)
+def test_chunks_of_a_fixed_size_are_used_where_kernels_differ(monkeypatch):
+    monkeypatch.setattr(linear, "is_batch_invariant", lambda *_: False)
     sizes = []
-    linear = nn.functional.linear
-    monkeypatch.setattr(portions.functional, "linear", lambda tokens, *rest: sizes.append(len(tokens)) or linear(tokens, *rest))
-    model = canonical(family("bert"))
+    unpatched = nn.functional.linear
+    monkeypatch.setattr(linear.functional, "linear", lambda tokens, *rest: sizes.append(len(tokens)) or unpatched(tokens, *rest))
+    model = batch_invariant_model(family("bert"))
     model(rows_of(*[20] * 30))
     assert set(sizes) == {256}
 
 
-def test_a_kernel_that_rounds_by_the_number_of_rows_is_found_out(monkeypatch):
-    linear = nn.functional.linear
-    monkeypatch.setattr(portions.functional, "linear", lambda tokens, *rest: linear(tokens, *rest) * (1 + 1e-6 * (len(tokens) < 100)))
-    portions.is_steady.cache_clear()
-    assert not portions.is_steady((8, 8), torch.float32, torch.device("cpu"), 1)
-    portions.is_steady.cache_clear()
+def test_a_kernel_whose_rounding_depends_on_the_number_of_rows_is_detected(monkeypatch):
+    unpatched = nn.functional.linear
+    monkeypatch.setattr(linear.functional, "linear", lambda tokens, *rest: unpatched(tokens, *rest) * (1 + 1e-6 * (len(tokens) < 100)))
+    linear.is_batch_invariant.cache_clear()
+    assert not linear.is_batch_invariant((8, 8), torch.float32, torch.device("cpu"), 1)
+    linear.is_batch_invariant.cache_clear()
 
 
-class Mixed(nn.Module):
-    """A layer of its own that nobody knows: its product has another number of rows with each batch."""
+class CustomLayer(nn.Module):
+    """A custom layer, not known to be batch-invariant: its matrix product has as many rows as the batch."""
 
     def __init__(self):
         super().__init__()
@@ -123,15 +123,15 @@ class Mixed(nn.Module):
         return nn.Embedding(500, 1)
 
 
-class Placed(Mixed):
-    """The same, rounded otherwise at every other place."""
+class PositionDependent(CustomLayer):
+    """The same, but its rounding depends on a row's position in the batch."""
 
     def forward(self, input_ids, attention_mask):
         return super().forward(input_ids, attention_mask) * (1 + 1e-6 * (torch.arange(len(input_ids)) % 2))[:, None]
 
 
-@pytest.mark.parametrize(("kind", "together"), [(Mixed, 8), (Placed, 1)])
-def test_a_model_with_unknown_layers_always_gets_as_many_rows(kind, together):
+@pytest.mark.parametrize(("kind", "together"), [(CustomLayer, 8), (PositionDependent, 1)])
+def test_a_model_with_unknown_layers_always_gets_the_same_number_of_rows(kind, together):
     model = kind()
     shapes = []
 
@@ -143,10 +143,10 @@ def test_a_model_with_unknown_layers_always_gets_as_many_rows(kind, together):
     answers = BatchInvariantModel(model, forward)(rows)
     assert shapes == ([((8, 3), 8), ((8, 5), 8)] if together == 8 else [((1, 3), 1)] * 3 + [((1, 5), 1)])
     assert all(torch.equal(answer, BatchInvariantModel(model, forward)([row])[0]) for answer, row in zip(answers, rows, strict=True))
-    assert not portions.Linears(model, None).complete
+    assert not linear.BatchInvariantLinears(model, None).complete
 
 
-def test_the_model_is_left_as_it_was_even_after_an_error():
+def test_the_model_is_restored_even_after_an_error():
     model = family("bert")
     before = {name: set(vars(module)) for name, module in model.named_modules()}
 
@@ -160,16 +160,16 @@ def test_the_model_is_left_as_it_was_even_after_an_error():
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_changed_weights_are_seen(precision):
+def test_changed_weights_take_effect(precision):
     model = family("bert")
-    ask = canonical(model, precision)
+    ask = batch_invariant_model(model, precision)
     before = ask(rows_of(6))[0]
     with torch.no_grad():
         model.classifier.weight.mul_(3)
     assert not torch.equal(ask(rows_of(6))[0], before)
 
 
-def test_hooks_and_parametrizations_work_as_ever():
+def test_hooks_and_parametrizations_still_work():
     model = family("bert")
     dense = copy.deepcopy(model)
 
@@ -180,16 +180,16 @@ def test_hooks_and_parametrizations_work_as_ever():
     gate = torch.rand(200)
     model.bert.encoder.layer[0].output.dense.register_forward_pre_hook(lambda _, args: (args[0] * gate,))
     nn.utils.parametrize.register_parametrization(model.bert.encoder.layer[1].output.dense, "weight", Halved())
-    assert portions.Linears(model, None).complete
+    assert linear.BatchInvariantLinears(model, None).complete
     rows = rows_of(5, 5, 9)
     with torch.inference_mode():
         expected = [model(input_ids=torch.tensor([row["input_ids"]])).logits[0] for row in rows]
-    for answer, wanted, plain in zip(canonical(model)(rows), expected, canonical(dense)(rows), strict=True):
+    for answer, wanted, plain in zip(batch_invariant_model(model)(rows), expected, batch_invariant_model(dense)(rows), strict=True):
         torch.testing.assert_close(answer, wanted, atol=1e-5, rtol=0)
         assert not torch.allclose(answer, plain, atol=1e-4)
 
 
-def test_bf16_is_near_and_not_the_same(make_model, tokenizer):
+def test_bf16_logits_are_close_to_those_in_fp32(make_model, tokenizer):
     model = make_model()
     texts = ["the film was good", "a dull plot"]
     exact, rough = (Victim(model, tokenizer, ["a", "b"], precision=precision)(texts) for precision in ("fp32", "bf16"))

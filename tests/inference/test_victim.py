@@ -19,7 +19,7 @@ TEXTS = [
 ]
 
 
-def test_logits_do_not_depend_on_what_else_is_in_the_batch(victim):
+def test_logits_do_not_depend_on_the_batch(victim):
     with victim.evaluating():
         together = victim(TEXTS)
         alone = torch.cat([victim([text]) for text in TEXTS])
@@ -28,7 +28,7 @@ def test_logits_do_not_depend_on_what_else_is_in_the_batch(victim):
     assert torch.equal(together, alone)
 
 
-def test_logits_are_those_of_the_model_padded_to_its_maximum(victim):
+def test_logits_equal_those_of_the_padded_model(victim):
     padded = victim.tokenizer(TEXTS, padding="max_length", truncation=True, max_length=64, return_tensors="pt")
     with torch.inference_mode():
         expected = victim.model(**padded).logits
@@ -37,9 +37,9 @@ def test_logits_are_those_of_the_model_padded_to_its_maximum(victim):
 
 def test_equal_texts_go_through_the_model_once(victim, monkeypatch):
     shapes = []
-    forward = victim.canonical.forward
+    forward = victim.batch_invariant_model.forward
     monkeypatch.setattr(
-        victim.canonical, "forward", lambda batch, rows: shapes.append(tuple(batch["input_ids"].shape)) or forward(batch, rows)
+        victim.batch_invariant_model, "forward", lambda batch, rows: shapes.append(tuple(batch["input_ids"].shape)) or forward(batch, rows)
     )
     victim(["very " * 30, "good", "very " * 30, "bad", "dull"])
     assert shapes == [(1, 48)]  # of 32 and three times 3, filled up
@@ -53,13 +53,13 @@ def test_pairs_are_read_as_two_segments(victim):
 
 
 @pytest.mark.parametrize("words", [63, 5000])
-def test_long_texts_are_truncated_and_said_to_be(victim, words):
+def test_long_texts_are_truncated_and_reported_as_such(victim, words):
     assert victim(["good " * words]).shape == (1, 2)
     assert victim.truncates("good " * words)
     assert not victim.truncates("good " * 62)
 
 
-def test_a_max_length_beyond_the_model_is_cut_to_the_model(model, tokenizer):
+def test_max_length_is_limited_by_the_model(model, tokenizer):
     assert Victim(model, tokenizer, ["a", "b"], max_length=512).max_length == 128
 
 
@@ -75,7 +75,7 @@ def test_a_model_without_segments_gets_none(tokenizer):
     assert victim([("good", "bad")]).shape == (1, 2)
 
 
-def test_every_submodule_gets_its_own_mode_back(victim):
+def test_the_mode_of_every_submodule_is_restored(victim):
     victim.model.train()
     frozen = victim.model.bert.encoder.layer[0].eval()
     with contextlib.suppress(RuntimeError), victim.evaluating():
@@ -86,7 +86,7 @@ def test_every_submodule_gets_its_own_mode_back(victim):
     assert all(module.training for module in victim.model.bert.encoder.layer[1].modules())
 
 
-def test_a_model_in_training_mode_answers_without_dropout(victim):
+def test_a_model_in_training_mode_is_evaluated_without_dropout(victim):
     calm = victim(TEXTS)
     victim.model.train()
     with victim.evaluating():
@@ -98,10 +98,10 @@ def test_the_model_is_never_moved(victim, monkeypatch):
     victim(TEXTS)
 
 
-def test_label_names_must_be_as_many_as_logits(make_model, tokenizer):
+def test_the_numbers_of_label_names_and_logits_must_agree(make_model, tokenizer):
     with pytest.raises(ValueError, match="3 outputs for 2 label names"):
         Victim(make_model(labels=3), tokenizer, ["a", "b"])(["good"])
 
 
-def test_no_text_gives_no_logits(victim):
+def test_no_texts_give_no_logits(victim):
     assert victim([]).shape == (0, 2)

@@ -122,7 +122,7 @@ def test_a_pattern_that_matches_several_runs_is_told_of_latest(words: list[str])
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
     assert "unexpected argument `lab/runs/a-2`; one " in result.stderr
-    assert "`latest` means the latest" in result.stderr
+    assert "`latest` for the latest run" in result.stderr
 
 
 @needs_textattack

@@ -48,7 +48,7 @@ def test_another_number_of_threads_has_the_same_directory_and_says_so(
     torch.set_num_threads(2)
     two = run(recipe, tmp_path)
     assert one.directory == two.directory
-    assert "its results are of 1 thread; those of 2 are computed apart and take their place" in capsys.readouterr().err
+    assert "its results were computed with 1 thread; results with 2 are computed separately and replace them" in capsys.readouterr().err
     keys = [done.results["tasks"]["demo"]["0"]["finetune"]["key"] for done in (one, two)]
     assert keys[0] != keys[1]
 

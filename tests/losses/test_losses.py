@@ -1,4 +1,4 @@
-"""Losses against values worked out on paper: z = (2, 1, 0), y = 0, p_b = (.7, .2, .1), p_t = (.8, .15, .05)."""
+"""Losses against values computed by hand: z = (2, 1, 0), y = 0, p_b = (.7, .2, .1), p_t = (.8, .15, .05)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_uniform_bias_leaves_cross_entropy(logits: Tensor) -> None:
     assert_close(reduced(ProductOfExperts(), logits, LABELS, bias_log_probs=UNIFORM, progress=0.0), plain)
 
 
-def test_annealing_ends_at_the_power_asked_for(logits: Tensor) -> None:
+def test_annealing_ends_at_the_configured_power(logits: Tensor) -> None:
     def at(progress: float, anneal: float) -> Tensor:
         return reduced(ProductOfExperts(anneal=anneal), logits, LABELS, bias_log_probs=BIAS, progress=progress)
 
@@ -59,14 +59,14 @@ def test_annealing_ends_at_the_power_asked_for(logits: Tensor) -> None:
 
 
 def test_reweighting_over_the_batch_and_over_the_weights() -> None:
-    """Two examples with cross-entropies .407606 and 1.407606, whose bias models are right with .7 and .4."""
+    """Two examples with cross-entropies .407606 and 1.407606, and probabilities of the label by the bias model of .7 and .4."""
     logits, labels = tensor([[2.0, 1.0, 0.0], [2.0, 1.0, 0.0]]), tensor([0, 1])
     bias = tensor([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]]).log()
     assert float(reduced(Reweight(), logits, labels, bias_log_probs=bias)) == pytest.approx(0.483423, abs=1e-6)
     assert float(reduced(Reweight(reduction="weights"), logits, labels, bias_log_probs=bias)) == pytest.approx(1.074273, abs=1e-6)
 
 
-def test_a_batch_of_wholly_biased_examples_moves_nothing(logits: Tensor) -> None:
+def test_a_batch_of_fully_biased_examples_has_no_gradient(logits: Tensor) -> None:
     certain = tensor([[1.0, 1e-30, 1e-30]]).log()
     for reduction in ("weights", "batch"):
         logits.grad = None
@@ -84,7 +84,7 @@ def test_confidence_regularisation(logits: Tensor) -> None:
     assert float(loss) == pytest.approx(1.130845, abs=1e-6)
 
 
-def test_a_teacher_that_is_certain_is_no_reason_for_nan(logits: Tensor) -> None:
+def test_a_certain_teacher_does_not_cause_nan(logits: Tensor) -> None:
     certain = tensor([[1.0, 0.0, 0.0]])
     loss = reduced(ConfidenceRegularisation(), logits, LABELS, bias_log_probs=BIAS, teacher_probs=certain)
     loss.backward()
@@ -106,10 +106,10 @@ def test_focal_loss_of_a_certain_model_has_a_gradient() -> None:
     assert bool(torch.isfinite(logits.grad).all())
 
 
-@pytest.mark.parametrize("needs", [None, "bias", ("bogus",)])
-def test_a_loss_that_needs_what_there_is_not_is_refused_as_it_is_written(needs: object) -> None:
-    with pytest.raises(TypeError, match="needs must be a tuple of some of bias, teacher, progress"):
-        type("Odd", (Loss,), {"needs": needs})
+@pytest.mark.parametrize("required_inputs", [None, "bias", ("bogus",)])
+def test_a_loss_with_unknown_required_inputs_is_refused_when_its_class_is_defined(required_inputs: object) -> None:
+    with pytest.raises(TypeError, match="required_inputs must be a tuple of some of bias, teacher, progress"):
+        type("Odd", (Loss,), {"required_inputs": required_inputs})
 
 
 def test_a_set_of_labels_has_the_sum_of_their_probabilities(logits: Tensor) -> None:

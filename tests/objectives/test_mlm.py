@@ -6,7 +6,7 @@ from ticketlab.core.errors import DataError, UsageError
 from ticketlab.core.settings import build_component
 from ticketlab.objectives.base import TrainingContext
 from ticketlab.objectives.mlm import MaskedLM
-from ticketlab.tasks.datasets.plain_text import read
+from ticketlab.tasks.datasets.plain_text import read_paragraphs
 
 
 def texts(examples) -> list[str]:
@@ -25,22 +25,22 @@ def test_a_paragraph_is_a_line_or_a_row(tmp_path, suffix):
     }[suffix]
     path = tmp_path / f"words.{suffix}"
     path.write_text("\n".join(lines))
-    found = read(str(path))
+    found = read_paragraphs(str(path))
     assert sorted(texts(found.train) + texts(found.dev)) == sorted(paragraphs)
     assert len(found.dev) == 3
-    assert read(str(path)) == found, "the same tenth each time"
+    assert read_paragraphs(str(path)) == found, "the same tenth each time"
 
 
-def test_a_validation_file_is_the_development_text_and_a_test_file_is_not_read(tmp_path):
+def test_a_validation_file_is_the_development_text_and_a_test_file_is_ignored(tmp_path):
     for split in ("train", "validation", "test"):
         (tmp_path / f"{split}.txt").write_text("\n".join(f"{split} {index}" for index in range(20)))
-    found = read(str(tmp_path))
+    found = read_paragraphs(str(tmp_path))
     assert texts(found.train) == [f"train {index}" for index in range(20)]
     assert texts(found.dev) == [f"validation {index}" for index in range(20)]
 
 
 def test_empty_paragraphs_are_counted(text_file, paragraphs):
-    found = read(str(text_file))
+    found = read_paragraphs(str(text_file))
     assert found.dropped["empty"] == len(paragraphs) - 1
     assert len(found.train) + len(found.dev) == len(paragraphs)
 
@@ -53,10 +53,10 @@ def test_empty_paragraphs_are_counted(text_file, paragraphs):
     ],
     ids=["found", "none"],
 )
-def test_rows_that_a_column_marks_as_test_are_not_learnt_from(tmp_path, settings, counts, dropped, notice):
+def test_rows_marked_as_test_are_not_trained_on(tmp_path, settings, counts, dropped, notice):
     rows = [f"words of number {number},{'train' if number < 20 else 'dev' if number < 30 else 'test'}" for number in range(35)]
     (tmp_path / "all.csv").write_text("\n".join(["text,split", *rows]))
-    found = read(str(tmp_path / "all.csv"), **settings)
+    found = read_paragraphs(str(tmp_path / "all.csv"), **settings)
     assert (len(found.train), len(found.dev)) == counts
     assert found.dropped == dropped
     assert notice in found.notices[0]
@@ -78,7 +78,7 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         ("w.pdf", "x", {}, r"it is a document; put texts"),
         ("test.txt", "x\ny", {}, r"there is no text to learn from; name a file train"),
         ("w.txt", "short\n" * 40, {}, r"too few paragraphs in `text` \(40 to learn from and 0 to measure on, 0 empty; 1 different one\)"),
-        ("w.txt", "".join(f"short {n}\n" for n in range(40)), {}, r"none of 36 paragraphs has 8 tokens; lower objective\.shortest"),
+        ("w.txt", "".join(f"short {n}\n" for n in range(40)), {}, r"none of 36 paragraphs has 8 tokens or more; lower objective\.shortest"),
     ],
     ids=[
         "two readings",
@@ -94,16 +94,15 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         "all short",
     ],
 )
-def test_text_that_cannot_be_learnt_from_is_one_clear_error(tiny, tmp_path, name, content, settings, message):
+def test_unusable_text_is_one_clear_error(tiny, tmp_path, name, content, settings, message):
     path = tmp_path / name
     path.write_text(content)
     objective = MaskedLM(text=str(path), **settings)
     with pytest.raises(DataError, match=message):
-        look_then_begin(objective, tiny["bert"])
+        start_as_a_run_does(objective, tiny["bert"])
 
 
-def look_then_begin(objective, model) -> None:
-    """What a run does."""
+def start_as_a_run_does(objective, model) -> None:
     objective.external_inputs()
     objective.start_session(training_context(model))
 
@@ -121,7 +120,7 @@ def training_context(model) -> TrainingContext:
     ],
     ids=["none", "missing", "hub"],
 )
-def test_text_that_is_nowhere_is_one_clear_error(text, message):
+def test_missing_text_is_one_clear_error(text, message):
     with pytest.raises(DataError, match=message):
         MaskedLM(text=text).external_inputs()
 

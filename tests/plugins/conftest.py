@@ -13,13 +13,13 @@ Invoke = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def _own_registry(own_registry: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Commands load plugins, and use a lab of this test."""
+    """Let commands load plugins, and use a lab of this test."""
     monkeypatch.setenv("TICKETLAB_LAB", str(tmp_path / "lab"))
 
 
 @pytest.fixture
 def reviews(tmp_path: Path) -> Path:
-    """A csv of sixty reviews."""
+    """A csv file of sixty reviews."""
     path = tmp_path / "reviews.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -32,7 +32,7 @@ def reviews(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quick(tiny: dict[str, Path], reviews: Path) -> list[str]:
-    """The options of a run of a moment."""
+    """The options of a run that takes seconds."""
     stages = ("finetune", "retrain")
     epochs = [option for stage in stages for option in ("--set", f"{stage}.epochs=1")]
     return ["--model", str(tiny["bert"]), "--task", str(reviews), "--attack", "none", *epochs]

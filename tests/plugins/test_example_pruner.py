@@ -1,4 +1,4 @@
-"""The pruner of examples/, loaded by ``--plugin``."""
+"""The pruner in examples/, loaded with ``--plugin``."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def shares(weight: torch.Tensor, power: float = 2.0) -> torch.Tensor:
     ("weight", "power", "expected"),
     [
         pytest.param([[3.0, -4.0]], 2.0, [[9 / 25, 1.0]], id="two weights"),
-        pytest.param([[1.0], [-2.0], [2.0]], 2.0, [[1 / 9], [4 / 8], [1.0]], id="the later of equals is the larger"),
+        pytest.param([[1.0], [-2.0], [2.0]], 2.0, [[1 / 9], [4 / 8], [1.0]], id="of equal weights the later counts as larger"),
         pytest.param([[1.0, 3.0]], 1.0, [[1 / 4, 1.0]], id="another power"),
         pytest.param([[0.0, 0.0]], 2.0, [[0.0, 0.0]], id="all zero"),
     ],
 )
-def test_a_score_is_the_share_of_what_is_not_smaller(weight: list[list[float]], power: float, expected: list[list[float]]) -> None:
+def test_a_score_is_the_share_of_weights_at_least_as_large(weight: list[list[float]], power: float, expected: list[list[float]]) -> None:
     assert torch.allclose(shares(torch.tensor(weight), power), torch.tensor(expected))
 
 
@@ -43,19 +43,19 @@ def test_no_matrix_is_emptied(tiny: dict[str, Path]) -> None:
     assert all(bool(mask.any()) for mask in masks.values())
 
 
-def test_it_is_about_forty_lines() -> None:
+def test_the_example_is_short() -> None:
     code = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line.strip()]
     assert len(code) <= 50
 
 
-def test_it_is_listed_and_explained(invoke: Any) -> None:
+def test_the_pruner_is_listed_and_shown(invoke: Any) -> None:
     listed = json.loads(invoke("plugins", "--json", "--plugin", FILE).stdout)
     assert ("layer-magnitude", str(FILE)) in [(one["name"], one["source"]) for one in listed["components"]]
     shown = json.loads(invoke("show", "pruner", "layer-magnitude", "--json", "--plugin", FILE).stdout)
     assert [setting["name"] for setting in shown["settings"]] == ["power", "pooler"]
 
 
-def test_it_finds_a_ticket_from_the_command_line(invoke: Any, quick: list[str], tmp_path: Path) -> None:
+def test_the_pruner_finds_a_ticket(invoke: Any, quick: list[str], tmp_path: Path) -> None:
     arguments = ["--plugin", FILE, "--pruner", "layer-magnitude", "--set", "search.pruner.power=1.5", "--sparsity", "0.5"]
     result = invoke("run", "ticket", *arguments, *quick)
     assert result.exit_code == 0, result.stderr
@@ -67,7 +67,7 @@ def test_it_finds_a_ticket_from_the_command_line(invoke: Any, quick: list[str], 
     assert 'name = "layer-magnitude"\npower = 1.5' in recipe
 
 
-def test_a_wrong_setting_of_it_is_an_error_of_one_line(invoke: Any) -> None:
+def test_an_unknown_setting_is_an_error_with_the_nearest_name(invoke: Any) -> None:
     result = invoke("run", "--task", "demo", "--plugin", FILE, "--pruner", "layer-magnitude", "--set", "search.pruner.powr=1", "--dry-run")
     assert result.exit_code == 2
     assert result.stderr.startswith("error: search.pruner.powr: pruner `layer-magnitude` has no such setting; did you mean `power`?")

@@ -1,4 +1,4 @@
-"""plugins/ticketlab-snip, installed: found through its entry point."""
+"""plugins/ticketlab-snip, installed and found through its entry point."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ import pytest
 
 from ticketlab import Ticket
 
+pytestmark = pytest.mark.system
 PACKAGE = Path(__file__).parents[2] / "plugins" / "ticketlab-snip"
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds the installed plugin, nothing downloaded."""
+    """A folder with the installed plugin; nothing is downloaded."""
     folder = tmp_path_factory.mktemp("site")
     if all(importlib.util.find_spec(module) for module in ("hatchling", "pip")):
         source = shutil.copytree(PACKAGE, tmp_path_factory.mktemp("source") / "plugin")
@@ -32,7 +33,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _install_by_hand(folder: Path) -> None:
-    """Do what an installer does with a pure Python package."""
+    """Install a pure Python package without an installer."""
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     shutil.copytree(PACKAGE / "src" / "ticketlab_snip", folder / "ticketlab_snip")
     info = folder / f"ticketlab_snip-{project['version']}.dist-info"
@@ -44,7 +45,7 @@ def _install_by_hand(folder: Path) -> None:
 
 @pytest.fixture
 def ticketlab(installed: Path, invoke: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command that finds the plugin as an installed one."""
+    """Run a command in a process that has the plugin installed."""
     monkeypatch.syspath_prepend(installed)
     monkeypatch.setenv("TICKETLAB_STRICT_PLUGINS", "1")
     yield invoke
@@ -52,18 +53,18 @@ def ticketlab(installed: Path, invoke: Any, monkeypatch: pytest.MonkeyPatch) -> 
         del sys.modules[name]
 
 
-def test_it_is_listed_with_its_package(ticketlab: Any) -> None:
+def test_the_plugin_is_listed_with_its_package(ticketlab: Any) -> None:
     done = ticketlab("plugins", "--json")
     assert done.stderr == ""
     listed = {one["name"]: one["source"] for one in json.loads(done.stdout)["components"]}
     assert listed["snip"] == "ticketlab-snip 0.1.0"
 
 
-def test_it_is_left_out_on_request(ticketlab: Any) -> None:
+def test_installed_plugins_can_be_disabled(ticketlab: Any) -> None:
     assert "snip" not in ticketlab("plugins", "--no-plugins").stdout
 
 
-def test_it_finds_a_ticket_under_an_adversary(ticketlab: Any, quick: list[str], tmp_path: Path) -> None:
+def test_the_plugin_finds_a_ticket_under_an_adversary(ticketlab: Any, quick: list[str], tmp_path: Path) -> None:
     settings = ["--pruner", "snip", "--adversary", "freelb", "--set", "search.pruner.batches=1", "--set", "search.batch_size=24"]
     done = ticketlab("run", *quick, "--set", "search.epochs=1", *settings, "--json")
     assert done.exit_code == 0, done.stderr

@@ -40,7 +40,7 @@ def test_a_sample_at_location_zero(uniform, gate):
 
 
 @pytest.mark.parametrize(("log_alpha", "slope"), [(0.0, 0.139894), (math.log(5), 0.037354)])
-def test_the_penalty_has_the_papers_slope(log_alpha, slope):
+def test_the_penalty_has_the_papers_gradient(log_alpha, slope):
     location = torch.tensor(log_alpha, requires_grad=True)
     open_probability(location, BETA).backward()
     assert float(location.grad) == pytest.approx(slope, abs=1e-6)
@@ -50,7 +50,7 @@ def test_gates_start_at_ln_5():
     assert location_of(0.9) == pytest.approx(math.log(5))
 
 
-def test_the_slope_of_a_sample_is_its_derivative():
+def test_the_returned_derivative_of_a_sample_is_correct():
     generator = torch.Generator().manual_seed(3)
     noise = torch.rand(1000, generator=generator, dtype=torch.float64)
     location = torch.randn(1000, generator=generator, dtype=torch.float64).requires_grad_()
@@ -71,7 +71,7 @@ def inputs():
     return {"input_ids": torch.tensor([[2, 10, 11, 12, 3], [2, 20, 21, 22, 3]]), "labels": torch.tensor([0, 1])}
 
 
-def test_gradients_reach_the_gates_as_autograd_would_send_them(model):
+def test_gradients_of_the_gates_equal_those_of_autograd(model):
     settings = HardConcrete(penalty=0.7)
     search = settings.attach(Backbone(model), SearchPlan(steps=4, seed=5))
     search.on_step_start(0)
@@ -130,7 +130,7 @@ def test_the_penalty_rises_over_the_ramp(model):
 
 
 @pytest.mark.parametrize("resample", ["step", "pass"])
-def test_gates_are_drawn_once_a_step_unless_asked(model, resample):
+def test_gates_are_sampled_once_per_step_unless_resampled_per_pass(model, resample):
     search = HardConcrete(resample=resample).attach(Backbone(model), SearchPlan(steps=1, seed=0))
     gated = next(iter(search._gated.values()))
     search.on_step_start(0)
@@ -140,7 +140,7 @@ def test_gates_are_drawn_once_a_step_unless_asked(model, resample):
     assert torch.equal(first, gated.effective.detach()) is (resample == "step")
 
 
-def test_closing_gives_the_weights_back_bit_for_bit(model):
+def test_closing_restores_the_weights_exactly(model):
     before = {name: value.clone() for name, value in model.state_dict().items()}
     search = HardConcrete().attach(Backbone(model), SearchPlan(steps=1, seed=0))
     search.on_step_start(0)
@@ -152,7 +152,7 @@ def test_closing_gives_the_weights_back_bit_for_bit(model):
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_the_pooler_is_gated_only_when_asked(model):
+def test_the_pooler_is_gated_only_if_configured(model):
     search = HardConcrete().attach(Backbone(model), SearchPlan(1, 0))
     without = set(search.scores())
     search.close()

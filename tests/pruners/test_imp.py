@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.small_searches import FAMILIES, Monitor, StopAt, alive, loss_of, odd_model, same_bits, state_of, tiny_classifier, training
+from support.small_searches import FAMILIES, AfterStep, StopAt, alive, loss_of, odd_model, same_bits, state_of, tiny_classifier, training
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.backbone.backbone import Backbone
@@ -41,12 +41,12 @@ def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_fa
     backbone = Backbone(model)
     seen = []
 
-    def look(step):
+    def record(step):
         seen.append((search._done, zeros(backbone, search)))
 
     pruner = IMP(amount=amount, scope=scope, restart=restart)
-    loop, search = training(pruner, model, tmp_path_factory.mktemp("imp"), steps=steps, sparsity=sparsity, after=[Monitor(look)])
-    seen.append((search._done, zeros(backbone, search)))  # the first pruning needs no step
+    loop, search = training(pruner, model, tmp_path_factory.mktemp("imp"), steps=steps, sparsity=sparsity, after=[AfterStep(record)])
+    seen.append((search._done, zeros(backbone, search)))  # the first pruning comes before any step
     assert search._done > 0
     loop.run()
     for (_, before), (_, after) in itertools.pairwise(seen):
@@ -63,7 +63,7 @@ def test_masks_grow_by_exact_counts_and_removed_weights_stay_at_zero(tmp_path_fa
     assert search.metrics()["sparsity"] == pytest.approx(sparsity, abs=0.02)
 
 
-def test_all_matrices_of_the_encoder_and_the_classifier_are_pruned_unless_told_otherwise(tmp_path):
+def test_all_matrices_of_encoder_and_classifier_are_pruned_by_default(tmp_path):
     backbone = Backbone(tiny_classifier("bert", tmp_path))
     plan = SearchPlan(steps=10, seed=0, sparsity=0.5)
     encoder, pooler, head = set(weight_units(backbone)), {"weights/pooler.dense.weight"}, {"weights/classifier.weight"}
@@ -73,7 +73,7 @@ def test_all_matrices_of_the_encoder_and_the_classifier_are_pruned_unless_told_o
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_is_pruned_and_rewound_to_the_bit(tmp_path, family):
+def test_every_family_is_pruned_and_rewound_exactly(tmp_path, family):
     model = tiny_classifier(family, tmp_path)
     start = state_of(model)
     loop, search = training(IMPRewind(), model, tmp_path, steps=10, sparsity=0.3, adversary=FreeLB(steps=2))
@@ -108,7 +108,7 @@ def test_every_family_is_pruned_and_rewound_to_the_bit(tmp_path, family):
         ("imp", 0.0, 20, 1),
     ],
 )
-def test_the_search_ends_an_interval_after_the_last_pruning_or_right_at_it(tmp_path, kind, sparsity, steps, ends):
+def test_the_search_ends_at_or_one_interval_after_the_last_pruning(tmp_path, kind, sparsity, steps, ends):
     loop, search = training(KINDS[kind](), odd_model(), tmp_path, steps=steps, sparsity=sparsity)
     assert loop.run().steps == ends
     assert search.ready
@@ -116,14 +116,14 @@ def test_the_search_ends_an_interval_after_the_last_pruning_or_right_at_it(tmp_p
 
 def test_a_search_is_ready_only_at_its_sparsity(tmp_path):
     seen = []
-    watch = Monitor(lambda step: seen.append(search.ready))
-    loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=0.3, after=[watch])
+    recorder = AfterStep(lambda step: seen.append(search.ready))
+    loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=0.3, after=[recorder])
     assert not search.ready
     loop.run()
     assert seen == [False, True, True]
 
 
-def test_imp_keeps_the_trained_weights_and_the_smallest_go(tmp_path):
+def test_imp_keeps_the_trained_weights_and_removes_the_smallest(tmp_path):
     model = odd_model()
     backbone = Backbone(model)
     sizes = {name: backbone.weight(name).detach().abs().clone() for name in weight_units(backbone, classifier=True)}
@@ -136,7 +136,7 @@ def test_imp_keeps_the_trained_weights_and_the_smallest_go(tmp_path):
     assert same_bits(state_of(model), trained)
 
 
-def test_weights_that_went_earlier_rank_lower_and_all_below_those_that_stay(tmp_path):
+def test_weights_removed_earlier_rank_lower_and_all_below_kept_ones(tmp_path):
     loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=0.3)
     masks = [draw(search.scores(), 0.1, "local")]
     loop.run()
@@ -148,13 +148,13 @@ def test_weights_that_went_earlier_rank_lower_and_all_below_those_that_stay(tmp_
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_restart_where_asked(tmp_path, restart):
+def test_gradients_of_removed_weights_are_not_clipped_and_moments_reset_if_configured(tmp_path, restart):
     norms = []
     model = odd_model()
     loop, search = training(IMP(restart=restart), model, tmp_path, steps=10, sparsity=0.2)
     backbone = Backbone(model)
 
-    class Observation(Monitor):
+    class Recorder(AfterStep):
         def on_after_backward(self):
             for name, score in search.scores().items():
                 norms.append(float(backbone.weight(name).grad[score < 0].abs().sum()))
@@ -165,15 +165,15 @@ def test_gradients_of_removed_weights_do_not_count_in_clipping_and_moments_resta
         state = loop.optimizer.state.get(backbone.weight(next(iter(search.scores()))), {})
         ages.append(int(state["step"]) if state else 0)
 
-    search, look = loop.callbacks[0], Observation(age)
-    loop.callbacks.append(look)
+    search = loop.callbacks[0]
+    loop.callbacks.append(Recorder(age))
     loop.run()
     assert norms
     assert not any(norms)
     assert ages == ([1, 1] if restart else [1, 2])  # the second pruning comes after the first step
 
 
-def test_prunings_that_do_not_fit_are_refused_with_the_numbers():
+def test_prunings_that_do_not_fit_into_the_training_are_refused():
     with pytest.raises(SettingError, match=r"9 prunings.*0\.2.*1\.6"):
         IMP(interval=0.2).attach(Backbone(odd_model()), SearchPlan(steps=10, seed=0, sparsity=0.9))
 
@@ -205,16 +205,16 @@ def test_a_resumed_search_ends_with_the_same_bits(tmp_path, kind, restart, step)
 
 
 @pytest.mark.parametrize("rewind", ["rounds", "end"])
-def test_a_round_begins_with_the_very_encoder_that_the_search_began_with_and_the_head_learns_on(tmp_path, rewind):
+def test_each_round_starts_from_the_initial_encoder_and_the_head_keeps_training(tmp_path, rewind):
     model = odd_model()
-    start, backbone, rounds, looked = state_of(model), Backbone(model), [], []
+    start, backbone, rounds, after_steps = state_of(model), Backbone(model), [], []
 
-    class Observation(Monitor):
+    class Recorder(AfterStep):
         def on_step_start(self, step):
             rounds.append((step, state_of(model), zeros(backbone, search)))
 
-    look = Observation(lambda step: looked.append(state_of(model)))
-    loop, search = training(IMPRewind(rewind=rewind), model, tmp_path, steps=20, sparsity=0.3, after=[look])
+    recorder = Recorder(lambda step: after_steps.append(state_of(model)))
+    loop, search = training(IMPRewind(rewind=rewind), model, tmp_path, steps=20, sparsity=0.3, after=[recorder])
     loop.run()
     assert [step for step, _, _ in rounds] == [0, 1, 2, 3]  # prunings after 0, 2 and 4 steps
     _, found, gone = rounds[2]
@@ -229,21 +229,21 @@ def test_a_round_begins_with_the_very_encoder_that_the_search_began_with_and_the
             assert torch.equal(kept, before) is rewound, name
         assert not rewound or torch.equal(kept, before), name
     assert count(gone) == sum(removed_count(0.2, mask.numel()) for mask in gone.values())
-    trained = looked[1]  # the look after the second pruning, before the next step, is at what was trained
+    trained = after_steps[1]  # the observation after the second pruning, before the next step, sees the trained weights
     assert not torch.equal(trained["bert.encoder.layer.0.output.dense.bias"], start["bert.encoder.layer.0.output.dense.bias"])
 
 
 @pytest.mark.parametrize(("restart", "expected"), [(False, [1, 0.95, 0.9, 0.85, 0.8, 0.75]), (True, [1, 0.95, 1, 0.95, 1, 0.95])])
-def test_a_restart_begins_the_rates_anew_at_each_pruning(tmp_path, restart, expected):
+def test_learning_rates_restart_at_each_pruning(tmp_path, restart, expected):
     rates = []
-    watch = Monitor(lambda step: rates.append(loop.optimizer.param_groups[0]["lr"] / 0.02))
-    loop, _ = training(IMP(restart=restart), odd_model(), tmp_path, steps=20, sparsity=0.3, after=[watch])
+    recorder = AfterStep(lambda step: rates.append(loop.optimizer.param_groups[0]["lr"] / 0.02))
+    loop, _ = training(IMP(restart=restart), odd_model(), tmp_path, steps=20, sparsity=0.3, after=[recorder])
     loop.run()
     assert rates == pytest.approx(expected)  # linear decay over 20 steps; prunings after 0, 2 and 4
 
 
 @pytest.mark.usefixtures("only_new_objects")
-def test_four_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_path):
+def test_four_rounds_leak_nothing_and_the_model_can_be_copied_in_each(tmp_path):
     model = odd_model()
     names, start = set(model.state_dict()), state_of(model)
     counts = []
@@ -264,9 +264,9 @@ def test_four_rounds_leave_nothing_behind_and_a_copy_can_be_taken_in_each(tmp_pa
 
 
 @pytest.mark.usefixtures("only_new_objects")
-def test_memory_does_not_grow_from_pruning_to_pruning(tmp_path):
+def test_memory_does_not_grow_with_each_pruning(tmp_path):
     counts = []
-    loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=1.0, after=[Monitor(lambda step: counts.append(alive()[0]))])
+    loop, search = training(IMP(), odd_model(), tmp_path, steps=10, sparsity=1.0, after=[AfterStep(lambda step: counts.append(alive()[0]))])
     loop.run()
     assert search.ready
     assert len(counts) == 10

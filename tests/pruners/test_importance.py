@@ -34,7 +34,7 @@ def loss_of(model, seed: int):
 
 
 class Gate(torch.nn.Module):
-    """A factor on the input of a linear module, the papers' way."""
+    """A factor on the input of a linear module, as in the papers."""
 
     def __init__(self, linear, width):
         super().__init__()
@@ -51,7 +51,7 @@ def gated(model):
     }
 
 
-def test_a_search_that_has_not_moved_computes_the_very_logits_of_the_model(model):
+def test_a_new_search_does_not_change_the_logits(model):
     before = forward(model, batch(0), "fp32")
     search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
     search.on_step_start(0)
@@ -82,13 +82,13 @@ def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
             torch.testing.assert_close(parameter.grad, theirs[name].grad, atol=1e-6, rtol=1e-4, msg=name)
 
 
-def test_the_penalty_adds_its_sign_and_nothing_at_zero(model):
+def test_the_penalty_adds_the_sign_and_zero_at_zero(model):
     search = Importance(heads_penalty=0.25, neurons_penalty=0.5).attach(Backbone(model), SearchPlan(steps=1, seed=0))
     with torch.no_grad():
         search.coefficients["heads/0"][:3] = torch.tensor([-2.0, 0.0, 3.0])
     search.on_step_start(0)
     search.on_after_backward()
-    search.add_penalty()  # no pass was made: the penalty is all there is
+    search.add_penalty()  # without any pass, the gradient is that of the penalty alone
     assert search.coefficients["heads/0"].grad[:3].tolist() == [-0.25, 0.0, 0.25]
     assert set(search.coefficients["neurons/1"].grad.tolist()) == {0.5}
 
@@ -100,7 +100,7 @@ def test_scores_are_magnitudes(model):
     assert search.scores()["heads/1"].tolist() == [3.0, 1.0, 0.5, 0.0]
 
 
-def test_coefficients_learn_at_the_rate_of_the_weights_and_decay_not_at_all_unless_told_otherwise(model):
+def test_coefficients_use_the_rate_of_the_weights_and_no_weight_decay_by_default(model):
     backbone = Backbone(model)
     search = Importance().attach(backbone, SearchPlan(steps=1, seed=0))
     (group,) = search.parameter_groups()
@@ -111,7 +111,7 @@ def test_coefficients_learn_at_the_rate_of_the_weights_and_decay_not_at_all_unle
     assert group["weight_decay"] == 0.01
 
 
-def test_closing_leaves_the_trained_weights_unscaled_and_the_model_plain(model):
+def test_closing_removes_the_coefficients_and_keeps_the_trained_weights(model):
     names = set(model.state_dict())
     backbone = Backbone(model)
     weight = backbone.layers[0].ffn_out.weight
@@ -138,7 +138,7 @@ def test_frozen_weights_get_no_gradient(model):
 
 
 @pytest.mark.usefixtures("only_new_objects")
-def test_four_rounds_of_searching_and_shrinking_leave_nothing_behind(tmp_path):
+def test_four_rounds_of_searching_and_shrinking_leak_nothing(tmp_path):
     model = load_classifier(str(tiny.tiny_model("bert", tmp_path / "model")), ("negative", "positive"), 0)[0]
     before = {name: value.clone() for name, value in model.state_dict().items()}
     masks = {"heads/0": torch.tensor([True, False, True, False]), "neurons/1": torch.arange(64) % 3 > 0}

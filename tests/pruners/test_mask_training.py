@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.small_searches import (
     FAMILIES,
-    Monitor,
+    AfterStep,
     StopAt,
     alive,
     batch,
@@ -33,7 +33,7 @@ from ticketlab.training.loss_function import ClassificationLoss
 
 
 class Binarize(torch.autograd.Function):
-    """1 where the mask is at least the threshold; backwards, nothing happened."""
+    """1 if the mask is at least the threshold, else 0; the backward pass is the identity."""
 
     @staticmethod
     def forward(ctx, mask, threshold):
@@ -49,7 +49,7 @@ def attach(pruner, model, sparsity=0.5, steps=10):
 
 
 def removed(search) -> dict[str, int]:
-    """Return how many weights of each matrix the model of the next step lacks."""
+    """Return the number of weights of each matrix that are removed in the next step."""
     search.on_step_start(0)
     counts = {}
     for name in search.masks:
@@ -65,7 +65,7 @@ def expected(search, sparsity) -> dict[str, int]:
 
 
 def scrambled(search):
-    """Move the masks about, so that some weights come back and others go."""
+    """Change the masks at random, so that some weights come back and others are removed."""
     generator = torch.Generator().manual_seed(4)
     with torch.no_grad():
         for mask in search.masks.values():
@@ -73,7 +73,7 @@ def scrambled(search):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_gradients_of_two_passes_are_those_of_autograd_straight_through(tmp_path, family):
+def test_gradients_of_two_passes_equal_those_of_a_straight_through_estimator(tmp_path, family):
     model = tiny_classifier(family, tmp_path).requires_grad_(False)
     plain = copy.deepcopy(model)
     search = attach(MaskTraining(), model)
@@ -92,7 +92,7 @@ def test_gradients_of_two_passes_are_those_of_autograd_straight_through(tmp_path
     for name, mask in search.masks.items():
         torch.testing.assert_close(mask.grad, masks[name].grad, atol=1e-7, rtol=1e-4)
         below += int(torch.count_nonzero(mask.grad[mask < 0.01]))
-    assert below > 0  # weights that are out can come back
+    assert below > 0  # removed weights can come back
     assert all(parameter.grad is None for name, parameter in model.named_parameters() if "original" in name)
 
 
@@ -101,7 +101,7 @@ def parameter_name(model, unit: str) -> str:
     return next(name for name, parameter in model.named_parameters() if parameter is weight)
 
 
-def test_all_passes_of_a_step_see_one_masked_weight_and_add_up():
+def test_all_passes_of_a_step_see_the_same_masked_weight_and_add_their_gradients():
     model = odd_model().eval()
     search = attach(MaskTraining(), model)
     loss_function = ClassificationLoss(model, CrossEntropy(), callbacks=[search])
@@ -120,7 +120,7 @@ def test_all_passes_of_a_step_see_one_masked_weight_and_add_up():
         torch.testing.assert_close(gradients["freelb"][name], gradient, atol=1e-7, rtol=1e-3)
 
 
-def test_a_hard_start_gives_the_largest_weights_alpha_phi_and_the_others_nothing():
+def test_a_hard_start_sets_masks_to_alpha_phi_for_the_largest_weights_and_0_for_the_others():
     model = odd_model()
     search = attach(MaskTraining(alpha=3.0, phi=0.5), model, sparsity=0.7)
     for name, mask in search.masks.items():
@@ -131,10 +131,10 @@ def test_a_hard_start_gives_the_largest_weights_alpha_phi_and_the_others_nothing
     assert removed(search) == expected(search, 0.7)
     with torch.no_grad():
         search.masks["weights/classifier.weight"].fill_(0.5)
-    assert removed(search)["weights/classifier.weight"] == 0  # at the threshold a weight stays
+    assert removed(search)["weights/classifier.weight"] == 0  # a mask equal to the threshold keeps its weight
 
 
-def test_a_soft_start_is_the_sizes_of_the_weights_at_the_right_threshold():
+def test_a_soft_start_sets_masks_to_the_magnitudes_with_a_matching_threshold():
     model = odd_model()
     search = attach(MaskTraining(initial="soft"), model, sparsity=0.7)
     for name, mask in search.masks.items():
@@ -144,7 +144,7 @@ def test_a_soft_start_is_the_sizes_of_the_weights_at_the_right_threshold():
 
 @pytest.mark.parametrize("initial", ["hard", "soft"])
 @pytest.mark.parametrize(("sparsity", "scope"), [(0.0, "local"), (1.0, "local"), (0.0, "global"), (1.0, "global")])
-def test_nothing_and_everything_can_be_removed(tmp_path, sparsity, scope, initial):
+def test_the_sparsity_may_be_0_or_1(tmp_path, sparsity, scope, initial):
     loop, search = training(
         MaskTraining(threshold_steps=1, scope=scope, initial=initial), odd_model(), tmp_path, steps=2, sparsity=sparsity
     )  # fmt: skip
@@ -163,11 +163,11 @@ def test_nothing_and_everything_can_be_removed(tmp_path, sparsity, scope, initia
     steps=st.integers(3, 9),
     seed=st.integers(0, 3),
 )
-def test_each_update_of_the_thresholds_meets_the_sparsity_of_its_time(tmp_path_factory, sparsity, first, scope, every, steps, seed):
+def test_each_threshold_update_meets_the_scheduled_sparsity(tmp_path_factory, sparsity, first, scope, every, steps, seed):
     initial = None if first is None else first * sparsity
     checked = []
 
-    def look(step):
+    def record(step):
         done = step + 1
         if done % every and done != steps:
             return
@@ -181,7 +181,7 @@ def test_each_update_of_the_thresholds_meets_the_sparsity_of_its_time(tmp_path_f
 
     pruner = MaskTraining(threshold_steps=every, initial_sparsity=initial, scope=scope, initial="soft")
     loop, search = training(
-        pruner, odd_model(seed), tmp_path_factory.mktemp("masks"), steps=steps, sparsity=sparsity, after=[Monitor(look)]
+        pruner, odd_model(seed), tmp_path_factory.mktemp("masks"), steps=steps, sparsity=sparsity, after=[AfterStep(record)]
     )
     loop.run()
     assert checked[-1] == steps
@@ -210,17 +210,17 @@ def test_a_rising_sparsity_follows_the_cubic_schedule(steps, every, end, expecte
             assert search.metrics()["sparsity"] == pytest.approx(expected[step + 1], abs=0.005)
 
 
-def test_a_hard_start_of_a_rising_sparsity_is_at_the_first_sparsity():
+def test_with_a_rising_sparsity_a_hard_start_is_at_the_initial_sparsity():
     search = attach(MaskTraining(initial_sparsity=0.2), odd_model(), sparsity=0.9)
     assert removed(search) == expected(search, 0.2)
 
 
-def test_a_sparsity_cannot_fall():
+def test_a_falling_sparsity_is_refused():
     with pytest.raises(SettingError, match=r"initial_sparsity: 0\.7 is more than .* 0\.5"):
         attach(MaskTraining(initial_sparsity=0.7), odd_model(), sparsity=0.5)
 
 
-def test_masks_that_are_equal_stay_in_the_search_and_the_drawn_ticket_has_its_count_all_the_same():
+def test_ties_are_kept_in_the_search_and_the_drawn_ticket_has_the_exact_count():
     search = attach(MaskTraining(), odd_model())
     with torch.no_grad():
         for mask in search.masks.values():
@@ -229,16 +229,16 @@ def test_masks_that_are_equal_stay_in_the_search_and_the_drawn_ticket_has_its_co
     assert search.metrics() == {"sparsity": 0.0}
     for kept in draw(search.scores(), 0.5, "local").values():
         assert int((~kept).sum()) == removed_count(0.5, kept.numel())
-        assert not kept.flatten()[0]  # equal ones by their position
+        assert not kept.flatten()[0]  # ties are removed by position
 
 
 @pytest.mark.parametrize(("count", "value"), [(0, -math.inf), (1, 2.0), (2, 2.0), (3, 5.0), (4, math.inf)])
-def test_the_threshold_is_the_lowest_value_that_stays(count, value):
+def test_the_threshold_is_the_lowest_kept_value(count, value):
     assert lowest_kept(torch.tensor([2.0, 5.0, 1.0, 2.0]), count) == value
 
 
 @pytest.mark.parametrize("initial", ["hard", "soft"])
-def test_masks_learn_the_weights_do_not_and_closing_leaves_the_very_model(tmp_path, initial):
+def test_only_masks_are_trained_and_closing_restores_the_model(tmp_path, initial):
     model = odd_model()
     start = state_of(model)
     parameters = {name: id(parameter) for name, parameter in model.named_parameters()}
@@ -251,7 +251,7 @@ def test_masks_learn_the_weights_do_not_and_closing_leaves_the_very_model(tmp_pa
     assert {name: id(parameter) for name, parameter in model.named_parameters()} == parameters
 
 
-def test_masks_learn_at_the_rate_of_the_stage_unless_told_otherwise_and_never_decay():
+def test_masks_use_the_stages_rate_by_default_and_no_weight_decay():
     (group,) = attach(MaskTraining(), odd_model()).parameter_groups()
     assert "lr" not in group
     assert group["weight_decay"] == 0.0
@@ -259,7 +259,7 @@ def test_masks_learn_at_the_rate_of_the_stage_unless_told_otherwise_and_never_de
     assert group["lr"] == 0.3
 
 
-def test_pooler_and_classifier_are_masked_as_asked(tmp_path):
+def test_pooler_and_classifier_are_masked_as_configured(tmp_path):
     model = tiny_classifier("bert", tmp_path)
     encoder, pooler, head = set(weight_units(Backbone(model))), {"weights/pooler.dense.weight"}, {"weights/classifier.weight"}
     for pruner, units in (
@@ -291,7 +291,7 @@ def test_a_resumed_search_ends_with_the_same_bits(tmp_path, step, first):
     assert removed(search) == removed(again)
 
 
-def test_a_search_that_goes_on_after_its_schedule_is_at_its_sparsity_at_once():
+def test_the_final_sparsity_is_reached_at_the_end_of_the_schedule():
     pruner = MaskTraining(initial="soft", initial_sparsity=0.3, schedule_end=0.5)
     search, again = attach(pruner, odd_model(), 0.7), attach(pruner, odd_model(), 0.7)
     search.on_step_end(4)
@@ -317,7 +317,7 @@ def test_between_steps_the_model_is_unmasked_and_a_copy_can_be_taken_within_one(
     assert loss_of(twin, 0).item() == masked.item()
 
 
-def test_four_rounds_leave_nothing_behind(tmp_path):
+def test_four_rounds_leak_nothing(tmp_path):
     model = odd_model()
     start = state_of(model)
     counts = []

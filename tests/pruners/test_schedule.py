@@ -1,4 +1,4 @@
-"""The cubic schedule, and when iterative pruning prunes how much."""
+"""The cubic schedule, and the steps and amounts of iterative pruning."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ def test_the_cubic_schedule_over_five_epochs(initial, final, time, sparsity):
     assert cubic(initial, final, time / 5) == pytest.approx(sparsity, abs=1e-12)
 
 
-def test_a_cubic_schedule_ends_on_the_very_number():
+def test_a_cubic_schedule_ends_exactly_at_its_final_value():
     assert cubic(0.7, 0.9, 1.0) == 0.9
     assert cubic(0.1, 0.3, 1.5) == 0.3
 
@@ -57,12 +57,12 @@ def test_times_and_sparsities_of_prunings(target, amount, interval, steps, expec
     assert [(pruning.step, pruning.sparsity) for pruning in prunings(target, amount, interval, steps)] == expected
 
 
-def test_halves_of_a_step_are_taken_upwards():
+def test_half_steps_are_rounded_up():
     assert [step_at(k * 0.1, 5) for k in range(11)] == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
 
 
-def test_prunings_that_take_longer_than_the_training_are_refused_with_the_numbers():
-    with pytest.raises(SettingError, match=r"interval: 9 prunings, of 0\.1 .* sparsity 0\.9; with 0\.2 .* at 1\.6 of it"):
+def test_prunings_that_take_longer_than_the_training_are_refused():
+    with pytest.raises(SettingError, match=r"interval: the sparsity 0\.9 takes 9 prunings of 0\.1 .*; with 0\.2 .* at 1\.6 of it"):
         prunings(0.9, 0.1, 0.2, 1000)
 
 

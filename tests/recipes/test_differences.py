@@ -8,7 +8,8 @@ import pytest
 from attrs import evolve
 
 from ticketlab.recipes import differences
-from ticketlab.recipes.compose import compose, judge
+from ticketlab.recipes.compose import compose
+from ticketlab.recipes.single_stage import one_stage
 from ticketlab.stages.train import Train
 from ticketlab.tasks.demo.reviews import DemoTask
 
@@ -49,6 +50,6 @@ def test_a_recipe_that_is_changed_afterwards_has_another_label() -> None:
 
 def test_settings_of_a_single_attack_or_evaluation_are_in_its_label(tmp_path: Any) -> None:
     asked: dict[str, Any] = {"attacks": ["deepwordbug", "pwws"], "examples": 9, "split": "dev", "timeout": 3.0}
-    made = judge("attack", str(tmp_path), tasks="demo", **asked, sets=["attack.attacks.pwws.query_budget=5"])
+    made = one_stage("attack", str(tmp_path), [DemoTask()], asked, ["attack.attacks.pwws.query_budget=5"])
     assert differences.label(made) == "attack (pwws.query_budget=5, timeout=3)"
-    assert differences.label(judge("evaluate", str(tmp_path), tasks="demo", label_map=["a=b"])) == "evaluate (label_map=a=b)"
+    assert differences.label(one_stage("evaluate", str(tmp_path), [DemoTask()], {"label_map": ["a=b"]}, ())) == "evaluate (label_map=a=b)"

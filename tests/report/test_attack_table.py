@@ -1,4 +1,4 @@
-"""One line per model and attack, where the attacks have a table of their own."""
+"""The table of attacks has one line per model and attack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from ticketlab.cli import run_recipe
-from ticketlab.report.rows import rows
+from ticketlab.report.rows import result_rows
 
 ATTACKS = ("deepwordbug", "textbugger", "textattack:PWWSRen2019")
 UNDER_ATTACK = ["30.0", "66.7", "31.5", "12.5", "0.875"]
@@ -33,7 +33,7 @@ def judged(label: str, *attacks: str, evaluated: bool = False, task: str = "sst2
 def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def call(*results: dict[str, Any], title: str = "the title", width: int = 160) -> str:
         monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
-        run_recipe.print_rows([row for one in results for row in rows(one)], title)
+        run_recipe.print_rows([row for one in results for row in result_rows(one)], title)
         return capsys.readouterr().out
 
     return call
@@ -52,12 +52,12 @@ def test_each_attack_is_one_line(printed: Any) -> None:
     assert "for one seed (sample of 200 examples, 180 attacked; 20 misclassified before the attack were skipped" in " ".join(text.split())
 
 
-def test_one_attack_with_nothing_beside_it_is_a_line_too(printed: Any) -> None:
+def test_one_attack_without_other_results_is_a_line(printed: Any) -> None:
     text = printed(judged("./mine", ATTACKS[2]))
     assert lines_with(text, ATTACKS[2]) == [["./mine", ATTACKS[2], "90.0", *UNDER_ATTACK]]
 
 
-def test_models_and_attacks_are_one_table(printed: Any) -> None:
+def test_several_models_and_attacks_share_one_table(printed: Any) -> None:
     models = ("fine-tune", "random-ticket", "robust-ticket")
     text = printed(*(judged(name, *ATTACKS) for name in models))
     assert text.count("the title") == 1
@@ -66,7 +66,7 @@ def test_models_and_attacks_are_one_table(printed: Any) -> None:
             assert len(lines_with(text, name, attack)) == 1
 
 
-def test_what_was_evaluated_has_a_table_before(printed: Any) -> None:
+def test_evaluated_models_have_a_table_before_that_of_several_attacks(printed: Any) -> None:
     text = printed(judged("robust-ticket", *ATTACKS, evaluated=True))
     models, _, attacks = text.partition("the title: attacks")
     assert lines_with(models, "robust-ticket") == [["robust-ticket", "85.0"]]
@@ -75,18 +75,18 @@ def test_what_was_evaluated_has_a_table_before(printed: Any) -> None:
     assert lines_with(attacks, "robust-ticket", "textbugger") == [["robust-ticket", "textbugger", "90.0", *UNDER_ATTACK]]
 
 
-def test_one_attack_stands_beside_what_was_evaluated(printed: Any) -> None:
+def test_one_attack_is_in_the_table_of_evaluated_models(printed: Any) -> None:
     text = printed(judged("robust-ticket", "deepwordbug", evaluated=True))
     assert text.count("the title") == 1
     assert lines_with(text, "robust-ticket") == [["robust-ticket", "85.0", *UNDER_ATTACK]]
 
 
-def test_several_tasks_are_named(printed: Any) -> None:
+def test_lines_name_the_task_if_there_are_several(printed: Any) -> None:
     text = printed(judged("mine", *ATTACKS), judged("mine", *ATTACKS, task="imdb"))
     assert [line[:3] for line in lines_with(text, "deepwordbug")] == [["mine", "sst2", "deepwordbug"], ["mine", "imdb", "deepwordbug"]]
 
 
-def test_errors_and_timeouts_are_those_of_the_line(printed: Any) -> None:
+def test_errors_and_timeouts_are_counted_per_line(printed: Any) -> None:
     found = judged("mine", *ATTACKS)
     found["tasks"]["sst2"]["0"]["attack"]["attacks"]["textbugger"] |= {"errors": 2, "timeouts": 7}
     text = printed(found)
@@ -95,7 +95,7 @@ def test_errors_and_timeouts_are_those_of_the_line(printed: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_a_narrow_terminal_gets_two_tables_at_most(printed: Any, width: int) -> None:
+def test_a_narrow_terminal_gets_at_most_two_tables(printed: Any, width: int) -> None:
     found = judged("./mine", *ATTACKS)
     for numbers_of_one in found["tasks"]["sst2"]["0"]["attack"]["attacks"].values():
         numbers_of_one |= {f"{name}_of": {"n": 180, "interval": [0.12, 0.98]} for name in ("queries", "words_changed", "similarity")}
@@ -107,7 +107,7 @@ def test_a_narrow_terminal_gets_two_tables_at_most(printed: Any, width: int) -> 
         assert text.count(head) == 1
 
 
-def test_one_example_is_no_examples(printed: Any) -> None:
+def test_one_example_is_singular(printed: Any) -> None:
     found = judged("mine", "deepwordbug", evaluated=True)
     found["tasks"]["sst2"]["0"]["evaluate"]["clean"]["n"] = 1
     assert "1 example evaluated" in " ".join(printed(found).split())

@@ -1,4 +1,4 @@
-"""Each number in a table or csv file is of one model, checkpoint, stage and attack, and equal computations are said to be equal."""
+"""Each number in a table or CSV file identifies its model, checkpoint, stage and attack; identical computations are reported."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rich.console import Console
 from ticketlab.cli import run_recipe
 from ticketlab.core.errors import UsageError
 from ticketlab.report.csv_file import write_csv
-from ticketlab.report.identical_results import notes
-from ticketlab.report.rows import ResultRow, rows
-from ticketlab.report.table import title
+from ticketlab.report.identical_results import identity_notes
+from ticketlab.report.main_table import table_title
+from ticketlab.report.rows import ResultRow, result_rows
 
 
 def attack(aua: float, of: str = "retrain", at: str = "", *, key: str = "", split: str = "test", size: int = 100, **settings: Any) -> Any:
@@ -46,8 +46,8 @@ def results(*seeds: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def labels(found: dict[str, Any]) -> dict[str, float]:
-    """Return the accuracy under attack by what it is shown under."""
-    return {f"{row.label}: {cells.label}": cells.aua.mean for row in rows(found) for cells in row.attacks if cells.aua}
+    """Return the accuracy under attack by the label that it is shown with."""
+    return {f"{row.label}: {cells.label}": cells.aua.mean for row in result_rows(found) for cells in row.attacks if cells.aua}
 
 
 def csv_of(found: list[ResultRow], path: Path) -> list[dict[str, str]]:
@@ -82,22 +82,22 @@ def csv_of(found: list[ResultRow], path: Path) -> list[dict[str, str]]:
         ),
     ],
 )
-def test_each_attack_is_shown_under_a_name_of_its_own(stages: dict[str, Any], shown: dict[str, float], tmp_path: Path) -> None:
+def test_each_attack_has_a_unique_label(stages: dict[str, Any], shown: dict[str, float], tmp_path: Path) -> None:
     assert labels(results(stages)) == shown
-    lines = [line for line in csv_of(rows(results(stages)), tmp_path / "a.csv") if line["measure"] == "aua"]
-    told = {(line["of"], line["checkpoint"], line["stage"], line["attack"]): float(line["mean"]) for line in lines}
-    assert told == {(stage["of"], stage.get("at", ""), name, "pwws"): stage["attacks"]["pwws"]["aua"] for name, stage in stages.items()}
+    lines = [line for line in csv_of(result_rows(results(stages)), tmp_path / "a.csv") if line["measure"] == "aua"]
+    numbers = {(line["of"], line["checkpoint"], line["stage"], line["attack"]): float(line["mean"]) for line in lines}
+    assert numbers == {(stage["of"], stage.get("at", ""), name, "pwws"): stage["attacks"]["pwws"]["aua"] for name, stage in stages.items()}
 
 
 def test_two_evaluations_of_a_model_are_two_rows_and_its_attacks_a_third(tmp_path: Path) -> None:
     stages = {"evaluate": evaluate(0.8), "mapped": evaluate(0.7), "on-dev": evaluate(0.9, split="dev"), "attack": attack(0.3, split="dev")}
-    found = rows(results(stages))
+    found = result_rows(results(stages))
     clean = {row.label: row.clean and row.clean.mean for row in found}
     assert clean == {"mine evaluate on test": 0.8, "mine mapped on test": 0.7, "mine on-dev on dev": 0.9, "mine": None}
     lines = csv_of(found, tmp_path / "a.csv")
-    told = {(line["stage"], line["split"]): float(line["mean"]) for line in lines if line["measure"] == "clean" and not line["attack"]}
-    assert told == {("evaluate", "test"): 0.8, ("mapped", "test"): 0.7, ("on-dev", "dev"): 0.9}
-    assert sum(line["measure"] == "seconds" for line in lines) == 1  # the model was made once
+    numbers = {(line["stage"], line["split"]): float(line["mean"]) for line in lines if line["measure"] == "clean" and not line["attack"]}
+    assert numbers == {("evaluate", "test"): 0.8, ("mapped", "test"): 0.7, ("on-dev", "dev"): 0.9}
+    assert sum(line["measure"] == "seconds" for line in lines) == 1  # the cost of the model is written once
     (aua,) = [line for line in lines if line["measure"] == "aua"]
     assert (aua["split"], aua["sample"], aua["sample_seed"], aua["run"], aua["key"]) == ("dev", "100", "0", "mine-0123456789", "attack 0.3")
 
@@ -105,16 +105,16 @@ def test_two_evaluations_of_a_model_are_two_rows_and_its_attacks_a_third(tmp_pat
 def test_titles_name_another_split_and_the_attacked_sample() -> None:
     found = results({"evaluate": evaluate(0.9, split="dev"), "attack": attack(0.3), "more": attack(0.4, split="dev", size=1)})
     attacks = "attacks on a sample of 100 examples and a sample of 1 example of dev"
-    assert title(found) == f"sst2, model demo, 1 seed, evaluated on dev, {attacks}"
-    assert title(results({"evaluate": evaluate(0.9)})) == "sst2, model demo, 1 seed"
+    assert table_title(found) == f"sst2, model demo, 1 seed, evaluated on dev, {attacks}"
+    assert table_title(results({"evaluate": evaluate(0.9)})) == "sst2, model demo, 1 seed"
 
 
-def test_tables_of_several_evaluations_and_attacks_have_each_number_once(
+def test_tables_of_several_evaluations_and_attacks_show_each_number_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=80))
     stages = {"evaluate": evaluate(0.8), "on-dev": evaluate(0.95, split="dev"), "early": evaluate(0.6, at="6")}
-    run_recipe.print_rows(rows(results({**stages, "attack": attack(0.31), "more": attack(0.42)})), "the title")
+    run_recipe.print_rows(result_rows(results({**stages, "attack": attack(0.31), "more": attack(0.42)})), "the title")
     text = capsys.readouterr().out
     for number in ("80.0", "95.0", "60.0", "31.0", "42.0"):
         assert text.count(f" {number} ") == 1, number
@@ -126,34 +126,34 @@ def test_tables_of_several_evaluations_and_attacks_have_each_number_once(
     ("model", "seconds"),
     [
         # all seconds, those of the optimizer steps of searches, and of trainings
-        pytest.param(evaluate(0.9), (6.0, None, 5.0), id="retrain takes nothing of finetune, which it does not start from"),
+        pytest.param(evaluate(0.9), (6.0, None, 5.0), id="retrain does not start from finetune"),
         pytest.param(evaluate(0.9, at="6"), (None, None, None), id="a checkpoint"),
         pytest.param(evaluate(0.9, "search"), (None, 20.0, None), id="a model that starts from a checkpoint"),
-        pytest.param(evaluate(0.9, "after"), (8.0 + 21 + 12, 20.0, 7.0 + 11), id="a checkpoint beside the whole model"),
+        pytest.param(evaluate(0.9, "after"), (8.0 + 21 + 12, 20.0, 7.0 + 11), id="a checkpoint and the whole model"),
     ],
 )
-def test_seconds_are_those_of_the_stages_that_led_to_the_model_and_no_part_of_one(model: Any, seconds: tuple[float | None, ...]) -> None:
+def test_seconds_count_the_stages_that_led_to_the_model_and_only_whole_ones(model: Any, seconds: tuple[float | None, ...]) -> None:
     search = {"kind": "search", "key": "s", "inputs": {"start": "finetune@25%"}, "cost": {"seconds": 21.0, "training_seconds": 20.0}}
     after = train(11, start="finetune", ticket="search")
-    (row,) = rows(results({"search": search, "after": after, "evaluate": model}))
+    (row,) = result_rows(results({"search": search, "after": after, "evaluate": model}))
     assert tuple(one and one.mean for one in (row.seconds, row.search_seconds, row.training_seconds)) == seconds
-    assert any("only whole trainings are timed" in note for note in notes([row])) == (row.seconds is None)
+    assert any("only whole trainings are timed" in note for note in identity_notes([row])) == (row.seconds is None)
 
 
-def test_latency_counts_every_example_that_the_seconds_are_of() -> None:
-    (row,) = rows(results({"evaluate": evaluate(0.9, ood={"hans": {"n": 1600, "accuracy": 0.5}})}))
+def test_latency_includes_the_examples_of_challenge_sets() -> None:
+    (row,) = result_rows(results({"evaluate": evaluate(0.9, ood={"hans": {"n": 1600, "accuracy": 0.5}})}))
     assert row.latency is not None
     assert row.latency.mean == pytest.approx(4.0 / 2000)
 
 
-def test_seeds_that_share_a_measurement_count_once_and_it_is_said() -> None:
+def test_seeds_that_share_a_measurement_count_once_with_a_note() -> None:
     stages = {"evaluate": evaluate(0.8, "./model", key="one"), "attack": attack(0.3, "./model", key="two")}
-    (row,) = rows(results(stages, stages, stages))
+    (row,) = result_rows(results(stages, stages, stages))
     assert (row.seeds, row.clean and row.clean.deviation, row.attacks[0].aua and row.attacks[0].aua.deviation) == (1, None, None)
-    assert notes([row]) == ["mine: seeds share a measurement, as nothing in it depends on them: 1 of 3 count"]
+    assert identity_notes([row]) == ["mine: seeds share a measurement, because nothing in it depends on the seed: 1 of 3 counts"]
 
 
-def test_models_and_measurements_of_one_key_are_said_to_be_the_same() -> None:
+def test_notes_report_models_and_measurements_with_the_same_key() -> None:
     stages = {
         "pgd": train(5, key="train 5"),
         "evaluate": evaluate(0.8, key="a"),
@@ -161,34 +161,42 @@ def test_models_and_measurements_of_one_key_are_said_to_be_the_same() -> None:
         "attack": attack(0.3, key="b"),
         "again": attack(0.3, key="b"),
     }
-    assert notes(rows(results(stages))) == [
+    assert identity_notes(result_rows(results(stages))) == [
         "mine pgd is the same model as mine retrain: the settings in which they differ have no effect",
         "mine retrain: pwws (again) is the same measurement as pwws (attack): the settings in which they differ have no effect",
     ]
-    two = rows(results({"evaluate": evaluate(0.8, key="a")})), rows(results({"evaluate": evaluate(0.7, key="b")}, label="mine (x=1)"))
-    other = rows(results({"evaluate": evaluate(0.8, key="a")}, label="mine (loss=poe)"))
-    assert notes([*two[0], *two[1]]) == []
-    assert notes([*two[0], *other]) == ["mine (loss=poe) is the same measurement as mine: what they differ in has no effect"]
+    two = (
+        result_rows(results({"evaluate": evaluate(0.8, key="a")})),
+        result_rows(results({"evaluate": evaluate(0.7, key="b")}, label="mine (x=1)")),
+    )
+    other = result_rows(results({"evaluate": evaluate(0.8, key="a")}, label="mine (loss=poe)"))
+    assert identity_notes([*two[0], *two[1]]) == []
+    assert identity_notes([*two[0], *other]) == [
+        "mine (loss=poe) is the same measurement as mine: the differences between them have no effect"
+    ]
 
 
-def test_overrides_stay_in_the_label_whatever_the_recipe_is_called() -> None:
+def test_overrides_stay_in_the_label_if_the_recipe_s_name_is_replaced() -> None:
     found = results({"evaluate": evaluate(0.8), "early": evaluate(0.7, at="6")}, label="mine (pruner=magnitude)")
-    assert [row.label for row in rows(found)] == ["mine (pruner=magnitude) retrain", "mine (pruner=magnitude) retrain@6"]
-    assert [row.label for row in rows(found, "./model")] == ["./model (pruner=magnitude) retrain", "./model (pruner=magnitude) retrain@6"]
+    assert [row.label for row in result_rows(found)] == ["mine (pruner=magnitude) retrain", "mine (pruner=magnitude) retrain@6"]
+    assert [row.label for row in result_rows(found, "./model")] == [
+        "./model (pruner=magnitude) retrain",
+        "./model (pruner=magnitude) retrain@6",
+    ]
 
 
-def test_seeds_of_different_sizes_say_so(tmp_path: Path) -> None:
-    found = rows(results({"attack": attack(0.3, size=95, key="a")}, {"attack": attack(0.5, size=100, key="b")}))
+def test_csv_has_the_smallest_and_the_largest_sample_size(tmp_path: Path) -> None:
+    found = result_rows(results({"attack": attack(0.3, size=95, key="a")}, {"attack": attack(0.5, size=100, key="b")}))
     (aua,) = [line for line in csv_of(found, tmp_path / "a.csv") if line["measure"] == "aua"]
     assert (aua["n"], aua["n_largest"], aua["seeds"]) == ("95", "100", "2")
 
 
-def test_a_csv_file_of_another_run_is_not_replaced(tmp_path: Path) -> None:
-    one, other = (rows(results({"evaluate": evaluate(0.8)}, run=run)) for run in ("mine-1", "mine-2"))
+def test_a_csv_file_of_another_run_is_not_overwritten(tmp_path: Path) -> None:
+    one, other = (result_rows(results({"evaluate": evaluate(0.8)}, run=run)) for run in ("mine-1", "mine-2"))
     path = tmp_path / "a.csv"
     for _ in range(2):
         csv_of(one, path)
     before = path.read_bytes()
-    with pytest.raises(UsageError, match=r"a\.csv: there is such a file already, with the numbers of another run \(mine-1\)"):
+    with pytest.raises(UsageError, match=r"a\.csv: the file exists and holds the numbers of another run \(mine-1\)"):
         write_csv([*one, *other][1:], path)
     assert path.read_bytes() == before

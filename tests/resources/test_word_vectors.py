@@ -49,7 +49,7 @@ def by_full_sort(vectors: WordVectors, word: int, topn: int) -> list[int]:
     return sorted((number for number in range(len(matrix)) if number != word), key=lambda number: (-cosines[number], number))[:topn]
 
 
-def test_cosines_and_distances_are_those_on_paper():
+def test_cosines_and_distances_equal_values_computed_by_hand():
     vectors = numbered([[3, 4], [4, 3], [-3, -4], [0, 0], [6, 8]])
     assert vectors.get_cos_sim("w0", "w1") == pytest.approx(24 / 25)
     assert vectors.get_cos_sim(0, "w2") == -1
@@ -59,7 +59,7 @@ def test_cosines_and_distances_are_those_on_paper():
     assert vectors.nearest_neighbours(0, 3) == [4, 1, 3]
 
 
-def test_neighbours_are_without_the_word_itself(vectors):
+def test_neighbours_exclude_the_word_itself(vectors):
     def names(word, n):
         return [vectors.index2word(index) for index in vectors.nearest_neighbours(vectors.word2index(word), n)]
 
@@ -69,7 +69,7 @@ def test_neighbours_are_without_the_word_itself(vectors):
     assert names("good", 0) == names("fine", -1) == []
 
 
-def test_equally_near_words_come_in_their_order_and_zero_vectors_after_all_on_this_side():
+def test_ties_keep_their_order_and_zero_vectors_have_cosine_zero():
     vectors = numbered([[1, 0], [2, 0], [3, 0], [0, 0], [-1, 0]])
     assert vectors.nearest_neighbours(0, 4) == [1, 2, 3, 4]
     assert vectors.nearest_neighbours(3, 4) == [0, 1, 2, 4]
@@ -100,7 +100,7 @@ def test_neighbours_are_exact_where_single_precision_is_not():
 
 
 @pytest.mark.parametrize("scale", [1e-42, 1e-15, 1e15, 1e38])
-def test_very_long_and_very_short_vectors_are_searched_as_others(scale):
+def test_very_long_and_very_short_vectors_are_searched_correctly(scale):
     matrix = np.random.default_rng(1).uniform(-3.4, 3.4, size=(1000, 5))
     matrix[::3] *= scale
     vectors = numbered(matrix)
@@ -108,7 +108,7 @@ def test_very_long_and_very_short_vectors_are_searched_as_others(scale):
         assert vectors.nearest_neighbours(word, 12) == by_full_sort(vectors, word, 12)
 
 
-def test_a_result_does_not_depend_on_what_it_was_computed_with():
+def test_results_do_not_depend_on_the_batch():
     together, alone = nearly_equal(np.random.default_rng(2)), nearly_equal(np.random.default_rng(2))
     together.prefetch(together.words[:200], 10)
     for word in range(0, 200, 20):
@@ -136,19 +136,19 @@ def test_more_neighbours_than_there_are_words_are_not_searched_again(vectors, mo
     assert len(vectors.nearest_neighbours("film", 60)) == 9
 
 
-def test_prefetch_passes_words_without_a_vector_over(vectors):
+def test_prefetch_ignores_unknown_words(vectors):
     vectors.prefetch(["film", "nowhere", "film"], 2)
     vectors.prefetch([], 2)
     assert vectors.nearest_neighbours("film", 2) == [1, 2]
 
 
-def test_of_a_repeated_word_the_first_counts():
+def test_the_first_entry_of_a_repeated_word_counts():
     vectors = WordVectors(np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32), ["a", "b", "a"])
     assert vectors.word2index("a") == 0
     assert vectors.nearest_neighbours("a", 5) == [2, 1]
 
 
-def test_what_is_not_there_is_said_as_textattack_expects_it(vectors):
+def test_unknown_words_raise_as_textattack_expects(vectors):
     assert vectors["nowhere"] is None
     assert vectors[99] is None
     with pytest.raises(KeyError):
@@ -179,8 +179,8 @@ def test_words_are_swapped_as_with_textattacks_own_embedding(vectors, word):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "there are no word vectors"),
-        ("2 3\n", "there are no word vectors"),
+        ("", "it contains no word vectors"),
+        ("2 3\n", "it contains no word vectors"),
         ("good 1 2\nbad 1 x\n", "line 2: not a word and its vector"),
         ("good 1 2\nbad 0.5 1 2\n", "line 2: 3 numbers where there should be 2"),
         ("good 1 2\nbad 1\n", "line 2: 1 number where there should be 2"),
@@ -224,14 +224,14 @@ def test_word2vec_text_and_numpy_files_are_read(tmp_path, vectors):
         (np.zeros((2, 3)), "1 word for an array of shape"),
         (np.array([[1.0]] * 20000 + [[np.inf]]), "row 20000 holds a number that is not finite"),
         (np.array([[1.0], [1e300]]), "row 1 holds a number that is not finite"),
-        (np.array([["0.5"], ["x"]]), "an array of <U3, and word vectors are numbers"),
+        (np.array([["0.5"], ["x"]]), "an array of <U3, but word vectors must be numbers"),
         (np.array([[1j], [2]]), "an array of complex128"),
         (np.zeros((2, 0)), "1 word for an array of shape"),
         (np.float32(1), "1 word for an array of shape"),
     ],
     ids=["pickled", "too many rows", "not finite", "beyond single precision", "strings", "complex", "no numbers", "no table"],
 )
-def test_arrays_that_are_no_word_vectors_are_refused(tmp_path, array, message):
+def test_invalid_arrays_are_refused(tmp_path, array, message):
     np.save(tmp_path / "bad.npy", array, allow_pickle=True)
     (tmp_path / "bad.txt").write_text("word\n" * (len(array) if array.shape[1:] == (1,) else 1))
     with pytest.raises(ResourceError, match=message):
@@ -243,13 +243,13 @@ def test_arrays_that_are_no_word_vectors_are_refused(tmp_path, array, message):
     [
         ("v.npy", b"", "not a plain numpy array"),
         ("v.npy", b"\x93NUMPY\x01\x00v\x00" + b"(" * 5000, "not a plain numpy array"),
-        ("v.bin", b"2 3\ngood \x00\x01\x02\x03", "not text: word2vec's binary form"),
+        ("v.bin", b"2 3\ngood \x00\x01\x02\x03", "not text but word2vec's binary format"),
         ("glove.zip", b"PK\x03\x04rest", "an archive"),
         ("vectors.pkl", b"\x80\x04\x95rest", "a pickle"),
         ("nowhere.txt", None, "there is no such file"),
     ],
 )
-def test_files_that_are_no_word_vectors_are_one_line(tmp_path, name, content, message):
+def test_files_without_word_vectors_are_reported_in_one_line(tmp_path, name, content, message):
     file = tmp_path / name
     if content is not None:
         file.write_bytes(content)
@@ -259,7 +259,7 @@ def test_files_that_are_no_word_vectors_are_one_line(tmp_path, name, content, me
     assert "\n" not in str(caught.value)
 
 
-def test_words_beside_an_array_are_checked(tmp_path):
+def test_the_words_of_an_array_are_checked(tmp_path):
     np.save(tmp_path / "v.npy", np.ones((2, 2), dtype=np.float16))
     (tmp_path / "v.txt").write_bytes(b"good\r\nbad\r\n")
     assert read(tmp_path / "v.npy").words == ["good", "bad"]
@@ -292,7 +292,7 @@ def text_file(tmp_path):
     return file
 
 
-def test_a_text_file_is_read_once_for_each_content(cache, parses, text_file):
+def test_a_text_file_is_read_once_per_content(cache, parses, text_file):
     first, second = read(text_file), read(text_file)
     copy = text_file.rename(text_file.with_name("copy.txt"))
     third = read(copy)
@@ -327,7 +327,7 @@ BREAKAGES = {
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES)
-def test_what_was_kept_and_is_broken_is_made_again(cache, parses, text_file, breakage):
+def test_a_damaged_cache_entry_is_recreated(cache, parses, text_file, breakage):
     words = read(text_file).words
     (place,) = cache.iterdir()
     BREAKAGES[breakage](place)
@@ -337,14 +337,14 @@ def test_what_was_kept_and_is_broken_is_made_again(cache, parses, text_file, bre
     assert list(cache.iterdir()) == [place]
 
 
-def test_a_folder_that_cannot_be_written_only_costs_time(cache, parses, text_file):
+def test_a_cache_that_is_not_writable_is_skipped(cache, parses, text_file):
     cache.parent.mkdir(parents=True)
     cache.write_text("a file where a folder should be")
     assert read(text_file).words == read(text_file).words
     assert parses == ["glove.txt"] * 2
 
 
-def test_a_broken_file_and_a_small_file_leave_nothing(cache, text_file, monkeypatch):
+def test_broken_and_small_files_are_not_cached(cache, text_file, monkeypatch):
     text_file.write_text("good 1 2\nbad 1 x\n")
     with pytest.raises(ResourceError, match="line 2"):
         read(text_file)

@@ -44,7 +44,7 @@ def test_synonyms_are_the_other_words_of_every_sense_and_no_phrases(small, word,
     assert Resources(wordnet=small).load_wordnet().synonyms(word) == synonyms
 
 
-def test_it_is_read_from_a_zip_file_as_nltk_leaves_it(small, tmp_path):
+def test_wordnet_is_read_from_nltks_zip_file(small, tmp_path):
     place = tmp_path / "data" / "corpora" / "wordnet.zip"
     place.parent.mkdir(parents=True)
     with zipfile.ZipFile(place, "w") as archive:
@@ -57,12 +57,12 @@ def test_it_is_read_from_a_zip_file_as_nltk_leaves_it(small, tmp_path):
 
 
 @pytest.mark.parametrize("inside", ["", "usr/share/wordnet", "corpora/wordnet"])
-def test_it_is_found_in_the_folder_of_a_package_and_on_a_data_path(tmp_path, inside):
+def test_wordnet_is_found_in_a_packages_folder_and_on_a_data_path(tmp_path, inside):
     place = write_wordnet(tmp_path / "here" / inside)
     assert Resources(wordnet=str(tmp_path / "here")).where("wordnet") == str(place)
 
 
-def test_it_is_found_on_nltks_data_path(tmp_path, monkeypatch):
+def test_wordnet_is_found_on_nltks_data_path(tmp_path, monkeypatch):
     monkeypatch.setattr(wordnet, "DEBIAN", str(tmp_path / "nowhere"))
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
     place = write_wordnet(tmp_path / "corpora" / "wordnet")
@@ -74,31 +74,31 @@ def test_it_is_found_on_nltks_data_path(tmp_path, monkeypatch):
     [
         ("", "the folder has neither data.noun, corpora/wordnet/data.noun, usr/share/wordnet/data.noun nor corpora/wordnet.zip"),
         ("nowhere", "there is no such folder"),
-        ("other.zip", "it is no zip file with other/data.noun in it"),
+        ("other.zip", "it is not a zip file that contains other/data.noun"),
     ],
 )
-def test_a_place_without_it_is_named_with_what_was_looked_for(tmp_path, asked, reason):
+def test_a_folder_without_wordnet_is_reported_with_the_searched_files(tmp_path, asked, reason):
     (tmp_path / "other.zip").touch()
     with pytest.raises(ResourceError) as problem:
         Resources(wordnet=str(tmp_path / asked)).load_wordnet()
     assert str(problem.value) == f"WordNet `{tmp_path / asked}` not found: {reason}"
 
 
-def test_a_folder_of_it_is_of_no_use_without_its_reader(small, monkeypatch):
+def test_wordnet_requires_nltk(small, monkeypatch):
     monkeypatch.setattr("ticketlab.core.packages.folder", lambda package, inside="": None if package == "nltk" else f"/here/{package}")
     with pytest.raises(ResourceError, match=r"^WordNet `.*` not found: nltk, which reads it, is not installed: pip install"):
         Resources(wordnet=small).check(["wordnet"])
 
 
 @pytest.mark.parametrize("name", ["data.verb", "index.noun", "adv.exc"])
-def test_a_missing_or_damaged_file_is_one_line(small, name):
+def test_a_missing_or_damaged_file_is_reported_in_one_line(small, name):
     Path(small, name).unlink()
     with pytest.raises(ResourceError, match=rf"^WordNet .*: does not load \(.*{name}") as problem:
         wordnet.load.__wrapped__(small)
     assert "\n" not in str(problem.value)
 
 
-def test_a_damaged_index_is_one_line(small):
+def test_a_damaged_index_is_reported_in_one_line(small):
     with Path(small, "index.noun").open("a") as file:
         file.write("zebra n one 0 1 0 00000000\n")
     with pytest.raises(ResourceError, match=r"does not load \(file index.noun, line 8"):
@@ -106,18 +106,18 @@ def test_a_damaged_index_is_one_line(small):
 
 
 @pytest.mark.parametrize("asked", ["", "/", ".", "nowhere", "~nobody-of-this-name/x"])
-def test_a_place_that_is_none_is_not_found(asked, tmp_path, monkeypatch):
+def test_an_invalid_path_is_not_found(asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Resources(wordnet=asked).where("wordnet") in (None, wordnet.DEBIAN)
 
 
-def test_a_file_that_is_no_zip_file_is_not_taken_for_one(tmp_path):
+def test_a_file_that_is_not_a_zip_file_is_ignored(tmp_path):
     (tmp_path / "corpora").mkdir()
     (tmp_path / "corpora" / "wordnet.zip").write_text("no")
     assert Resources(wordnet=str(tmp_path)).where("wordnet") is None
 
 
-def test_another_content_is_another_wordnet(small, tmp_path):
+def test_different_content_has_a_different_identity(small, tmp_path):
     other = write_wordnet(tmp_path / "other")
     before = Resources(wordnet=small).identity(["wordnet"])
     assert Resources(wordnet=str(other)).identity(["wordnet"]) == before
@@ -149,7 +149,7 @@ print(Resources(wordnet={small!r}).load_wordnet().synonyms("movie"))
 
 
 @needs_wordnet
-def test_the_real_one_has_wordnets_synonyms():
+def test_the_real_wordnet_gives_its_synonyms():
     found = Resources().load_wordnet()
     assert found.synonyms("movies") == ("film", "flick", "movie", "pic", "picture")
     assert "better" not in found.synonyms("better")
@@ -159,7 +159,7 @@ def test_the_real_one_has_wordnets_synonyms():
 
 @needs_wordnet
 @pytest.mark.skipif(not installed(), reason="textattack is not installed")
-def test_the_swap_offers_the_words_of_textattacks(monkeypatch):
+def test_the_swap_offers_the_same_words_as_textattacks(monkeypatch):
     from ticketlab.attacks.components.word_swaps import synonyms
 
     textattack = import_textattack()

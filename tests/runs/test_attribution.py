@@ -1,4 +1,4 @@
-"""What a run leaves says of each number whose it is."""
+"""The results of a run identify the model, checkpoint, stage and data behind each number."""
 
 import json
 import shutil
@@ -11,9 +11,10 @@ from safetensors.torch import load_file, save_file
 from ticketlab.backbone.loading import load_finished
 from ticketlab.core.errors import TicketlabError
 from ticketlab.lab.finished_models import locate
-from ticketlab.recipes.compose import compose, judge
+from ticketlab.recipes.compose import compose
 from ticketlab.runs.provenance import provenance_of
-from ticketlab.runs.run import name_of, run
+from ticketlab.runs.run import directory_name, run
+from ticketlab.runs.single_stage import evaluate
 from ticketlab.tasks.datasets.local import LocalDataset
 
 PARTS = ("search", "draw", "retrain", "attack")
@@ -21,7 +22,7 @@ PARTS = ("search", "draw", "retrain", "attack")
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    """Two files of one content, whose labels are in proportion 3 to 1."""
+    """Two files of equal content, with labels in proportion 3 to 1."""
     rows = [{"text": f"text {number} {'good' if number % 4 else 'bad'}", "label": "pos" if number % 4 else "neg"} for number in range(40)]
     folder = tmp_path_factory.mktemp("data")
     for name in ("one", "two"):
@@ -36,7 +37,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def recipe(make_recipe, pairs):
-    """Evaluates a checkpoint, the model, and under another name the model again; on two tasks of the same examples."""
+    """A recipe with two tasks of equal content that evaluates a checkpoint, the model, and the model again in a stage of another name."""
     made = make_recipe("evaluate.model=finetune", without=PARTS)
     stage = made.stages["evaluate"]
     more = {"early": evolve(stage, model="finetune@3"), "evaluate": stage, "again": evolve(stage, batch_size=3)}
@@ -44,10 +45,10 @@ def recipe(make_recipe, pairs):
     return evolve(made, stages={"finetune": made.stages["finetune"], **more}, tasks=tasks)
 
 
-def test_results_and_predictions_say_of_what_they_are(recipe, lab):
+def test_results_and_predictions_identify_their_model_and_data(recipe, lab):
     done = run(recipe, lab)
     one, two = (done.results["tasks"][name]["0"] for name in ("one", "two"))
-    assert done.results["run"] == done.directory.name == name_of(recipe)
+    assert done.results["run"] == done.directory.name == directory_name(recipe)
     assert [(stage["of"], stage.get("at"), stage["inputs"]) for name, stage in one.items() if name != "finetune"] == [
         ("finetune", "3", {"model": "finetune@3"}), ("finetune", None, {"model": "finetune"}), ("finetune", None, {"model": "finetune"})
     ]  # fmt: skip
@@ -71,41 +72,40 @@ def test_results_and_predictions_say_of_what_they_are(recipe, lab):
         assert sum(line["probabilities"].values()) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_run_that_measured_a_checkpoint_stands_for_the_model_and_its_card_does_not_mix_them(recipe, lab):
+def test_a_run_resolves_to_its_model_and_cards_separate_the_model_from_its_checkpoints(recipe, lab):
     done = run(recipe, lab)
     key = done.results["tasks"]["one"]["0"]["finetune"]["key"]
     folder = lab / "stages" / key[:2] / key
-    assert locate(str(done.directory)) == str(folder / "model")  # though the checkpoint was measured first
+    assert locate(str(done.directory)) == str(folder / "model")  # even though the checkpoint was measured first
     alone = evolve(recipe, stages={name: recipe.stages[name] for name in ("finetune", "early")}, tasks=recipe.tasks[:1])
     early = run(alone, lab)
     assert locate(str(early.directory)) == str(folder / "model@3")
     accuracy = {name: done.results["tasks"]["one"]["0"][name]["clean"]["accuracy"] for name in ("early", "evaluate")}
-    assert [one.clean for one in provenance_of(folder / "model").measured] == [accuracy["evaluate"]]
-    assert [one.clean for one in provenance_of(folder / "model@3").measured] == [accuracy["early"]]
-    assert provenance_of(folder / "model").measured[0].how.split(";")[0].endswith("examples of test")
+    assert [one.clean for one in provenance_of(folder / "model").measurements] == [accuracy["evaluate"]]
+    assert [one.clean for one in provenance_of(folder / "model@3").measurements] == [accuracy["early"]]
+    assert provenance_of(folder / "model").measurements[0].examples.split(";")[0].endswith("examples of test")
 
 
-def test_another_model_in_the_same_place_is_another_run(tiny, tmp_path, pairs):
+def test_a_changed_model_in_the_same_folder_is_another_run(tiny, tmp_path, pairs):
     shutil.copytree(tiny["bert"], tmp_path / "model")
     recipe = compose("fine-tune", tasks=str(pairs / "one.jsonl"), model=str(tmp_path / "model"), attacks=["none"])
-    before = name_of(recipe)
+    before = directory_name(recipe)
     weights = load_file(tmp_path / "model" / "model.safetensors")
     save_file({name: value + 1 for name, value in weights.items()}, tmp_path / "model" / "model.safetensors", metadata={"format": "pt"})
-    assert name_of(recipe) != before
+    assert directory_name(recipe) != before
 
 
-def test_a_model_that_answers_with_no_numbers_is_refused(recipe, lab, tmp_path, pairs):
+def test_a_model_whose_logits_are_nan_is_an_error(recipe, lab, tmp_path, pairs):
     done = run(recipe, lab)
     model, tokenizer, _ = load_finished(locate(str(done.directory)))
-    torch.nn.init.constant_(model.classifier.weight, 3e38)  # finite, and too large to add up
+    torch.nn.init.constant_(model.classifier.weight, 3e38)  # finite, but the sum overflows
     for part in (model, tokenizer):
         part.save_pretrained(tmp_path / "broken")
-    judged = judge("evaluate", str(tmp_path / "broken"), tasks=str(pairs / "one.jsonl"))
-    with pytest.raises(TicketlabError, match=r"answers a text with \[\[nan, nan\]\], not with one number for each label"):
-        run(judged, tmp_path / "lab")
+    with pytest.raises(TicketlabError, match=r"returns \[\[nan, nan\]\] for a text, not one finite number for each label"):
+        evaluate(tmp_path / "broken", tasks=str(pairs / "one.jsonl"), lab=tmp_path / "lab")
 
 
-def test_predictions_that_went_missing_are_an_error_that_says_what_to_do(recipe, lab):
+def test_missing_predictions_are_an_error_with_advice(recipe, lab):
     done = run(recipe, lab)
     key = done.results["tasks"]["one"]["0"]["early"]["key"]
     (lab / "stages" / key[:2] / key / "predictions.jsonl").unlink()

@@ -1,4 +1,4 @@
-"""Runs whose tasks have settings of their own, tickets of another run, and what attacks lack."""
+"""Runs with per-task settings, runs that use the tickets of another run, and runs whose attacks lack resources."""
 
 import csv
 
@@ -32,7 +32,7 @@ def table(tiny):
     return {"model": str(tiny["bert"]), "max_length": 48, "precision": "fp32", **stages}
 
 
-def test_each_task_runs_with_its_own_settings_and_shares_its_stages_with_a_run_of_its_own(table, reviews, tmp_path):
+def test_each_task_runs_with_its_own_settings_and_shares_its_stages_with_a_run_of_that_task_alone(table, reviews, tmp_path):
     own = {"max_length": 12, "finetune": {"epochs": 2}, "draw": {"sparsity": 0.5}}
     both = recipe.build_recipe("both", {**table, "tasks": [DEMO, reviews], "per_task": {"demo": own}})
     lab = tmp_path / "lab"
@@ -40,7 +40,7 @@ def test_each_task_runs_with_its_own_settings_and_shares_its_stages_with_a_run_o
     assert list(done.results["tasks"]) == ["demo", "reviews"]
     stages = {task: seeds["0"] for task, seeds in done.results["tasks"].items()}
     assert [stages[task]["draw"]["ticket"]["groups"]["weights"]["asked"] for task in stages] == [0.5, 0.3]
-    assert [stages[task]["finetune"]["train"]["steps"] for task in stages] == [6, 4]  # two epochs of 24 in batches of 8, one of 32
+    assert [stages[task]["finetune"]["train"]["steps"] for task in stages] == [6, 4]  # two epochs of 24 examples in batches of 8, one of 32
     assert [stages[task]["evaluate"]["clean"]["truncated"] > 0 for task in stages] == [True, False]
     assert [dict(provenance_of(lab / "stages" / key[:2] / key).stages[0][2])["epochs"] for key in _keys(stages, "retrain")] == [2, 1]
     for task in both.tasks:
@@ -55,7 +55,7 @@ def _keys(stages, name):
     return [stages[task][name]["key"] for task in stages]
 
 
-def test_a_ticket_is_drawn_like_that_of_the_same_seed_in_another_run(make_recipe, tmp_path):
+def test_draw_like_another_run_uses_its_ticket_of_the_same_seed(make_recipe, tmp_path):
     def make(*sets, seeds=(0, 1), more=()):
         untrained = ("finetune", "retrain", "evaluate", "attack")
         return make_recipe("search.start=pretrained", *sets, without=tuple(set(untrained) - set(more)), seeds=seeds)
@@ -87,8 +87,8 @@ def test_a_ticket_is_drawn_like_that_of_the_same_seed_in_another_run(make_recipe
 
 
 @needs_textattack
-def test_everything_that_attacks_lack_is_said_before_any_training(make_recipe, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+def test_all_missing_resources_of_attacks_are_reported_before_training(make_recipe, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     attacks = 'attack.attacks=["bert-attack", {name="textfooler", word_vectors="no.txt"}, {name="textbugger", word_vectors="no.txt"}]'
     with pytest.raises(ResourceError) as problem:
         run(make_recipe(attacks, without=()), tmp_path / "lab")
@@ -106,15 +106,15 @@ def test_everything_that_attacks_lack_is_said_before_any_training(make_recipe, t
     assert not list((tmp_path / "lab" / "stages").rglob("result.json"))
 
 
-def test_the_text_of_masked_language_modelling_has_a_length_of_its_own(make_recipe):
+def test_masked_language_modelling_has_its_own_maximum_length(make_recipe):
     own = make_recipe('search.objective={name="mlm", max_length=16}').stages["search"]
     assert (own.longest(48), make_recipe('search.objective="mlm"').stages["search"].longest(48)) == (16, 48)
     assert {compose("orticket", tasks=[task]).stages["search"].longest(256) for task in ("imdb", "sst2")} == {128}
 
 
 @pytest.mark.parametrize("other", ["a-b", "A-b"])
-def test_two_tickets_that_would_be_one_file_are_refused_before_anything_is_computed(tiny, tmp_path, other):
-    """Task ``a`` with a stage ``b-draw`` and task ``a-b`` with ``draw``: the ticket of one would have replaced that of the other."""
+def test_two_tickets_with_one_file_name_are_an_error_before_anything_is_computed(tiny, tmp_path, other):
+    """Task ``a`` with a stage ``b-draw`` and task ``a-b`` with ``draw``: one ticket would overwrite the other."""
     for name in ("a", other):
         rows = "".join(f"film {name} {number},{number % 2}\n" for number in range(40))
         (tmp_path / f"{name}.csv").write_text(f"text,label\n{rows}")

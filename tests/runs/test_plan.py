@@ -11,7 +11,7 @@ from ticketlab.tasks.datasets.hub import Sst2
 from ticketlab.tasks.datasets.local import LocalDataset
 
 
-def test_stages_are_marked_that_are_in_the_lab(make_recipe, tmp_path):
+def test_the_plan_marks_stages_that_are_in_the_lab(make_recipe, tmp_path):
     recipe = make_recipe(without=("search", "draw", "retrain", "attack", "evaluate"))
     assert list(describe(recipe, tmp_path)) == [
         "demo seed 0 finetune: to be computed",
@@ -31,12 +31,12 @@ def test_stages_are_marked_that_are_in_the_lab(make_recipe, tmp_path):
         ({"model": "./nowhere"}, "there is no such folder"),
     ],
 )
-def test_a_misspelt_path_is_refused(make_recipe, tmp_path, change, error):
+def test_a_misspelt_path_is_an_error(make_recipe, tmp_path, change, error):
     with pytest.raises(UsageError, match=error):
         list(describe(evolve(make_recipe(), **change), tmp_path))
 
 
-def test_what_is_not_on_this_machine_is_a_note(make_recipe, tmp_path, monkeypatch):
+def test_unavailable_data_and_models_are_notes(make_recipe, tmp_path, monkeypatch):
     monkeypatch.delenv("TICKETLAB_DATA", raising=False)
     lines = list(describe(evolve(make_recipe(), tasks=(Sst2(),), model="nobody/model"), tmp_path))
     assert [line.partition(": ")[0] for line in lines] == ["note", "note", "so the stages are not looked up in the lab"]
@@ -44,7 +44,7 @@ def test_what_is_not_on_this_machine_is_a_note(make_recipe, tmp_path, monkeypatc
     assert "nobody/model" in lines[1]
 
 
-def test_what_a_run_would_refuse_is_refused(make_recipe, tmp_path):
+def test_the_plan_raises_the_preflight_errors_of_a_run(make_recipe, tmp_path):
     files.write_text(tmp_path / "bias.jsonl", "")
     recipe = make_recipe("finetune.loss=poe", f"finetune.bias={tmp_path / 'bias.jsonl'}")
     with pytest.raises(DataError, match="bias"):

@@ -1,4 +1,4 @@
-"""What a lab knows of its models, and exporting one as a stage."""
+"""The provenance of models in a lab, and export as a stage."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ticketlab.runs.run import run
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lab of models that were not attacked."""
-    return tmp_path_factory.mktemp("origin") / "lab"
+    """A lab with models that were not attacked."""
+    return tmp_path_factory.mktemp("provenance") / "lab"
 
 
 def stage_folder(root: Path, results: Any, name: str) -> Path:
@@ -27,37 +27,37 @@ def stage_folder(root: Path, results: Any, name: str) -> Path:
     return root / "stages" / key[:2] / key
 
 
-def test_a_run_knows_how_its_model_was_found_and_measured(make_recipe: Any, lab: Path) -> None:
+def test_provenance_has_the_stages_and_measurements_of_a_run_s_model(make_recipe: Any, lab: Path) -> None:
     done = run(make_recipe(), lab)
-    origin = provenance_of(resolve(str(done.directory)))
-    assert (origin.recipe, origin.seed) == ("small", 0)
-    assert [name for name, *_ in origin.stages] == ["finetune", "search", "draw", "retrain"]
-    settings = {name: known for name, _, known in origin.stages}
+    provenance = provenance_of(resolve(str(done.directory)))
+    assert (provenance.recipe, provenance.seed) == ("small", 0)
+    assert [name for name, *_ in provenance.stages] == ["finetune", "search", "draw", "retrain"]
+    settings = {name: known for name, _, known in provenance.stages}
     assert settings["search"]["pruner"] == "hard-concrete"
     assert settings["search"]["adversary"] == "freelb"
     assert settings["draw"]["sparsity"] == 0.3
     assert "adversary" not in settings["finetune"]
-    assert origin.ticket is not None
-    assert abs(origin.ticket.sparsity() - 0.3) < 0.01
-    (measured,) = origin.measured
+    assert provenance.ticket is not None
+    assert abs(provenance.ticket.sparsity() - 0.3) < 0.01
+    (measured,) = provenance.measurements
     (stages,) = (stages for seeds in done.results["tasks"].values() for stages in seeds.values())
     assert measured.clean == stages["evaluate"]["clean"]["accuracy"]
     clean = stages["evaluate"]["clean"]
-    assert measured.how == f"{clean['n']} examples of test; majority class {100 * clean['majority']:.1f} %"
+    assert measured.examples == f"{clean['n']} examples of test; majority class {100 * clean['majority']:.1f} %"
 
 
-def test_a_stage_folder_knows_the_same_as_its_run(make_recipe: Any, lab: Path) -> None:
+def test_a_stage_folder_has_the_same_provenance_as_its_run(make_recipe: Any, lab: Path) -> None:
     done = run(make_recipe(), lab)
     folder = stage_folder(lab, done.results, "retrain")
     for place in (folder, folder / "model"):
-        assert provenance_of(place).measured == provenance_of(resolve(str(done.directory))).measured
+        assert provenance_of(place).measurements == provenance_of(resolve(str(done.directory))).measurements
     earlier = provenance_of(stage_folder(lab, done.results, "finetune"))
     assert [name for name, *_ in earlier.stages] == ["finetune"]
     assert earlier.ticket is None
-    assert not earlier.measured
+    assert not earlier.measurements
 
 
-def test_the_model_of_a_damaged_lab_has_no_origin(make_recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_model_of_a_damaged_lab_has_no_provenance(make_recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = run(make_recipe(without=("attack", "search", "draw", "retrain", "evaluate")), tmp_path / "lab")
     folder = stage_folder(tmp_path / "lab", done.results, "finetune")
     (done.directory / "results.json").write_text('{"tasks": 3}', encoding="utf-8")
@@ -65,24 +65,24 @@ def test_the_model_of_a_damaged_lab_has_no_origin(make_recipe: Any, tmp_path: Pa
     assert "damaged" in capsys.readouterr().err
 
 
-def test_a_folder_outside_a_lab_has_no_origin(tmp_path: Path) -> None:
+def test_a_folder_outside_a_lab_has_no_provenance(tmp_path: Path) -> None:
     assert provenance_of(tmp_path).recipe == ""
 
 
-def test_a_model_of_the_hub_is_the_base_of_its_export() -> None:
+def test_a_model_on_the_hub_is_the_base_model_of_its_export() -> None:
     assert provenance_of("somebody/their-classifier").base_model == "somebody/their-classifier"
 
 
 @needs_textattack
-def test_attacks_are_told_with_their_sample(make_recipe: Any, shared_lab: Path) -> None:
+def test_measurements_of_attacks_describe_their_sample(make_recipe: Any, shared_lab: Path) -> None:
     done = run(make_recipe(without=()), shared_lab)
-    measured = provenance_of(resolve(str(done.directory))).measured
-    attacked = next(one for one in measured if one.what == "deepwordbug")
-    assert attacked.how == "8 examples of test, sample seed 0, 4 attacked"
+    measured = provenance_of(resolve(str(done.directory))).measurements
+    attacked = next(one for one in measured if one.attack == "deepwordbug")
+    assert attacked.examples == "8 examples of test, sample seed 0, 4 attacked"
     assert attacked.aua is not None
 
 
-def test_export_is_a_stage_of_its_own(make_recipe: Any, lab: Path) -> None:
+def test_export_is_available_as_a_stage(make_recipe: Any, lab: Path) -> None:
     made = make_recipe("draw.sparsity=0.5")
     table = made.to_table() | {"export": {"kind": "export", "model": "retrain", "ticket": "draw", "format": "dense"}}
     table["tasks"] = list(made.tasks)

@@ -1,3 +1,5 @@
+"""Runs of small recipes: their files, reproducibility, interruptions, external inputs and plugins."""
+
 import json
 import multiprocessing
 import os
@@ -11,12 +13,13 @@ from attrs import evolve, frozen
 from safetensors.torch import load_file
 from support.small_recipe import needs_textattack, without_cost
 
-from ticketlab.attacks.results.records import RecordFile, path_in
+from ticketlab.attacks.results.record_file import RecordFile, path_in
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.masks import expand
 from ticketlab.core import files, registry
 from ticketlab.core.errors import DataError, PluginError, UsageError
+from ticketlab.core.plugin_loading import Source
 from ticketlab.pruners.base import Pruner, Search
 from ticketlab.report.notes import notes
 from ticketlab.runs.run import run
@@ -36,7 +39,7 @@ def stage_folder(lab, results, name, task="demo", seed="0"):
     return lab / "stages" / key[:2] / key
 
 
-def test_a_run_leaves_what_it_promises(make_recipe, tmp_path):
+def test_a_run_writes_its_documented_files(make_recipe, tmp_path):
     done = run(make_recipe(), tmp_path)
     assert {path.name for path in done.directory.iterdir()} == {
         "recipe.toml",
@@ -58,7 +61,7 @@ def test_a_run_leaves_what_it_promises(make_recipe, tmp_path):
     assert not list(tmp_path.rglob("checkpoint.safetensors"))
 
 
-def test_the_ticket_removes_exactly_the_asked_count_and_the_retrained_model_is_plain_and_sparse(make_recipe, shared_lab):
+def test_the_ticket_removes_the_requested_number_of_weights_and_the_retrained_model_is_sparse(make_recipe, shared_lab):
     done = run(make_recipe(), shared_lab)
     ticket = Ticket.load(next((done.directory / "tickets").iterdir()))
     assert ticket.total() - ticket.kept() == int(0.3 * ticket.total() + 0.5)
@@ -71,13 +74,13 @@ def test_the_ticket_removes_exactly_the_asked_count_and_the_retrained_model_is_p
         assert bool((parameter[kept] != 0).all())
 
 
-def test_two_labs_hold_the_same_bits(make_recipe, shared_lab, tmp_path):
+def test_runs_in_two_labs_give_the_same_bits(make_recipe, shared_lab, tmp_path):
     one, other = (run(make_recipe(seeds=(0, 1)), lab) for lab in (shared_lab, tmp_path))
     assert without_cost(one.results) == without_cost(other.results)
     tickets = [{path.name: path.read_bytes() for path in (done.directory / "tickets").iterdir()} for done in (one, other)]
     assert len(tickets[0]) == 2
     assert tickets[0] == tickets[1]
-    assert len(set(tickets[0].values())) == 2, "each seed has a ticket of its own"
+    assert len(set(tickets[0].values())) == 2, "each seed has its own ticket"
     scores = [load_file(stage_folder(lab, one.results, "search") / "scores.safetensors") for lab in (shared_lab, tmp_path)]
     assert all(torch.equal(scores[0][name], scores[1][name]) for name in scores[0])
 
@@ -102,7 +105,7 @@ def test_recipes_share_their_stages(make_recipe, shared_lab):
 
 
 def _die_in(stage: str, recipe, lab) -> None:
-    """Run in a child process that kills itself, as `kill -9` would, in the middle of a stage."""
+    """Run the recipe and kill the own process in the middle of a stage, as `kill -9` would."""
     torch.set_num_threads(1)
     saved, added = Checkpoint.save, RecordFile.add
     count = 0
@@ -127,12 +130,12 @@ def _die_in(stage: str, recipe, lab) -> None:
                 Checkpoint.save = die_after_some(saved, 1)
                 RecordFile.add = die_after_some(added, 1)
 
-    registry.current().register(Killer, registry.Source("killer", ""))
+    registry.current().register(Killer, Source("killer", ""))
     run(recipe, lab)
 
 
 @pytest.mark.parametrize("attacked", [False, pytest.param(True, marks=needs_textattack)])
-def test_kill_9_in_each_stage_changes_nothing(make_recipe, shared_lab, tmp_path, attacked):
+def test_kill_9_in_each_stage_does_not_change_the_results(make_recipe, shared_lab, tmp_path, attacked):
     every_step = [f"{stage}.checkpoint_seconds=0" for stage in ("finetune", "search", "retrain")]
     recipe = make_recipe(*every_step, without=() if attacked else ("attack",))
     expected = run(recipe, shared_lab)
@@ -142,7 +145,7 @@ def test_kill_9_in_each_stage_changes_nothing(make_recipe, shared_lab, tmp_path,
         child = context.Process(target=_die_in, args=(stage, recipe, tmp_path / "parts"))
         child.start()
         child.join(120)
-        assert child.exitcode == -signal.SIGKILL, f"the child was to die in {stage}"
+        assert child.exitcode == -signal.SIGKILL, f"the child should have been killed in {stage}"
         if stage == "attack":
             (records,) = (tmp_path / "parts").rglob("deepwordbug.jsonl")
             with records.open("ab") as file:
@@ -183,7 +186,7 @@ def test_two_processes_compute_a_stage_once(make_recipe, tmp_path):
     assert queue.empty()
 
 
-def test_stages_take_models_and_tickets_from_outside_the_recipe(make_recipe, shared_lab, tmp_path):
+def test_stages_accept_external_models_and_tickets(make_recipe, shared_lab, tmp_path):
     done = run(make_recipe(), shared_lab)
     model, ticket = tmp_path / "their-model", tmp_path / "their-ticket.safetensors"
     shutil.copytree(stage_folder(shared_lab, done.results, "finetune") / "model", model)
@@ -195,18 +198,18 @@ def test_stages_take_models_and_tickets_from_outside_the_recipe(make_recipe, sha
     assert "warnings" not in stages["retrain"]
     other = tiny_model("bert", tmp_path / "other", seed=1)
     doubted = run(make_recipe(f"retrain.ticket={ticket}", f"retrain.start={other}", "retrain.epochs=1", without=parts), tmp_path / "lab2")
-    assert "goes with other weights than the model has" in doubted.results["tasks"]["demo"]["0"]["retrain"]["warnings"][0]
+    assert "made for other weights than the model has" in doubted.results["tasks"]["demo"]["0"]["retrain"]["warnings"][0]
     judged = run(make_recipe(f"evaluate.model={model}", without=(*parts, "retrain")), tmp_path / "lab2")
     assert judged.results["tasks"]["demo"]["0"]["evaluate"]["of"] == str(model)
 
 
-def test_a_reference_to_nowhere_is_an_error_before_anything_is_computed(make_recipe, tmp_path):
+def test_a_reference_to_a_missing_file_is_an_error_before_anything_is_computed(make_recipe, tmp_path):
     with pytest.raises(UsageError, match=r"no/such\.safetensors"):
         run(make_recipe("retrain.ticket=no/such.safetensors", without=("draw", "attack")), tmp_path)
     assert not list(tmp_path.rglob("*"))
 
 
-def test_drawing_like_a_ticket_gives_a_random_one_its_layerwise_sparsity(make_recipe, shared_lab):
+def test_draw_like_gives_a_random_ticket_the_layerwise_sparsity_of_another(make_recipe, shared_lab):
     gates = run(make_recipe(), shared_lab)
     path = next((gates.directory / "tickets").iterdir())
     dice = run(make_recipe("search.pruner=random", f"draw.like={path}"), shared_lab)
@@ -216,7 +219,7 @@ def test_drawing_like_a_ticket_gives_a_random_one_its_layerwise_sparsity(make_re
 
 
 @pytest.mark.parametrize("reinit", ["inside", "outside"])
-def test_ablations_draw_the_right_weights_anew(make_recipe, shared_lab, reinit, tiny):
+def test_reinit_reinitialises_the_weights_inside_or_outside_the_ticket(make_recipe, shared_lab, reinit, tiny):
     hold = "true" if reinit == "inside" else "false"
     recipe = make_recipe(f"retrain.reinit={reinit}", f"retrain.hold_mask={hold}", "retrain.lr=1e-9")
     done = run(recipe, shared_lab)
@@ -235,7 +238,7 @@ def test_ablations_draw_the_right_weights_anew(make_recipe, shared_lab, reinit, 
             assert outside < 0.05
 
 
-def test_the_best_epoch_is_kept_when_asked(make_recipe, tmp_path):
+def test_select_best_keeps_the_best_epoch(make_recipe, tmp_path):
     parts = ("search", "draw", "retrain", "attack")
     sets = ("finetune.select=best", "finetune.epochs=4", "finetune.lr=0.02", "evaluate.model=finetune", "evaluate.split=dev")
     stages = run(make_recipe(*sets, without=parts), tmp_path).results["tasks"]["demo"]["0"]
@@ -243,7 +246,7 @@ def test_the_best_epoch_is_kept_when_asked(make_recipe, tmp_path):
     assert stages["evaluate"]["clean"]["accuracy"] == best
 
 
-def test_a_tracker_sees_the_log_and_every_finished_stage(make_recipe, tmp_path):
+def test_plugins_observe_the_log_and_every_finished_stage(make_recipe, tmp_path):
     seen: list[str] = []
 
     class Tracker:
@@ -257,7 +260,7 @@ def test_a_tracker_sees_the_log_and_every_finished_stage(make_recipe, tmp_path):
         def ticketlab_stage_finished(stage, result):
             seen.append(stage)
 
-    source = registry.Source("tracker", "")
+    source = Source("tracker", "")
     registry.current().register(Tracker, source)
     try:
         run(make_recipe(without=("search", "draw", "retrain", "attack", "evaluate")), tmp_path)
@@ -266,7 +269,7 @@ def test_a_tracker_sees_the_log_and_every_finished_stage(make_recipe, tmp_path):
     assert seen == ["start", "epoch", "epoch", "finished", "finetune"]
 
 
-def test_runs_on_other_data_have_directories_of_their_own(make_recipe, tmp_path):
+def test_runs_on_different_data_have_different_directories(make_recipe, tmp_path):
     first, second = ((tmp_path / name) for name in ("first.csv", "second.csv"))
     for path, word in ((first, "good"), (second, "great")):
         lines = [f"a {word if index % 2 else 'bad'} film number {index},{'pos' if index % 2 else 'neg'}" for index in range(40)]
@@ -281,26 +284,26 @@ def test_runs_on_other_data_have_directories_of_their_own(make_recipe, tmp_path)
     assert directories[0] != directories[1]
 
 
-def test_a_pruner_that_does_not_search_has_one_key_whatever_the_adversary(make_recipe, tmp_path, capsys):
+def test_the_key_of_a_search_without_training_does_not_depend_on_the_adversary(make_recipe, tmp_path, capsys):
     keys = []
     for adversary in ("pgd", "none"):
         sets = ("search.pruner=magnitude", f"search.adversary={adversary}", "search.epochs=20", "search.batch_size=32")
         for found in (False, True):
             done = run(make_recipe(*sets, without=("retrain", "evaluate", "attack")), tmp_path).results
             keys.append(done["tasks"]["demo"]["0"]["search"]["key"])
-            said = " ".join(capsys.readouterr().err.split())
-            assert ("search: found in the lab" in said) is (found or adversary == "none")
+            output = " ".join(capsys.readouterr().err.split())
+            assert ("search: found in the lab" in output) is (found or adversary == "none")
             idle = ["`adversary` has no effect: `magnitude` scores without training"] if adversary == "pgd" else []
-            assert ("warning: demo seed 0 search: `adversary` has no effect" in said) is bool(idle)
+            assert ("warning: demo seed 0 search: `adversary` has no effect" in output) is bool(idle)
             assert done["tasks"]["demo"]["0"]["search"].get("warnings", []) == idle
             assert [note for note in notes(done) if "search" in note] == [f"demo, search: {text}" for text in idle]
     assert len(set(keys)) == 1
 
 
-def test_attacks_are_part_of_the_key_of_their_stage(make_recipe):
+def test_attacks_are_part_of_their_stage_s_key(make_recipe):
     (one, other) = (make_recipe(f"attack.attacks={names}", without=()).stages["attack"] for names in ('["deepwordbug"]', '["textfooler"]'))
     keys = [
-        stage_key(stage, inputs={"model": "m"}, outside={}, data="d", model="", max_length=8, precision="fp32", seed=0, threads=1)
+        stage_key(stage, inputs={"model": "m"}, external_inputs={}, data="d", model="", max_length=8, precision="fp32", seed=0, threads=1)
         for stage in (one, other)
     ]
     assert keys[0] != keys[1]
@@ -325,7 +328,7 @@ class _Broken(Search):
         (_Broken(lambda: 1 / 0), "ZeroDivisionError.*the pruner `broken` of theirs"),
     ],
 )
-def test_a_pruner_that_breaks_the_contract_is_named(make_recipe, tmp_path, result, expected):
+def test_a_pruner_that_violates_its_interface_is_named_in_the_error(make_recipe, tmp_path, result, expected):
     @frozen
     class Pruned(Pruner):
         name = "broken"
@@ -341,7 +344,7 @@ def test_a_pruner_that_breaks_the_contract_is_named(make_recipe, tmp_path, resul
         def ticketlab_pruners():
             return [Pruned]
 
-    source = registry.Source("theirs", "1")
+    source = Source("theirs", "1")
     registry.current().register(Plugin, source)
     try:
         recipe = make_recipe("search.pruner=broken", "search.start=pretrained", without=("finetune", "retrain", "evaluate", "attack"))
@@ -351,7 +354,7 @@ def test_a_pruner_that_breaks_the_contract_is_named(make_recipe, tmp_path, resul
         registry.current().unregister(Plugin, source)
 
 
-def test_a_data_set_for_testing_only_is_evaluated_whole_and_trains_nothing(make_recipe, shared_lab, tmp_path):
+def test_a_data_set_without_training_data_is_evaluated_whole_and_cannot_be_trained_on(make_recipe, shared_lab, tmp_path):
     done = run(make_recipe(), shared_lab)
     folder = tmp_path / "challenge"
     folder.mkdir()

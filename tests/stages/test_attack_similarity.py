@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import ticketlab
-from ticketlab.attacks.results.records import read
+from ticketlab.attacks.results.record_file import read
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.saving import save
 from ticketlab.core.errors import ResourceError

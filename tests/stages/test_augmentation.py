@@ -12,15 +12,16 @@ import pytest
 
 import ticketlab
 from ticketlab.attacks.results import export
-from ticketlab.attacks.results.adversarial_examples import Adversarial, Collection, collect
+from ticketlab.attacks.results.adversarial_examples import AdversarialDataset, AdversarialExample, collect
 from ticketlab.attacks.results.augmentation import augment
-from ticketlab.attacks.results.records import Record, RecordFile
+from ticketlab.attacks.results.record import Record
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.core.errors import DataError, SettingError, UsageError
 from ticketlab.lab.finished_models import resolve
 from ticketlab.recipes import recipe, tables
 from ticketlab.recipes.compose import compose
 from ticketlab.recipes.recipe import build_recipe
-from ticketlab.report.rows import rows
+from ticketlab.report.rows import result_rows
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.demo.reviews import DemoTask
 
@@ -41,13 +42,13 @@ DATA = data_of(
 )
 
 
-def text(original: str, after: str = "a film", label: str = "positive", **more: Any) -> Adversarial:
+def text(original: str, after: str = "a film", label: str = "positive", **more: Any) -> AdversarialExample:
     facts = {"attack": "pwws", "model": "finetune", "taken_from": "train", **more}
-    return Adversarial(f"{facts['attack']}/{original}", original, (after,), label, **facts)
+    return AdversarialExample(f"{facts['attack']}/{original}", original, (after,), label, **facts)
 
 
-def added(*texts: Adversarial, repeated: int = 0) -> Any:
-    return augment(DATA, Collection(("text",), texts, repeated, (Path("records.jsonl"),)))
+def added(*texts: AdversarialExample, repeated: int = 0) -> Any:
+    return augment(DATA, AdversarialDataset(("text",), texts, repeated, (Path("records.jsonl"),)))
 
 
 def test_texts_come_after_the_training_examples_and_nowhere_else() -> None:
@@ -75,7 +76,7 @@ def test_texts_come_after_the_training_examples_and_nowhere_else() -> None:
         pytest.param(text("train-1", before=("a good book",)), id="other words"),
     ],
 )
-def test_only_texts_of_training_examples_count(stranger: Adversarial) -> None:
+def test_only_texts_of_training_examples_count(stranger: AdversarialExample) -> None:
     found = added(stranger, text("train-1", before=("a good film",)))
     assert [example.id for example in found.data.splits["train"]] == ["train-1", "train-2", "pwws/train-1"]
     assert found.unknown == 1
@@ -85,18 +86,18 @@ def test_only_texts_of_training_examples_count(stranger: Adversarial) -> None:
 
 @pytest.mark.parametrize("split", ["test", "dev", "all", ""])
 def test_texts_of_other_splits_are_refused(split: str) -> None:
-    with pytest.raises(UsageError, match=f"records.jsonl: `pwws/train-1` comes from {split or 'an unknown split'}; a training learns from"):
+    with pytest.raises(UsageError, match=f"records.jsonl: `pwws/train-1` comes from {split or 'an unknown split'}; only examples of"):
         added(text("train-1", taken_from=split))
 
 
 def test_ids_are_unique() -> None:
     taken = data_of(train=[Example("train-1", ("a",), 1, ("",)), Example("pwws/train-1", ("b",), 1, ("",))])
-    found = augment(taken, Collection(("text",), (text("train-1", "c"), text("train-1", "d")), 0, ()))
+    found = augment(taken, AdversarialDataset(("text",), (text("train-1", "c"), text("train-1", "d")), 0, ()))
     assert [example.id for example in found.data.splits["train"]][2:] == ["pwws/train-1#2", "pwws/train-1#3"]
 
 
 def test_texts_of_another_number_of_columns_are_refused() -> None:
-    pair = Adversarial("pwws/train-1", "train-1", ("a", "b"), "positive", "pwws", "", "train")
+    pair = AdversarialExample("pwws/train-1", "train-1", ("a", "b"), "positive", "pwws", "", "train")
     with pytest.raises(DataError, match="has 2 texts under the columns text"):
         added(pair)
 
@@ -126,14 +127,17 @@ def make(tiny: dict[str, Path]) -> Callable[..., recipe.Recipe]:
     [
         (
             ["perturb.split=test"],
-            r"^retrain.augment: `perturb` attacks test examples, and a training may learn from training examples alone",
+            r"^retrain.augment: `perturb` attacks test examples, and a training may learn only from training examples",
         ),
         (["perturb.split=all"], r"^retrain.augment: `perturb` attacks all examples"),
         (["perturb.split=dev"], r"\(--set perturb.split=train\)$"),
         (["retrain.augment=finetune"], r"^retrain.augment: `finetune` is a train stage; this needs an attack stage"),
         (["retrain.augment=pertrub"], r"^retrain.augment: there is no earlier stage `pertrub`; did you mean `perturb`"),
         (["finetune.augment=perturb"], r"^finetune.augment: there is no earlier stage `perturb`"),
-        (["retrain.loss=poe", "retrain.bias=./bias.jsonl"], r"^retrain.augment: the loss `poe` needs a bias model, which knows nothing"),
+        (
+            ["retrain.loss=poe", "retrain.bias=./bias.jsonl"],
+            r"^retrain.augment: the loss `poe` needs a bias model, which covers no",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_when_the_recipe_is_read(make: Callable[..., recipe.Recipe], sets: list[str], expected: str) -> None:
@@ -214,7 +218,7 @@ def test_a_search_learns_from_them_too(make: Callable[..., recipe.Recipe], tmp_p
 @pytest.mark.parametrize(
     ("write", "expected"),
     [
-        (lambda path: records(path, split="test"), r"comes from test; a training learns from examples of train"),
+        (lambda path: records(path, split="test"), r"comes from test; only examples of train may be used for training"),
         (
             lambda path: records(path, examples=[Example("train-0", ("other words",), 0)]),
             r"of 1 text none comes from a training example",
@@ -267,7 +271,7 @@ def test_the_successes_are_learnt_from(done: ticketlab.Run) -> None:
 
 @needs_textattack
 def test_the_attack_on_training_examples_is_no_measurement(done: ticketlab.Run) -> None:
-    (row,) = rows(done.results)
+    (row,) = result_rows(done.results)
     assert row.label.startswith("adversarial-augmentation (")
     assert row.attacks[0].clean is not None
     assert row.attacks[0].clean.n == 6

@@ -11,7 +11,7 @@ import torch
 from ticketlab.adversaries.base import Adversary
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
-from ticketlab.backbone.masks import HeldMask, expand
+from ticketlab.backbone.masks import HoldMaskCallback, expand
 from ticketlab.backbone.saving import save
 from ticketlab.core import registry
 from ticketlab.core.settings import build_component
@@ -114,7 +114,7 @@ def test_search_draw_and_retrain(family, pruner_name, adversary_name, start, tin
     target = Backbone(fresh)
     ticket = Ticket(masks, backbone.fingerprint(), backbone.weights_hash(), target.weights_hash())
     pretrained = {name: target.parameter(name).detach().clone() for name in expand(target, masks)}
-    held = HeldMask(target, ticket.masks)
+    held = HoldMaskCallback(target, ticket.masks)
     for name, kept in expand(target, masks).items():
         assert torch.equal(target.parameter(name), pretrained[name] * kept), "rewound weights are the pre-trained ones under the mask"
     train(fresh, tokenizer, adversary, [held], tmp_path, watch=PaddingWatch)

@@ -13,7 +13,7 @@ import torch
 
 from ticketlab.backbone import temporary_masks
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.head import head_of
+from ticketlab.backbone.classifier_head import head_of
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.core.errors import DataError, SettingError, UsageError
 from ticketlab.objectives.base import TrainingContext
@@ -203,7 +203,7 @@ def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, lab):
     place = folder(lab, done, "finetune") / "model"
     session = TaskObjective().start_session(TrainingContext(str(place), data, stage.loss, 48, "fp32", 0))
     ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
-    with temporary_masks.masked_model(Backbone(session.model), ticket.masks):
+    with temporary_masks.temporarily_masked(Backbone(session.model), ticket.masks):
         assert session.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
 
 

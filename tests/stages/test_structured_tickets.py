@@ -157,9 +157,9 @@ def test_a_search_that_never_converges_ends_at_its_limit_with_a_warning_and_the_
     assert not search["stop"]["stopped"]
     assert len(search["stop"]["looks"]) == 13
     err = " ".join(capsys.readouterr().err.split())
-    assert "warning: demo seed 0 search: the stop rule `mask-distance` never held in 24 steps" in err
+    assert "warning: demo seed 0 search: the stop rule `mask-distance` did not end the search in 24 steps" in err
     assert "neurons" in err
-    assert stages_of(done)["search"]["warnings"][0].startswith("the stop rule `mask-distance` never held")
+    assert stages_of(done)["search"]["warnings"][0].startswith("the stop rule `mask-distance` did not end the search")
 
 
 @pytest.mark.parametrize("compare", ["consecutive", "first"])
@@ -206,7 +206,7 @@ def test_a_pruner_scores_the_groups_that_it_names(pruner, tiny):
 
 
 def test_a_pruner_that_does_not_say_what_it_scores_is_found_out_when_drawing():
-    with pytest.raises(UsageError, match="the search scored weights, so heads cannot be drawn apart"):
+    with pytest.raises(UsageError, match="the search scored weights only; remove the settings of heads"):
         for_groups({"weights/a": torch.ones(2)}, 0.3, heads=0.2)
 
 

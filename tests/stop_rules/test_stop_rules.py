@@ -1,4 +1,4 @@
-"""Stop rules on made-up scores: when they look, what they see, when they stop, and that a kill changes none of it."""
+"""Stop rules on artificial scores: when they observe, when they stop, and that a resumed search does the same."""
 
 import math
 
@@ -11,45 +11,46 @@ from ticketlab.stop_rules.callback import StopRuleCallback
 from ticketlab.stop_rules.mask_distance import MaskDistance, distances
 
 
-def look(scores=None, *, step=1, epoch=0.05, development=0.0) -> Observation:
+def observation(scores=None, *, step=1, epoch=0.05, development=0.0) -> Observation:
     return Observation(step, epoch, lambda: scores, lambda: development)
 
 
 def four(*heads: float) -> dict:
-    """Two layers of two heads, and neurons that never move."""
+    """Scores of two layers of two heads, and of neurons that never change."""
     values = torch.tensor(heads)
     return {"heads/0": values[:2], "heads/1": values[2:], "neurons/0": torch.arange(10.0)}
 
 
-def test_distance_is_the_share_of_units_that_differ_in_each_group():
+def test_distance_is_the_fraction_of_units_that_differ_in_each_group():
     before = {"heads/0": torch.tensor([True, False]), "heads/1": torch.tensor([True, True]), "neurons/0": torch.ones(5, dtype=torch.bool)}
     after = {"heads/0": torch.tensor([False, True]), "heads/1": torch.tensor([True, True]), "neurons/0": torch.arange(5) > 0}
     assert distances(before, after) == {"heads": 0.5, "neurons": 0.2}
 
 
-def test_mask_distance_stops_after_so_many_looks_in_a_row_under_the_threshold():
+def test_mask_distance_stops_after_enough_consecutive_observations_below_the_threshold():
     monitor = MaskDistance(heads=0.25, neurons=0.3, times=2).start_monitor()
     first, other = four(0.1, 2, 3, 4), four(1, 2, 0.1, 4)
-    assert [monitor.observe(look(scores)) for scores in (first, first, other, other, other)] == [False, False, False, False, True]
+    assert [monitor.observe(observation(scores)) for scores in (first, first, other, other, other)] == [False, False, False, False, True]
 
 
-def test_mask_distance_needs_heads_and_neurons_both():
+def test_mask_distance_needs_both_heads_and_neurons_to_settle():
     monitor = MaskDistance(heads=0.25, neurons=0.5, times=1).start_monitor()
     moved = {**four(0.1, 2, 3, 4), "neurons/0": torch.arange(10.0).flip(0)}
-    assert not monitor.observe(look(four(0.1, 2, 3, 4)))
-    assert not monitor.observe(look(moved))
-    assert dict(monitor.seen()) == {"heads": 0.0, "neurons": 1.0, "under": 0}
-    assert monitor.observe(look(moved))
+    assert not monitor.observe(observation(four(0.1, 2, 3, 4)))
+    assert not monitor.observe(observation(moved))
+    assert dict(monitor.metrics()) == {"heads": 0.0, "neurons": 1.0, "under": 0}
+    assert monitor.observe(observation(moved))
 
 
 @pytest.mark.parametrize(
     ("compare", "draw_at", "ends", "drawn"),
     [("consecutive", "last", 4, None), ("consecutive", "first", 4, 1), ("first", "last", 5, None), ("first", "first", 5, 2)],
 )
-def test_looks_are_compared_and_drawn_as_the_paper_says_or_as_its_code(compare, draw_at, ends, drawn):
-    """Of ten neurons five go. From look to look one mask moves by 0.2 (under 0.3) up to look 3, then nothing moves.
+def test_observations_are_compared_and_drawn_as_in_the_paper_or_as_in_its_code(compare, draw_at, ends, drawn):
+    """Five of ten neurons are removed. Up to observation 3 each mask differs from the one before by 0.2 (below 0.3); then none changes.
 
-    Looks 2, 3 and 4 agree with the one before each. Looks 1 and 3 differ by 0.4: the first that the three after it agree with is look 2.
+    Observations 2, 3 and 4 agree with the one before. Observations 1 and 3 differ by 0.4, so the first one that agrees with the three
+    after it is observation 2.
     """
 
     def neurons(moved: int) -> dict:
@@ -60,30 +61,30 @@ def test_looks_are_compared_and_drawn_as_the_paper_says_or_as_its_code(compare, 
 
     monitor = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).start_monitor()
     moves = [0, 1, 2, 2, 2, 2, 2]
-    stops = [monitor.observe(look(neurons(moved), step=step)) for step, moved in enumerate(moves, start=1)]
+    stops = [monitor.observe(observation(neurons(moved), step=step)) for step, moved in enumerate(moves, start=1)]
     assert stops.index(True) + 1 == ends
     found = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).start_monitor()
     for step, moved in enumerate(moves[:ends], start=1):
-        found.observe(look(neurons(moved), step=step))
-    step, scores = found.drawn() or (None, {})
+        found.observe(observation(neurons(moved), step=step))
+    step, scores = found.draw_from() or (None, {})
     assert step == drawn
     assert all(torch.equal(score, neurons(moves[step - 1])[name]) for name, score in scores.items())
 
 
-def test_scores_that_rank_nothing_are_never_compared():
+def test_equal_scores_are_never_compared():
     monitor = MaskDistance(heads=0.25, times=1).start_monitor()
     equal = four(1, 1, 1, 1)
-    assert not any(monitor.observe(look(equal)) for _ in range(5))
-    assert "heads" not in monitor.seen()
+    assert not any(monitor.observe(observation(equal)) for _ in range(5))
+    assert "heads" not in monitor.metrics()
 
 
-def test_the_first_look_compares_nothing():
+def test_the_first_observation_compares_nothing():
     monitor = MaskDistance(heads=0.25, times=1).start_monitor()
-    assert not monitor.observe(look(four(0.1, 2, 3, 4)))
-    assert monitor.observe(look(four(0.1, 2, 3, 4)))
+    assert not monitor.observe(observation(four(0.1, 2, 3, 4)))
+    assert monitor.observe(observation(four(0.1, 2, 3, 4)))
 
 
-def test_each_layer_may_be_ranked_apart():
+def test_each_layer_may_be_ranked_separately():
     rule = MaskDistance(heads=0.5, neurons=0.0, heads_scope="local")
     masks = rule.masks(four(1, 2, 30, 40))
     assert masks["heads/0"].tolist() == [False, True]
@@ -92,12 +93,12 @@ def test_each_layer_may_be_ranked_apart():
 
 def test_fixed_stops_at_its_time_and_not_before():
     monitor = build_component("stop rule", {"name": "fixed", "at": 0.2}, "").start_monitor()
-    assert [monitor.observe(look(epoch=epoch)) for epoch in (0.05, 0.1, 0.15000000000000002, 0.2)] == [False, False, False, True]
+    assert [monitor.observe(observation(epoch=epoch)) for epoch in (0.05, 0.1, 0.15000000000000002, 0.2)] == [False, False, False, True]
 
 
-def test_patience_counts_looks_without_a_new_best():
+def test_patience_counts_observations_without_a_new_best():
     monitor = build_component("stop rule", {"name": "patience", "looks": 2}, "").start_monitor()
-    assert [monitor.observe(look(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
+    assert [monitor.observe(observation(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
 
 
 def stopping(rule, scores, log=None, steps_per_epoch=40) -> StopRuleCallback:
@@ -115,15 +116,15 @@ def test_a_mini_epoch_is_a_twentieth_of_an_epoch_and_at_least_a_step(steps_per_e
         return four(0.1, 2, 3, 4)
 
     taken: list[int] = []
-    watching = stopping(MaskDistance(times=100), scores, steps_per_epoch=steps_per_epoch)
+    callback = stopping(MaskDistance(times=100), scores, steps_per_epoch=steps_per_epoch)
     for step in range(10):
         taken.append(step)
-        watching.on_step_end(step)
+        callback.on_step_end(step)
     assert seen == expected
 
 
 class Walk:
-    """Scores that calm down."""
+    """Scores that change less and less."""
 
     def __init__(self):
         self.step = 0
@@ -137,16 +138,16 @@ class Walk:
         }
 
 
-def run(walk, watching, start: int, stop: int) -> int | None:
+def run(walk, callback, start: int, stop: int) -> int | None:
     for step in range(start, stop):
         walk.step = step
-        if watching.on_step_end(step):
+        if callback.on_step_end(step):
             return step
     return None
 
 
 @pytest.mark.parametrize("rule", [MaskDistance(), MaskDistance(compare="first", draw_at="first")], ids=["paper", "code"])
-def test_a_stop_that_is_resumed_ends_at_the_same_step_with_the_same_looks(rule):
+def test_a_resumed_search_stops_at_the_same_step_with_the_same_observations(rule):
     walk = Walk()
     whole = stopping(rule, walk)
     end = run(walk, whole, 0, 400)
@@ -163,32 +164,32 @@ def test_a_stop_that_is_resumed_ends_at_the_same_step_with_the_same_looks(rule):
 
 def test_a_search_that_never_settles_is_reported_with_its_distances():
     flip = iter(range(1000))
-    watching = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4) if next(flip) % 2 else four(1, 2, 3, 0.1))
-    assert run(Walk(), watching, 0, 40) is None
-    words = watching.unmet("search", 40)
+    callback = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4) if next(flip) % 2 else four(1, 2, 3, 0.1))
+    assert run(Walk(), callback, 0, 40) is None
+    words = callback.unmet("search", 40)
     assert words is not None
     assert "mask-distance" in words
     assert "heads 0.5" in words
-    assert watching.report()["stopped"] is False
-    assert len(watching.report()["looks"]) == 20
+    assert callback.report()["stopped"] is False
+    assert len(callback.report()["looks"]) == 20
 
 
-def test_looks_are_logged():
+def test_observations_are_logged():
     log: list = []
-    watching = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4), log)
-    run(Walk(), watching, 0, 4)
+    callback = stopping(MaskDistance(heads=0.25), lambda: four(0.1, 2, 3, 4), log)
+    run(Walk(), callback, 0, 4)
     assert log[-1] == {"event": "look", "rule": "mask-distance", "epoch": 0.1, "step": 4, "heads": 0, "neurons": 0, "under": 1}
 
 
-def test_no_rule_never_warns():
-    watching = stopping(build_component("stop rule", "none", ""), lambda: {})
-    assert run(Walk(), watching, 0, 100) is None
-    assert watching.unmet("search", 100) is None
-    assert watching.looks == []
+def test_without_a_stop_rule_there_is_no_warning():
+    callback = stopping(build_component("stop rule", "none", ""), lambda: {})
+    assert run(Walk(), callback, 0, 100) is None
+    assert callback.unmet("search", 100) is None
+    assert callback.observations == []
 
 
 def test_a_whole_search_shorter_than_a_mini_epoch_has_nothing_to_compare():
-    watching = stopping(MaskDistance(), lambda: four(0.1, 2, 3, 4), steps_per_epoch=1000)
-    assert run(Walk(), watching, 0, 10) is None
-    assert "never had anything to compare" in (watching.unmet("search", 10) or "")
+    callback = stopping(MaskDistance(), lambda: four(0.1, 2, 3, 4), steps_per_epoch=1000)
+    assert run(Walk(), callback, 0, 10) is None
+    assert "never had anything to compare" in (callback.unmet("search", 10) or "")
     assert math.isclose(MaskDistance().heads, 1 / 6)

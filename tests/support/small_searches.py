@@ -1,4 +1,4 @@
-"""Small models, and trainings of them through the library's own loop."""
+"""Small models, and searches on them with ticketlab's training loop."""
 
 import copy
 import gc
@@ -28,7 +28,7 @@ def tiny_classifier(family: str, folder: Path):
 
 
 def odd_model(seed: int = 0):
-    """Return a classifier none of whose matrices has a round number of weights: 225, 435 and 45 of them."""
+    """Return a classifier whose matrices have odd numbers of weights: 225, 435 and 45."""
     from transformers import BertConfig, BertForSequenceClassification
 
     sizes = {"hidden_size": 15, "num_attention_heads": 3, "intermediate_size": 29, "num_hidden_layers": 2, "num_labels": 3}
@@ -52,7 +52,7 @@ def rows(count: int) -> TokenizedRows:
 
 
 def training(pruner, model, folder: Path, *, steps: int, sparsity: float, adversary=None, lr: float = 0.02, decay: float = 0.5, after=()):
-    """Return a loop of exactly ``steps`` steps at most, and the search that it drives."""
+    """Return a loop of at most ``steps`` steps, and its search."""
     model.requires_grad_(pruner.trains_weights)
     search = pruner.attach(Backbone(model), SearchPlan(steps=steps, seed=1, sparsity=sparsity))
     callbacks = [search, *after]
@@ -66,19 +66,19 @@ def training(pruner, model, folder: Path, *, steps: int, sparsity: float, advers
     return loop, search
 
 
-class Monitor(Callback):
+class AfterStep(Callback):
     """Calls a function after every step."""
 
-    def __init__(self, look) -> None:
-        self.look = look
+    def __init__(self, function) -> None:
+        self.function = function
 
     def on_step_end(self, step: int) -> bool:
-        self.look(step)
+        self.function(step)
         return False
 
 
 class StopAt(Callback):
-    """Presses Ctrl-C in the middle of a step."""
+    """Raises SIGINT (Ctrl-C) in the middle of a step."""
 
     def __init__(self, step: int) -> None:
         self.step = step
@@ -97,7 +97,7 @@ def same_bits(one, other) -> bool:
 
 
 def alive() -> tuple[int, int]:
-    """Return how many tensors and how many classes there are."""
+    """Return the numbers of tensors and of classes that exist."""
     gc.collect()
     things = gc.get_objects()
     return sum(issubclass(type(thing), torch.Tensor) for thing in things), sum(issubclass(type(thing), type) for thing in things)

@@ -1,4 +1,4 @@
-"""textattack's own recipe classes, one example at a time, with the same resources in place of their downloads: what ours must equal."""
+"""Runs textattack's own recipe classes with our resources in place of their downloads, for comparison with our attacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import Record, RecordFile
+from ticketlab.attacks.results.record import Record
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.inference.random_state import example_seed, seeded
 from ticketlab.inference.victim import Victim
 from ticketlab.resources.resources import Resources
@@ -44,10 +45,10 @@ def sst2_examples(real_data: Path, count: int, *, words: int) -> list[Example]:
 def differences(
     how: Any, recipe: str, victim: Victim, examples: list[Example], resources: Resources | None = None, stopwords: Any = None
 ) -> tuple[list[Any], list[Record]]:
-    """Return what the stock recipe and ours say differently, and our records. Both meet the same model, resources and seeds.
+    """Return the differences between the stock recipe's results and ours, and our records; model, resources and seeds are the same.
 
-    ``stopwords`` takes the place of a list that the stock recipe brings itself. Examples on which stock breaks are left out: a candidate
-    that is no word ends its sentence encoder with StopIteration.
+    ``stopwords`` replaces the stock recipe's own list. Examples on which the stock recipe fails are skipped: its sentence encoder raises
+    StopIteration for a candidate that is not a word.
     """
     records = run_attack(
         how, victim, examples, columns=("text",), label_names=NAMES, records=RecordFile(None, "c"), seed=SEED, resources=resources
@@ -73,7 +74,7 @@ def _outcome(attack: Any, example: Example, stopwords: Any) -> tuple[str, tuple[
 
 @contextlib.contextmanager
 def stock(resources: Resources, recipe: str) -> Iterator[Callable[[Victim], Any]]:
-    """Give a function that builds a stock recipe class, while its downloads come from ``resources``."""
+    """Yield a function that builds a stock recipe class, with ``resources`` in place of its downloads."""
     textattack = import_textattack()
     cls = getattr(textattack.attack_recipes, recipe)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticketlab.core.errors import UsageError
-from ticketlab.tasks.label_map import match, meanings
+from ticketlab.tasks.label_map import labels_of_outputs, match_labels
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from ticketlab.tasks.label_map import match, meanings
     ],
 )
 def test_labels_are_matched(model: Sequence[str], task: Sequence[str], pairs: Sequence[str], order: list[int]) -> None:
-    assert match(model, task, pairs) == order
+    assert match_labels(model, task, pairs) == order
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_labels_are_matched(model: Sequence[str], task: Sequence[str], pairs: Se
 )
 def test_labels_that_do_not_fit_are_refused(model: Sequence[str], task: Sequence[str], pairs: Sequence[str], message: str) -> None:
     with pytest.raises(UsageError) as problem:
-        match(model, task, pairs)
+        match_labels(model, task, pairs)
     assert message in str(problem.value)
 
 
@@ -74,7 +74,7 @@ def test_labels_that_do_not_fit_are_refused(model: Sequence[str], task: Sequence
 )
 def test_each_label_finds_its_own_output(names: tuple[list[str], list[str]]) -> None:
     task, model = names
-    assert [model[output] for output in match(model, task)] == task
+    assert [model[output] for output in match_labels(model, task)] == task
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_each_label_finds_its_own_output(names: tuple[list[str], list[str]]) -> 
 def test_outputs_mean_labels_of_a_task_that_may_have_more(
     model: Sequence[str], task: Sequence[str], pairs: Sequence[str], expected: Sequence[str]
 ) -> None:
-    assert meanings(model, task, pairs) == expected
+    assert labels_of_outputs(model, task, pairs) == expected
 
 
 @pytest.mark.parametrize(("model", "task"), [(["a", "b", "c"], ["a", "b"]), (["a", "b"], ["b", "c", "d"]), (["LABEL_0"], ["0", "1"])])
 def test_outputs_that_mean_nothing_of_the_task_are_refused(model: Sequence[str], task: Sequence[str]) -> None:
     with pytest.raises(UsageError):
-        meanings(model, task)
+        labels_of_outputs(model, task)

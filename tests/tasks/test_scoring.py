@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.datasets.challenge_sets import Meaning, judge, meaning
+from ticketlab.tasks.datasets.challenge_sets import map_labels
+from ticketlab.tasks.scoring import LabelMapping, score_predictions
 
 NLI = ("contradiction", "entailment", "neutral")
 HANS = ("entailment", "non-entailment")
@@ -22,7 +23,7 @@ def set_of(names: tuple[str, ...], labels: list[int], *columns: list[str], posit
 
 def test_three_labels_are_read_as_two() -> None:
     data = set_of(HANS, [0, 0, 0, 1, 1], ["lexical", "lexical", "", "lexical", ""])
-    found = judge([1, 1, 2, 0, 1], data.splits["test"], data, meaning("hans", NLI, HANS))
+    found = score_predictions([1, 1, 2, 0, 1], data.splits["test"], data, map_labels("hans", NLI, HANS))
     # entailment: 2 of 3 found, 3 said: F1 4/6. non-entailment: 1 of 2 found, 2 said: F1 2/4.
     # matthews: (3 * 5 - (3 * 3 + 2 * 2)) / sqrt((25 - 9 - 4) * (25 - 9 - 4)) = 2 / 12
     assert found == {
@@ -60,7 +61,9 @@ def test_three_labels_are_read_as_two() -> None:
 
 def test_a_prediction_that_means_no_label_of_the_set_is_wrong_and_counted() -> None:
     data = set_of(("REFUTES", "SUPPORTS"), [0, 1, 1])
-    found = judge([2, 2, 0], data.splits["test"], data, meaning("set", ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), data.label_names))
+    found = score_predictions(
+        [2, 2, 0], data.splits["test"], data, map_labels("set", ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), data.label_names)
+    )
     assert (found["outside"], found["predicted"], found["correct"]) == (2, {"REFUTES": 0, "SUPPORTS": 1}, 1)
     assert found["recall"] == {"REFUTES": 0.0, "SUPPORTS": 0.5}
     assert found["weighted_f1"] == pytest.approx(2 / 3 * 2 / 3)
@@ -68,7 +71,7 @@ def test_a_prediction_that_means_no_label_of_the_set_is_wrong_and_counted() -> N
 
 def test_a_set_of_one_class() -> None:
     data = set_of(HANS, [1, 1, 1, 1])
-    found = judge([0, 2, 1, 0], data.splits["test"], data, meaning("hans", NLI, HANS))
+    found = score_predictions([0, 2, 1, 0], data.splits["test"], data, map_labels("hans", NLI, HANS))
     assert (found["accuracy"], found["majority"], found["majority_weighted_f1"]) == (0.75, 1.0, 1.0)
     assert found["recall"] == {"entailment": None, "non-entailment": 0.75}
     assert found["weighted_f1"] == pytest.approx(2 * 3 / 7)
@@ -76,7 +79,7 @@ def test_a_set_of_one_class() -> None:
 
 def test_nothing_to_divide_by_is_none() -> None:
     data = set_of(HANS, [], [])
-    found = judge([], (), data, meaning("hans", NLI, HANS))
+    found = score_predictions([], (), data, map_labels("hans", NLI, HANS))
     fractions = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews", "majority", "majority_weighted_f1")
     assert {name: found[name] for name in fractions} == dict.fromkeys(fractions)
     assert found["recall"] == {"entailment": None, "non-entailment": None}
@@ -85,7 +88,7 @@ def test_nothing_to_divide_by_is_none() -> None:
 
 def test_f1_of_a_paraphrase_task_is_that_of_its_positive_label_as_in_glue() -> None:
     data = set_of(("not_equivalent", "equivalent"), [1] * 6 + [0] * 4, positive="equivalent")
-    found = judge([1] * 5 + [0] + [1] * 3 + [0], data.splits["test"], data, ((0,), (1,)))
+    found = score_predictions([1] * 5 + [0] + [1] * 3 + [0], data.splits["test"], data, ((0,), (1,)))
     # equivalent: 5 of 6 found, 8 said: 10/14; not_equivalent: 1 of 4 found, 2 said: 2/6
     assert (found["positive_label"], found["binary_f1"]) == ("equivalent", pytest.approx(10 / 14))
     assert found["macro_f1"] == pytest.approx((10 / 14 + 2 / 6) / 2)
@@ -93,24 +96,24 @@ def test_f1_of_a_paraphrase_task_is_that_of_its_positive_label_as_in_glue() -> N
     undeclared = set_of(("a", "b"), [0, 1])
     assert (
         not {"binary_f1", "majority_binary_f1", "positive_label"}
-        & judge([0, 1], undeclared.splits["test"], undeclared, ((0,), (1,))).keys()
+        & score_predictions([0, 1], undeclared.splits["test"], undeclared, ((0,), (1,))).keys()
     )
 
 
 def test_as_many_predictions_as_examples() -> None:
     data = set_of(HANS, [0, 1])
     with pytest.raises(ValueError, match="longer"):
-        judge([0, 1, 1], data.splits["test"], data, ((0,), (1,)))
+        score_predictions([0, 1, 1], data.splits["test"], data, ((0,), (1,)))
 
 
-MEANING: Meaning = ((1,), (0, 3))  # the task's third label means none of the two
+MEANING: LabelMapping = ((1,), (0, 3))  # the task's third label means none of the two
 cases = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.sampled_from(["p", "q", ""])), min_size=1, max_size=60)
 
 
 @given(cases)
 def test_counts_add_up(rows: list[tuple[int, int, str]]) -> None:
     data = set_of(HANS, [label for _, label, _ in rows], [part for *_, part in rows])
-    found = judge([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    found = score_predictions([said for said, *_ in rows], data.splits["test"], data, MEANING)
     assert sum(found["labels"].values()) == found["n"] == len(rows) == sum(found["predicted"].values()) + found["outside"]
     parts = found["subsets"]["column 0"].values()
     assert sum(part["n"] for part in parts) == found["n"]
@@ -124,7 +127,7 @@ def test_scikit_learn_agrees(rows: list[tuple[int, int, str]]) -> None:
     from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, recall_score
 
     data = set_of(HANS, [label for _, label, _ in rows], positive="non-entailment")
-    found = judge([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    found = score_predictions([said for said, *_ in rows], data.splits["test"], data, MEANING)
     truth, said = [label for _, label, _ in rows], [{0: 1, 1: 0, 2: 9, 3: 1}[said] for said, *_ in rows]
     commonest = max((0, 1), key=truth.count)
     seen = sorted({*truth, *said} - {9})
@@ -146,8 +149,8 @@ def test_the_order_of_labels_changes_no_number(rows: list[tuple[int, int, str]],
     names = tuple(HANS[old] for old in ood)
     other = set_of(names, [ood.index(label) for _, label, _ in rows], [part for *_, part in rows])
     other_meaning = tuple(tuple(task.index(index) for index in MEANING[old]) for old in ood)
-    found = judge([said for said, *_ in rows], data.splits["test"], data, MEANING)
-    turned = judge([task.index(said) for said, *_ in rows], other.splits["test"], other, other_meaning)
+    found = score_predictions([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    turned = score_predictions([task.index(said) for said, *_ in rows], other.splits["test"], other, other_meaning)
     fractions = ("balanced_accuracy", "macro_f1", "weighted_f1", "matthews")
     assert {name: turned[name] for name in fractions} == pytest.approx({name: found[name] for name in fractions})
     apart = {"meaning", *fractions}

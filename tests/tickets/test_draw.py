@@ -11,7 +11,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.tickets.draw import draw, draw_like, removed_count
 
 VALUES = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 1e-30, 0.5, 1.0, 2.0, math.inf])
-"""Few values, so that ties are the rule."""
+"""Few distinct values, so that ties are common."""
 MATRICES = st.lists(
     arrays.arrays(np.float32, arrays.array_shapes(max_dims=2, max_side=6, min_side=0), elements=VALUES), min_size=1, max_size=5
 )
@@ -65,7 +65,7 @@ def test_a_larger_sparsity_removes_a_superset(matrices, one, other, scope):
 
 @settings(deadline=None)
 @given(st.lists(st.lists(VALUES, min_size=1, max_size=4), min_size=1, max_size=4), RATIOS)
-def test_heads_go_one_by_one_but_never_the_last_of_a_layer(rows, ratio):
+def test_heads_are_removed_by_score_but_never_the_last_of_a_layer(rows, ratio):
     scores = {f"heads/{index}": torch.tensor(row) for index, row in enumerate(rows)}
     count = removed_count(ratio, sum(map(len, rows)))
     if count > sum(len(row) - 1 for row in rows):
@@ -89,24 +89,24 @@ def test_heads_go_one_by_one_but_never_the_last_of_a_layer(rows, ratio):
     ],
 )
 @pytest.mark.parametrize("equal", [True, False], ids=["all equal", "random"])
-def test_exactly_the_asked_share_is_removed(group, layers, size, ratio, count, equal):
+def test_exactly_the_requested_fraction_is_removed(group, layers, size, ratio, count, equal):
     torch.manual_seed(0)
     scores = {f"{group}/{index}": torch.ones(size) if equal else torch.rand(size) for index in range(layers)}
     assert removed(draw(scores, ratio)) == count
 
 
-def test_equal_scores_go_in_the_order_of_their_position():
+def test_ties_are_removed_in_the_order_of_their_positions():
     masks = draw({"weights/0": torch.ones(2, 2), "weights/1": torch.ones(3)}, 5 / 7)
     assert (masks["weights/0"].tolist(), masks["weights/1"].tolist()) == ([[False, False], [False, False]], [False, True, True])
 
 
-def test_the_best_head_of_a_layer_stays():
+def test_the_best_head_of_a_layer_is_kept():
     scores = {"heads/0": torch.tensor([0.9, 0.8, 0.7]), "heads/1": torch.tensor([0.1, 0.2, 0.3])}
     assert [mask.int().tolist() for mask in draw(scores, 0.5).values()] == [[1, 1, 0], [0, 0, 1]]
     assert [mask.int().tolist() for mask in draw(scores, 0.5, keep_a_head=False).values()] == [[1, 1, 1], [0, 0, 0]]
 
 
-def test_groups_are_ranked_apart_with_a_sparsity_each():
+def test_groups_are_ranked_separately_with_their_own_sparsity():
     scores = {"heads/0": torch.tensor([1.0, 2.0, 3.0, 4.0]), "neurons/0": torch.tensor([0.1, 0.2])}
     masks = draw(scores, {"heads": 0.5, "neurons": 0})
     assert (masks["heads/0"].tolist(), masks["neurons/0"].tolist()) == ([False, False, True, True], [True, True])
@@ -118,12 +118,12 @@ def test_every_number_type_can_be_ranked(dtype):
     assert torch.equal(draw({"weights/0": scores}, 0.5)["weights/0"], by_argsort([scores], 0.5)[0])
 
 
-def test_close_doubles_are_told_apart():
+def test_close_doubles_are_distinguished():
     masks = draw({"weights/0": torch.tensor([1 + 1e-12, 1.0], dtype=torch.float64), "weights/1": torch.tensor([2.0])}, 1 / 3)
     assert masks["weights/0"].tolist() == [True, False]
 
 
-def test_scores_are_left_as_they_were():
+def test_drawing_does_not_change_the_scores():
     scores = torch.rand(50, requires_grad=True)
     before = scores.detach().clone()
     draw({"weights/0": scores}, 0.5)
@@ -142,17 +142,17 @@ def test_scores_are_left_as_they_were():
         ({"heads/0": [1.0, 2.0], "heads/1": [1.0, 2.0]}, 1.0, "4 of 4 heads are to be removed.*at most 2"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(scores, sparsity, message):
+def test_an_impossible_draw_is_an_error(scores, sparsity, message):
     with pytest.raises(UsageError, match=message):
         draw({name: torch.tensor(values) for name, values in scores.items()}, sparsity)
 
 
-def test_a_draw_like_a_ticket_takes_its_counts_tensor_by_tensor():
+def test_drawing_like_a_ticket_removes_as_many_units_of_each_tensor():
     torch.manual_seed(0)
     shapes = {"weights/a": (20, 10), "weights/b": (30,), "heads/0": (4,)}
     first = draw({name: torch.rand(shape) for name, shape in shapes.items()}, {"weights": 0.37, "heads": 1.0}, keep_a_head=False)
     again = draw_like({name: torch.rand(shape) for name, shape in shapes.items()}, first)
     assert {name: int(mask.sum()) for name, mask in again.items()} == {name: int(mask.sum()) for name, mask in first.items()}
     assert not torch.equal(again["weights/a"], first["weights/a"])
-    with pytest.raises(UsageError, match="other units or shapes"):
+    with pytest.raises(UsageError, match="different units or shapes"):
         draw_like({"weights/a": torch.rand(20, 10)}, first)

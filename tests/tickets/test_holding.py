@@ -117,7 +117,7 @@ def test_gradients_of_removed_weights_are_zero_over_accumulated_passes(model: An
         expected = plain[name].grad
         kept = masks.get(name.removeprefix("bert."))
         if kept is not None:
-            expected = expected * kept  # so that the norm that clipping sees is that of the ticket
+            expected = expected * kept  # clipping uses the norm of the ticket's gradients
         assert torch.equal(parameter.grad, expected)
 
 
@@ -137,7 +137,7 @@ def test_a_weight_that_is_unfrozen_later_is_held_too(model: Any) -> None:
 def test_a_model_that_is_moved_after_hold_is_held(model: Any) -> None:
     ticket = make_ticket(model)
     with ticketlab.hold(model, ticket):
-        model.double()  # like a move to another device, this puts other data under the same parameters
+        model.double()  # like a move to another device, this replaces the data of the same parameters
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
         for seed in range(2):
             backward(model, seed)
@@ -145,8 +145,8 @@ def test_a_model_that_is_moved_after_hold_is_held(model: Any) -> None:
         assert torch.all(removed_weights(model, ticket) == 0)
 
 
-def test_release_takes_everything_off_and_may_be_called_twice(model: Any) -> None:
-    ticket = make_ticket(model, ("weights",))  # whole units at zero would get no gradient by themselves
+def test_release_removes_all_hooks_and_may_be_called_twice(model: Any) -> None:
+    ticket = make_ticket(model, ("weights",))  # fully removed units would have no gradient anyway
     with ticketlab.hold(model, ticket) as handle:
         pass
     handle.release()
@@ -156,7 +156,7 @@ def test_release_takes_everything_off_and_may_be_called_twice(model: Any) -> Non
     assert torch.any(removed_weights(model, ticket) != 0)
 
 
-def test_a_released_model_is_the_very_model(model: Any) -> None:
+def test_a_released_model_is_unchanged(model: Any) -> None:
     state = list(model.state_dict())
     parameters = [id(parameter) for parameter in model.parameters()]
     ticketlab.hold(model, make_ticket(model)).release()
@@ -164,7 +164,7 @@ def test_a_released_model_is_the_very_model(model: Any) -> None:
     assert [id(parameter) for parameter in model.parameters()] == parameters
 
 
-def test_a_deep_copy_is_free_and_the_original_is_still_held(model: Any) -> None:
+def test_a_deep_copy_is_not_held_and_the_original_still_is(model: Any) -> None:
     ticket = make_ticket(model, ("weights",))
     with ticketlab.hold(model, ticket):
         twin = copy.deepcopy(model)
@@ -192,7 +192,7 @@ def test_two_models_are_held_by_their_own_tickets(tiny: dict[str, Path]) -> None
     handles[1].release()
 
 
-def test_a_model_is_held_when_nobody_keeps_the_handle(tiny: dict[str, Path]) -> None:
+def test_a_model_is_held_without_keeping_the_handle(tiny: dict[str, Path]) -> None:
     model = load_classifier(str(tiny["bert"]), ("bad", "good"), 0)[0]
     ticket = make_ticket(model, ("weights",))
     ticketlab.hold(model, ticket)
@@ -208,7 +208,7 @@ def test_a_held_model_can_be_collected_and_leaves_no_hook(tiny: dict[str, Path])
     ticketlab.hold(model, make_ticket(model))
     del model
     gc.collect()
-    assert gone() is None  # the fixture sees to the hook
+    assert gone() is None  # the fixture checks the hook
 
 
 def test_saving_a_held_model_gives_a_plain_folder(model: Any, tmp_path: Path) -> None:
@@ -231,15 +231,15 @@ def test_hold_takes_a_path_and_checks_the_structure(model: Any, tiny: dict[str, 
         ticketlab.hold(load_classifier(str(tiny["distilbert"]), ("bad", "good"), 0)[0], path)
 
 
-def test_other_weights_are_a_warning(model: Any) -> None:
+def test_holding_on_other_weights_is_a_warning(model: Any) -> None:
     ticket = make_ticket(model)
     nn.init.ones_(Backbone(model).layers[0].query.weight)
     with pytest.warns(UserWarning, match="other weights"):
         ticketlab.hold(model, ticket).release()
 
 
-def test_rounds_of_pruning_rewind_to_the_bit(model: Any) -> None:
-    """Three rounds, a deep copy between each: the weights that stay are the first ones, and sparsity is counted once."""
+def test_rounds_of_pruning_rewind_exactly(model: Any) -> None:
+    """Three rounds with a deep copy after each: kept weights have their initial values, and the sparsity is not counted twice."""
     start = copy.deepcopy(model)
     for sparsity in (0.2, 0.4, 0.6):
         trained = copy.deepcopy(start)

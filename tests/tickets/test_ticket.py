@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.head import head_of, put_head
+from ticketlab.backbone.classifier_head import head_of, put_head
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import expand
 from ticketlab.core.errors import UsageError
@@ -52,7 +52,7 @@ def ticket():
     return Ticket(masks, "structure", "found", "rewind", {"b": 1, "a": [None, {"z": 1.5, "y": True}]})
 
 
-def test_a_ticket_survives_a_fresh_process_byte_for_byte(ticket, tmp_path):
+def test_a_ticket_is_the_same_bytes_in_a_new_process(ticket, tmp_path):
     ticket.save(tmp_path / "new" / "ticket.safetensors")
     code = "import sys; from ticketlab.tickets.ticket import Ticket; Ticket.load(sys.argv[1]).save(sys.argv[2])"
     paths = [str(tmp_path / "new" / "ticket.safetensors"), str(tmp_path / "copy.safetensors")]
@@ -66,14 +66,14 @@ def test_a_ticket_survives_a_fresh_process_byte_for_byte(ticket, tmp_path):
 
 @settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.sampled_from(["weights/a", "weights/b.0", "heads/3", "neurons/11"]), st.lists(st.booleans(), max_size=20)))
-def test_any_masks_come_back(tmp_path_factory, masks):
+def test_masks_are_read_back(tmp_path_factory, masks):
     ticket = Ticket({name: torch.tensor(mask, dtype=torch.bool) for name, mask in masks.items()}, "s", "f", "r")
     path = tmp_path_factory.getbasetemp() / "any.safetensors"
     ticket.save(path)
     assert Ticket.load(path) == ticket
 
 
-def test_the_order_in_which_masks_are_given_does_not_matter(ticket, tmp_path):
+def test_the_order_of_masks_does_not_matter(ticket, tmp_path):
     turned = Ticket(dict(reversed(ticket.masks.items())), "structure", "found", "rewind", dict(reversed(ticket.provenance.items())))
     turned.save(tmp_path / "turned")
     ticket.save(tmp_path / "straight")
@@ -152,7 +152,7 @@ def with_head(ticket):
     return Ticket(ticket.masks, ticket.structure, ticket.found_on, ticket.rewind_to, ticket.provenance, head, ("bad", "good"))
 
 
-def test_a_classifier_comes_back_with_its_labels(with_head, ticket, tmp_path):
+def test_a_classifier_is_read_back_with_its_labels(with_head, ticket, tmp_path):
     with_head.save(tmp_path / "ticket")
     again = Ticket.load(tmp_path / "ticket")
     assert again == with_head
@@ -182,7 +182,7 @@ def rewrite(path, **changes):
         pytest.param({"head/other.bias": np.zeros(2, dtype=np.float32)}, id="a tensor more"),
     ],
 )
-def test_a_damaged_classifier_is_noticed(changes, with_head, tmp_path):
+def test_a_damaged_classifier_is_detected(changes, with_head, tmp_path):
     with_head.save(tmp_path / "ticket")
     rewrite(tmp_path / "ticket", **changes)
     with pytest.raises(UsageError, match="damaged"):
@@ -225,11 +225,11 @@ def flip_a_bit(path, ticket):
         (lambda path, _: path.write_bytes(b""), "not a ticket, or damaged"),
         (lambda path, _: save_file({"x": np.zeros(3)}, path), "without ticketlab's header"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "{"}), "not JSON"),
-        (lambda path, _: save_file({}, path, metadata={"ticketlab": "[]"}), "lacks fields"),
+        (lambda path, _: save_file({}, path, metadata={"ticketlab": "[]"}), "fields of a ticket are missing"),
         (lambda path, ticket: write_header(path, ticket, format=4), "newer ticketlab"),
-        (lambda path, ticket: write_header(path, ticket, structure=None), "lacks fields"),
+        (lambda path, ticket: write_header(path, ticket, structure=None), "fields of a ticket are missing"),
         (lambda path, ticket: write_header(path, ticket, shapes={"heads/0": [10**15]}), "damaged"),
-        (lambda path, ticket: write_header(path, ticket, format=True), "lacks fields"),
+        (lambda path, ticket: write_header(path, ticket, format=True), "fields of a ticket are missing"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "[" * 100_000}), "nested too deeply"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": NaN}'}), "no number of JSON"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": ' + "9" * 5000 + "}"}), "not JSON"),
@@ -238,10 +238,10 @@ def flip_a_bit(path, ticket):
             "damaged",
         ),
         (lambda path, ticket: (ticket.save(path), path.write_bytes(path.read_bytes()[:-3])), "not a ticket, or damaged"),
-        (flip_a_bit, "not that which its header describes"),
+        (flip_a_bit, "does not match the hash in its header"),
     ],
 )
-def test_a_file_that_is_no_ticket_is_one_clear_line(ticket, tmp_path, spoil, message):
+def test_a_file_that_is_not_a_ticket_is_a_one_line_error(ticket, tmp_path, spoil, message):
     path = tmp_path / "ticket"
     spoil(path, ticket)
     with pytest.raises(UsageError, match=message) as caught:
@@ -267,7 +267,7 @@ def test_masks_must_be_boolean():
 
 @pytest.mark.parametrize("family", ["bert", "distilbert"])
 @pytest.mark.parametrize("groups", [("weights",), ("heads", "neurons")], ids=["unstructured", "structured"])
-def test_applying_zeroes_what_is_removed_and_nothing_else(tiny, family, groups):
+def test_applying_zeroes_only_removed_weights(tiny, family, groups):
     model, untouched = classifier(tiny[family]), classifier(tiny[family])
     ticket = ticket_for(model, groups, 0.5)
     with warnings.catch_warnings():
@@ -302,7 +302,7 @@ def test_another_structure_is_refused_and_other_weights_are_a_warning(tiny, tmp_
     )
 
 
-def test_overlap_counts_each_group_apart():
+def test_overlap_is_computed_per_group():
     one = {"heads/0": torch.tensor([1, 1, 0, 0]).bool(), "neurons/0": torch.tensor([0, 0]).bool()}
     other = {"heads/0": torch.tensor([1, 0, 1, 0]).bool(), "neurons/0": torch.tensor([0, 0]).bool()}
     compared = overlap(one, other)
@@ -320,11 +320,11 @@ def test_counts_name_each_group_of_units():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nonsense": torch.zeros(2)}, "is not one for this model"),
-        ({"classifier.weight": torch.zeros(7, 3)}, "is not one for this model"),
-        ({"classifier.weight": None}, "is not one for this model"),
-        ({"classifier.weight": torch.full((2, 32), float("nan"))}, "not of finite numbers"),
-        ({"classifier.weight": torch.zeros(2, 32, dtype=torch.int64)}, "not of finite numbers"),
+        ({"nonsense": torch.zeros(2)}, "does not fit this model"),
+        ({"classifier.weight": torch.zeros(7, 3)}, "does not fit this model"),
+        ({"classifier.weight": None}, "does not fit this model"),
+        ({"classifier.weight": torch.full((2, 32), float("nan"))}, "has values that are not finite numbers"),
+        ({"classifier.weight": torch.zeros(2, 32, dtype=torch.int64)}, "has values that are not finite numbers"),
     ],
     ids=["a name", "a shape", "one less", "NaN", "integers"],
 )

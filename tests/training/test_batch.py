@@ -23,7 +23,7 @@ def test_an_epoch_shows_every_row_once_in_the_same_order_for_the_same_seed(lengt
     assert batches == rows.epoch(size, seed, epoch)
 
 
-def test_seeds_and_epochs_have_orders_of_their_own():
+def test_each_seed_and_epoch_has_its_own_order():
     rows = rows_of([5] * 200)
     orders = [rows.epoch(8, seed, epoch) for seed in (0, 1) for epoch in (0, 1)]
     assert all(orders[i] != orders[j] for i in range(4) for j in range(i))
@@ -35,7 +35,7 @@ def test_a_label_sorted_set_is_mixed():
     assert all(0.1 < share < 0.9 for share in shares if share is not shares[-1])
 
 
-def test_rows_are_padded_to_the_longest_of_their_batch_in_round_lengths():
+def test_rows_are_padded_to_the_longest_of_their_batch_rounded_up():
     lengths = {1: 4, 4: 4, 5: 8, 9: 12}
     rows = rows_of([*lengths, 12])
     assert {len(rows.input_ids[index]): rows.collate([index]).input_ids.shape[1] for index in range(4)} == lengths
@@ -87,7 +87,7 @@ def test_moving_a_batch_keeps_its_contents():
     assert torch.equal(batch.to(torch.device("cpu")).input_ids, batch.input_ids)
 
 
-def test_no_row_is_longer_than_the_model_takes(tiny):
+def test_no_row_is_longer_than_the_models_maximum(tiny):
     tokenizer = load_tokenizer(str(tiny["bert"]))
     rows = tokenize([Example("b", ("good film " * 2500,), 1)], tokenizer, 5000)
     assert len(rows.input_ids[0]) == tokenizer.model_max_length

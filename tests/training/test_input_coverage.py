@@ -1,4 +1,4 @@
-"""What a model sees of its texts, counted while they are tokenised."""
+"""Input coverage: truncated and unknown tokens, counted while texts are tokenised."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tokenizer(tiny):
 
 @pytest.fixture(scope="module")
 def bytes_alone():
-    """A tokenizer like GPT-2's: every byte is a token, and none is special."""
+    """A tokenizer like GPT-2's: byte-level, without special tokens around a text."""
     letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     made = Tokenizer(models.BPE(vocab=letters | {"<|end|>": len(letters)}, merges=[]))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -86,15 +86,15 @@ def bytes_alone():
         ),
     ],
 )
-def test_what_is_not_seen_is_counted(tokenizer, texts, max_length, expected):
+def test_truncated_and_unknown_tokens_are_counted(tokenizer, texts, max_length, expected):
     rows = tokenize(examples(*texts), tokenizer, max_length)
-    assert rows.sight.facts() == expected.facts()
-    assert (rows.sight.rows, rows.sight.longest) == (expected.rows, max_length)
+    assert rows.coverage.facts() == expected.facts()
+    assert (rows.coverage.rows, rows.coverage.longest) == (expected.rows, max_length)
     assert rows.truncated == expected.truncated
 
 
 @pytest.mark.parametrize("pair", [False, True])
-def test_cut_rows_are_what_the_tokenizer_makes_of_them_and_so_are_the_others(tokenizer, pair):
+def test_truncated_and_other_rows_equal_those_of_the_tokenizer(tokenizer, pair):
     texts = ["good film " * count for count in (1, 9, 2, 30)]
     columns = [texts, texts[::-1]] if pair else [texts]
     expected = tokenizer(*columns, truncation=True, max_length=12)
@@ -103,7 +103,7 @@ def test_cut_rows_are_what_the_tokenizer_makes_of_them_and_so_are_the_others(tok
     assert rows.token_type_ids == expected["token_type_ids"]
 
 
-def test_only_rows_that_are_too_long_are_tokenised_twice(tokenizer):
+def test_only_rows_that_are_too_long_are_tokenised_again(tokenizer):
     given = []
 
     class Counting:
@@ -125,24 +125,24 @@ def test_a_length_without_room_for_a_token_of_each_text_is_refused(tokenizer, te
         tokenize(examples(text), tokenizer, least - 1)
 
 
-def test_plain_text_is_refused_likewise_and_its_unknown_tokens_are_counted(tokenizer):
+def test_plain_text_has_the_same_minimum_length_and_its_unknown_tokens_are_counted(tokenizer):
     rows, _ = cut([f"good film {DINOSAUR} bad"] * 2, tokenizer, 4)
-    assert rows.sight == InputCoverage(rows=4, tokens=8, unknown_tokens=2, longest=4, most=128, characters=24, unknown_characters=2)
+    assert rows.coverage == InputCoverage(rows=4, tokens=8, unknown_tokens=2, longest=4, most=128, characters=24, unknown_characters=2)
     with pytest.raises(UsageError, match="needs 3 tokens or more"):
         cut(["good"], tokenizer, 2)
 
 
-def test_a_text_without_any_token_is_given_as_the_token_that_begins_texts(bytes_alone):
+def test_a_text_without_tokens_becomes_the_begin_of_text_token(bytes_alone):
     rows = tokenize(examples("", "ab"), bytes_alone, 8)
     assert rows.input_ids[0] == [bytes_alone.bos_token_id]
-    assert rows.sight == InputCoverage(rows=2, tokens=2, unseen=1, longest=8, characters=2)
+    assert rows.coverage == InputCoverage(rows=2, tokens=2, unseen=1, longest=8, characters=2)
 
 
-def test_a_pair_with_nothing_between_is_a_warning(bytes_alone, tokenizer):
-    apart, together = (tokenize(examples(("ab", "cd")), chosen, 16).sight for chosen in (tokenizer, bytes_alone))
+def test_a_pair_without_a_separator_is_a_warning(bytes_alone, tokenizer):
+    apart, together = (tokenize(examples(("ab", "cd")), chosen, 16).coverage for chosen in (tokenizer, bytes_alone))
     assert not apart.is_poor
     assert together.is_poor
-    assert "nothing between the two texts of a pair" in together.words()
+    assert "no separator between the two texts of a pair" in together.summary()
 
 
 @pytest.mark.parametrize(
@@ -166,26 +166,26 @@ def test_a_pair_with_nothing_between_is_a_warning(bytes_alone, tokenizer):
         (
             InputCoverage(100, 5, 9, 991, longest=64, most=512),
             InputCoverage(100, 6, 9, 991, longest=64, most=512),
-            "cut off at 64 tokens (--max-length; the model takes 512), which",
+            "cut off at 64 tokens (--max-length; the model's maximum is 512), which",
         ),
         (
             InputCoverage(100, 5, 9, 991, longest=64, most=64),
             InputCoverage(100, 6, 9, 991, longest=64, most=64),
-            "cut off at 64 tokens (the most that the model takes), which",
+            "cut off at 64 tokens (the model's maximum), which",
         ),
         (
             InputCoverage(100, tokens=100, unseen=1),
             InputCoverage(100, tokens=100, unseen=2),
-            "2 examples of 100 with nothing that the model knows",
+            "2 examples of 100 without any known token",
         ),
     ],
 )
-def test_above_the_stated_share_it_is_a_warning(few, many, words):
+def test_coverage_is_poor_above_each_threshold(few, many, words):
     assert (few.is_poor, many.is_poor) == (False, True)
-    assert words in many.words()
-    assert few.words()
+    assert words in many.summary()
+    assert few.summary()
 
 
-def test_nothing_is_said_where_everything_is_seen():
-    assert InputCoverage(100, tokens=900).words() == ""
+def test_full_coverage_has_an_empty_summary():
+    assert InputCoverage(100, tokens=900).summary() == ""
     assert InputCoverage().facts()["unknown_share"] is None

@@ -1,4 +1,4 @@
-"""The loop on a tiny model: schedules, resuming, and stopping at what is not a number."""
+"""The training loop on a tiny model: schedules, resuming, and stopping at values that are not finite."""
 
 import math
 import signal
@@ -35,7 +35,7 @@ from ticketlab.training.optimizer import adamw
     ],
     ids=["no warm-up", "half warm-up", "one step", "one step of warm-up", "fewer steps than the warm-up"],
 )
-def test_rates_rise_then_fall(total, warmup, factors):
+def test_learning_rates_rise_then_fall(total, warmup, factors):
     assert [Schedule(total, warmup).factor(step) for step in range(total)] == pytest.approx(factors)
 
 
@@ -60,7 +60,7 @@ def state_of(loop: Loop) -> list[torch.Tensor]:
 
 
 class StopAt(Callback):
-    """Presses Ctrl-C, or sends another signal, in the middle of a step."""
+    """Raises SIGINT (Ctrl-C) or another signal in the middle of a step."""
 
     def __init__(self, step: int, number: int = signal.SIGINT) -> None:
         self.step = step
@@ -99,7 +99,7 @@ def test_checkpoints_at_every_step_change_nothing(tiny, tmp_path):
     assert careful.checkpoint.path.exists()
 
 
-def test_a_training_that_blows_up_stops_with_its_step_and_keeps_the_last_finite_checkpoint(tiny, tmp_path):
+def test_a_diverging_training_stops_and_keeps_the_last_finite_checkpoint(tiny, tmp_path):
     loop = make_loop(tiny, tmp_path, search=False, lr=1e20, seconds=0)
     with pytest.raises(TrainingDiverged, match=r"step \d+"):
         loop.run()
@@ -109,10 +109,10 @@ def test_a_training_that_blows_up_stops_with_its_step_and_keeps_the_last_finite_
         assert all(bool(torch.isfinite(value).all()) for value in state_of(fresh))
 
 
-def test_weights_that_are_not_finite_after_the_last_step_are_no_result(tiny, tmp_path):
+def test_weights_that_are_not_finite_after_the_last_step_raise(tiny, tmp_path):
     loop = evolve(make_loop(tiny, tmp_path, search=False, lr=1e39), epochs=0.2)
-    assert loop.steps == 1  # no further step would see it in a loss
-    with pytest.raises(TrainingDiverged, match="a parameter is not finite after step 1; no checkpoint was due before"):
+    assert loop.steps == 1  # no later step would notice it in its loss
+    with pytest.raises(TrainingDiverged, match="a parameter is not finite after step 1; no checkpoint had been written yet"):
         loop.run()
 
 
@@ -128,7 +128,7 @@ def test_a_loss_that_is_nan_names_the_step(tiny, tmp_path):
         loop.run()
 
 
-def test_a_live_object_can_end_the_training(tiny, tmp_path):
+def test_a_callback_can_end_the_training(tiny, tmp_path):
     class Enough(Callback):
         def on_step_end(self, step: int) -> bool:
             return step == 2

@@ -1,4 +1,4 @@
-"""Adversaries through real (tiny) models of every family."""
+"""Adversaries and loss functions on tiny models of every family."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def gradients(model, adversary, batch) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("adversary", [FreeLB(steps=1, init_magnitude=0), PGD(steps=1, init_magnitude=0)], ids=["freelb", "pgd"])
-def test_no_perturbation_is_a_clean_step(loaded, adversary):
+def test_a_zero_perturbation_is_a_clean_step(loaded, adversary):
     model, batch = loaded
     clean, perturbed = gradients(model, Clean(), batch), gradients(model, adversary, batch)
     assert clean.keys() == perturbed.keys()
@@ -40,7 +40,7 @@ def test_no_perturbation_is_a_clean_step(loaded, adversary):
         torch.testing.assert_close(perturbed[name], clean[name], rtol=1e-4, atol=1e-6)
 
 
-def test_embeddings_given_as_such_make_the_same_logits_segments_included(loaded):
+def test_embeddings_as_input_give_the_same_logits_including_segments(loaded):
     model, batch = loaded
     loss_function = ClassificationLoss(model, CrossEntropy())
     zero = torch.zeros(*batch.input_ids.shape, loss_function.embedding_dim)

@@ -1,4 +1,4 @@
-"""The live objective on real (tiny) models of every family."""
+"""The loss function of masked language modelling on tiny models of every family."""
 
 from typing import get_args
 
@@ -21,7 +21,7 @@ TEXTS = ["a good film and the story was great", "very bad", "not a good film but
 
 @pytest.fixture(params=get_args(Family))
 def masked(request, tiny):
-    """An objective and a masked batch of three rows of unequal length."""
+    """A loss function and a masked batch of three rows of different lengths."""
     model, tokenizer, _ = load_mlm(str(tiny[request.param]), 0)
     loss_function = MaskedLMLoss(model.eval(), MaskingVocabulary.of(tokenizer, model.get_input_embeddings().num_embeddings), ratio=0.3)
     rows, _ = cut(TEXTS, tokenizer, 64)
@@ -55,7 +55,7 @@ def test_each_row_has_the_mean_loss_of_its_masked_words(masked):
     torch.testing.assert_close(first.loss, output.losses[0])
 
 
-def test_gradients_are_those_of_transformers_the_tied_embeddings_included(masked):
+def test_gradients_equal_those_of_transformers_including_tied_embeddings(masked):
     loss_function, batch = masked
     model = loss_function.model
     loss_function(batch).loss.backward()
@@ -72,7 +72,7 @@ def test_gradients_are_those_of_transformers_the_tied_embeddings_included(masked
 
 
 @pytest.mark.parametrize("adversary", [Clean(), FGM(), PGD(steps=2), FreeLB(steps=3)], ids=lambda adversary: adversary.name)
-def test_every_adversary_trains_it(masked, adversary):
+def test_every_adversary_can_train_it(masked, adversary):
     loss_function, batch = masked
     loss_function.model.zero_grad()
     loss = adversary.step(loss_function, batch, 0)
@@ -80,7 +80,7 @@ def test_every_adversary_trains_it(masked, adversary):
     assert all(bool(torch.isfinite(parameter.grad).all()) for parameter in loss_function.model.parameters() if parameter.grad is not None)
 
 
-def test_a_batch_without_a_word_costs_nothing(masked):
+def test_a_batch_without_words_has_the_loss_0(masked):
     loss_function, batch = masked
     nothing = evolve(batch, labels=torch.full_like(batch.labels, NOT_MASKED))
     output = loss_function(nothing)

@@ -39,7 +39,7 @@ def test_only_words_are_chosen_and_at_least_one_of_each_row_that_has_any(lengths
     assert bool(((shown == VOCABULARY.mask_id) | ~VOCABULARY.special[shown]).all())
 
 
-def test_positions_are_chosen_in_the_asked_proportion_and_shown_in_three_ways():
+def test_positions_are_chosen_at_the_configured_ratio_and_replaced_in_three_ways():
     plain = batch_of([500] * 200)
     masked = mask(plain, VOCABULARY, 0.15, 1)
     chosen = masked.labels != NOT_MASKED
@@ -53,7 +53,7 @@ def test_positions_are_chosen_in_the_asked_proportion_and_shown_in_three_ways():
     assert len(random_words.unique()) > 190, "any word of the vocabulary may stand there"
 
 
-def test_a_seed_means_the_same_masks_and_another_seed_others():
+def test_masks_depend_on_the_seed():
     plain = batch_of([20] * 8)
     one, again, other = (mask(plain, VOCABULARY, 0.15, seed) for seed in (1, 1, 2))
     assert torch.equal(one.labels, again.labels)
@@ -61,7 +61,7 @@ def test_a_seed_means_the_same_masks_and_another_seed_others():
     assert not torch.equal(one.labels, other.labels)
 
 
-def test_masking_leaves_the_global_random_state_alone():
+def test_masking_does_not_change_the_global_random_state():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)

@@ -17,7 +17,7 @@ def tokenizer(request, tiny):
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=80), min_size=1, max_size=5), st.integers(4, 40))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_cut_paragraphs_lose_nothing(tokenizer, paragraphs, max_length):
+def test_split_paragraphs_lose_no_text(tokenizer, paragraphs, max_length):
     texts = [" ".join(words) for words in paragraphs]
     rows, short = cut(texts, tokenizer, max_length)
     assert short == 0
@@ -27,18 +27,18 @@ def test_cut_paragraphs_lose_nothing(tokenizer, paragraphs, max_length):
     assert list(itertools.chain(*(row[1:-1] for row in rows.input_ids))) == list(itertools.chain(*whole))
 
 
-def test_a_short_paragraph_is_the_row_that_the_tokenizer_makes(tokenizer):
+def test_a_short_paragraph_is_the_tokenizers_row(tokenizer):
     rows, _ = cut(["a good film"], tokenizer, 64)
     assert list(rows.input_ids[0]) == tokenizer("a good film")["input_ids"]
 
 
-def test_short_paragraphs_are_left_out_and_counted_but_no_end_of_a_long_one(tokenizer):
+def test_short_paragraphs_are_skipped_and_counted_but_not_short_ends_of_long_ones(tokenizer):
     rows, short = cut(["good film", "good " * 63], tokenizer, 64, shortest=5)
     assert short == 1
     assert sum(len(row) - 2 for row in rows.input_ids) == 63
     assert len(rows) == 2
 
 
-def test_no_piece_is_longer_than_the_model_takes(tokenizer):
+def test_no_piece_is_longer_than_the_models_maximum(tokenizer):
     rows, _ = cut(["good film " * 500], tokenizer, 5000)
     assert max(len(row) for row in rows.input_ids) <= tokenizer.model_max_length

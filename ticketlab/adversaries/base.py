@@ -1,4 +1,4 @@
-"""The contract of an adversary, and the arithmetic of perturbations that adversaries share."""
+"""The base class of adversaries, and the arithmetic of perturbations that they share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ticketlab.training.loss_function import LossFunction
 
 @frozen
 class Adversary(Component):
-    """Settings of a way to compute the gradients of one optimizer step. It knows neither pruner nor loss."""
+    """Settings of an adversary, which computes the gradients of one optimizer step. It is independent of pruner and loss."""
 
     kind: ClassVar[str] = "adversary"
 
     start_step: int = setting(
-        0, at_least=0, unit="steps", help="train plainly before this step; a late start helps where the loss overflows"
+        0, at_least=0, unit="steps", help="train without perturbations before this step; a late start helps if the loss overflows"
     )
 
     def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
@@ -30,21 +30,21 @@ class Adversary(Component):
         return plain_step(loss_function, batch) if step < self.start_step else self.backward(loss_function, batch)
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
-        """Run any number of forward-backward passes, accumulating the parameters' gradients; return the loss, a detached scalar."""
+        """Run any number of forward-backward passes that accumulate the parameters' gradients. Return the loss, a detached scalar."""
         raise NotImplementedError
 
 
 def plain_step(loss_function: LossFunction, batch: Batch) -> Tensor:
-    """Accumulate the gradients of the clean loss; return it, detached."""
+    """Accumulate the gradients of the loss on unperturbed embeddings. Return that loss, detached."""
     loss = loss_function(batch).loss
     torch.autograd.backward(loss)
     return loss.detach()
 
 
 def uniform_in_ball(attention_mask: Tensor, dim: int, magnitude: float) -> Tensor:
-    """Draw the first perturbation: U(-1, 1) x magnitude / sqrt(length x dim), zero on padding (Zhu et al., 2020).
+    """Draw the initial perturbation: U(-1, 1) x magnitude / sqrt(length x dim), zero on padding (Zhu et al., 2020).
 
-    ``attention_mask`` is (rows, length); the result is (rows, length, dim), of Frobenius norm about magnitude / sqrt(3) per example.
+    ``attention_mask`` is (rows, length). The result is (rows, length, dim); its Frobenius norm per example is about magnitude / sqrt(3).
     """
     mask = attention_mask.unsqueeze(-1).float()
     noise = torch.empty(*attention_mask.shape, dim, device=mask.device).uniform_(-1, 1)
@@ -59,7 +59,7 @@ def norms(delta: Tensor) -> Tensor:
 
 
 def ascend(delta: Tensor, gradient: Tensor, attention_mask: Tensor, step_size: float, max_norm: float | None) -> Tensor:
-    """Move each example's perturbation by ``step_size`` along its gradient, then back into the ball of ``max_norm``.
+    """Move each example's perturbation by ``step_size`` along its gradient, then project it into the ball of radius ``max_norm``.
 
     All norms are Frobenius norms per example over length x dim. Padding is never perturbed.
     """
@@ -71,12 +71,12 @@ def ascend(delta: Tensor, gradient: Tensor, attention_mask: Tensor, step_size: f
 
 
 class DropoutMasks:
-    """Makes every pass of a step drop the same units, when ``shared``."""
+    """Makes all passes of a step use the same dropout masks if ``shared``. Create it before the first pass."""
 
     def __init__(self, *, shared: bool) -> None:
         self._states = random_state.capture() if shared else None
 
     def renew(self) -> None:
-        """Call before each pass."""
+        """Restore the random state from before the first pass. Call it before each pass."""
         if self._states is not None:
             random_state.restore(self._states)

@@ -1,4 +1,4 @@
-"""FGM: the fast gradient method, one step from the clean embeddings (Miyato et al., 2017)."""
+"""FGM, the fast gradient method: a perturbation of one gradient step from the clean embeddings (Miyato et al., 2017)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ticketlab.training.loss_function import LossFunction
 
 @frozen
 class FGM(Adversary):
-    """Two passes a step: the clean one, whose gradient points the perturbation, and the perturbed one.
+    """Two passes per optimizer step: a clean one, whose gradient gives the perturbation, and a perturbed one.
 
     Minimises (clean loss + weight x perturbed loss) / (1 + weight).
     """
 
     name: ClassVar[str] = "fgm"
-    summary: ClassVar[str] = "one step along the gradient, beside the clean loss"
+    summary: ClassVar[str] = "one step along the gradient, in addition to the clean loss"
     paper: ClassVar[str] = "Miyato et al., 2017, https://arxiv.org/abs/1605.07725"
 
     step_size: float = setting(0.05, above=0, help="length of the perturbation (epsilon), Frobenius norm per example")
-    weight: float = setting(1.0, above=0, help="weight of the perturbed loss beside the clean one")
-    share_dropout: bool = setting(False, help="drop the same units in both passes")
+    weight: float = setting(1.0, above=0, help="weight of the perturbed loss relative to the clean one")
+    share_dropout: bool = setting(False, help="use the same dropout masks in both passes")
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of both losses; return their weighted mean."""

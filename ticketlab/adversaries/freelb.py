@@ -16,9 +16,9 @@ from ticketlab.training.loss_function import LossFunction
 
 @frozen
 class FreeLB(Adversary):
-    """K forward-backward passes an optimizer step; each pass moves the perturbation along its own gradient.
+    """K forward-backward passes per optimizer step; each pass moves the perturbation along its own gradient.
 
-    Parameter gradients of all passes accumulate, so one step costs K plain steps and no more.
+    The parameter gradients of all passes accumulate, so one step costs as much as K plain steps.
     With ``steps=1`` and ``init_magnitude=0`` it is plain training.
     """
 
@@ -30,8 +30,10 @@ class FreeLB(Adversary):
     step_size: float = setting(0.03, above=0, help="length of one ascent step (eta), Frobenius norm per example")
     init_magnitude: float = setting(0.05, at_least=0, help="size of the first random perturbation (epsilon_0)")
     max_norm: float | None = setting(None, above=0, help="bound on the perturbation (epsilon); the papers set none")
-    clean_pass: bool = setting(False, help="average one pass on the clean embeddings in, beside the K perturbed ones")
-    share_dropout: bool = setting(False, help="drop the same units in all passes of a step, as the original; the ticket papers do not")
+    clean_pass: bool = setting(False, help="include one pass on the clean embeddings in the average, in addition to the K perturbed ones")
+    share_dropout: bool = setting(
+        False, help="use the same dropout masks in all passes of a step, as in the original; the ticket papers do not"
+    )
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the averaged loss.
@@ -48,7 +50,7 @@ class FreeLB(Adversary):
             torch.autograd.backward(loss)
             total += loss.detach()
         for k in range(self.steps):
-            delta.requires_grad_(k < self.steps - 1)  # the last gradient would move a perturbation that nobody uses
+            delta.requires_grad_(k < self.steps - 1)  # the last perturbation is never moved
             dropout.renew()
             loss = loss_function(batch, delta).loss / passes
             torch.autograd.backward(loss)

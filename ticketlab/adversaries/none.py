@@ -14,10 +14,10 @@ from ticketlab.training.loss_function import LossFunction
 
 @frozen
 class Clean(Adversary):
-    """One forward-backward pass an optimizer step, on unperturbed embeddings."""
+    """One forward-backward pass per optimizer step, on unperturbed embeddings."""
 
     name: ClassVar[str] = "none"
-    summary: ClassVar[str] = "plain training, one pass a step"
+    summary: ClassVar[str] = "plain training, one pass per step"
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the clean loss."""

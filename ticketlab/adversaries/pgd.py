@@ -16,7 +16,7 @@ from ticketlab.training.loss_function import LossFunction
 
 @frozen
 class PGD(Adversary):
-    """K passes an optimizer step: K - 1 only move the perturbation, and the last trains on it."""
+    """K passes per optimizer step: the first K - 1 only move the perturbation, and the last one trains on it."""
 
     name: ClassVar[str] = "pgd"
     summary: ClassVar[str] = "train on the last of K perturbations of the word embeddings"
@@ -26,11 +26,11 @@ class PGD(Adversary):
     step_size: float = setting(0.03, above=0, help="length of one ascent step (eta), Frobenius norm per example")
     init_magnitude: float = setting(0.05, at_least=0, help="size of the first random perturbation (epsilon_0)")
     max_norm: float | None = setting(None, above=0, help="bound on the perturbation (epsilon); the papers set none")
-    clean_pass: bool = setting(False, help="average one pass on the clean embeddings in, beside the perturbed one")
-    share_dropout: bool = setting(False, help="drop the same units in all passes of a step")
+    clean_pass: bool = setting(False, help="include one pass on the clean embeddings in the average, in addition to the perturbed one")
+    share_dropout: bool = setting(False, help="use the same dropout masks in all passes of a step")
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
-        """Accumulate the gradients of the loss at the last perturbation; return that loss (averaged with the clean one's, if asked)."""
+        """Accumulate the gradients of the loss at the last perturbation. Return that loss, averaged with the clean one if configured."""
         dropout = DropoutMasks(shared=self.share_dropout)
         share = 1 / (1 + self.clean_pass)
         delta = uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude)

@@ -1,4 +1,4 @@
-"""BAE-R: words masked, and replaced by what a masked language model puts there (Garg and Ramakrishnan, 2020)."""
+"""BAE-R: masks words and replaces them by a masked language model's predictions (Garg and Ramakrishnan, 2020)."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 @frozen
 class BAE(Attack):
-    """Ranks words by what deleting them does to the victim, then masks one after the other and lets a masked language model fill it in.
+    """Ranks words by how much deleting them lowers the victim's confidence, then masks one after another and fills in predictions.
 
-    This is the paper's mode of replacing (R). Its authors leave out guesses that are pieces of words; textattack, whose recipe this is,
-    takes them as words, and so do we unless ``whole_words``. Special tokens of the model, which textattack may write into a text, are
-    never candidates.
+    This is the paper's replacement mode (R). Its authors skip predictions that continue a word; textattack, whose recipe this is, treats
+    them as words, and so do we unless ``whole_words``. The model's special tokens, which textattack may write into a text, are never
+    candidates.
     """
 
     name: ClassVar[str] = "bae"
-    summary: ClassVar[str] = "replace important words by guesses of a masked language model that does not see them"
+    summary: ClassVar[str] = "replace important words by predictions of a masked language model that does not see them"
     paper: ClassVar[str] = "Garg and Ramakrishnan, 2020, BAE: BERT-based Adversarial Examples for Text Classification"
     languages: ClassVar[str] = (
-        "English; with another masked language model and sentence encoder and `tagger` none their language, but stop words are English"
+        "English; with another masked language model, sentence encoder and `tagger` none, their language, but stop words are English"
     )
-    needs: ClassVar[tuple[str, ...]] = ("mlm", "encoder", "tagger")
+    required_resources: ClassVar[tuple[str, ...]] = ("mlm", "encoder", "tagger")
 
-    candidates: int = setting(50, at_least=1, at_most=1000, unit="words", help="guesses that are tried for a word (K)")
-    min_confidence: float = setting(0.0, at_least=0, at_most=1, help="least probability of a guess; 0 takes all")
-    whole_words: bool = setting(False, help="leave out guesses that are pieces of words, as the paper does")
+    candidates: int = setting(50, at_least=1, at_most=1000, unit="words", help="number of predictions tried for each word (K)")
+    min_confidence: float = setting(0.0, at_least=0, at_most=1, help="minimum probability of a prediction; 0 accepts all")
+    whole_words: bool = setting(False, help="skip predictions that continue a word, as the paper does")
     min_similarity: float = setting(
         0.936338023,
         at_least=-1,
         at_most=1,
-        help="least cosine similarity of the original text and the changed one, by the sentence encoder",
+        help="similarity threshold: minimum cosine similarity of the original and the changed text",
     )
     window: int | None = setting(
-        15, at_least=1, help="the similarity looks at this many words around the change; shorter texts pass", unit="words"
+        15, at_least=1, help="compare only this many words around the change; shorter texts are accepted", unit="words"
     )
     mlm: str | None = settings.mlm()
     encoder: str | None = settings.encoder()
     tagger: str = settings.tagger()
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the attack as textattack's recipe does, on our resources."""
+        """Build the attack as textattack's recipe does, with our resources."""
         import textattack
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR

@@ -1,4 +1,4 @@
-"""The contract of a text attack."""
+"""The base class of text attacks."""
 
 from __future__ import annotations
 
@@ -19,59 +19,59 @@ if TYPE_CHECKING:
 class Attack(Component):
     """Settings of an attack.
 
-    ``needs`` names those of its settings that are resources (fields of :class:`~ticketlab.resources.resources.Resources`):
-    heavy objects, loaded once and shared by all examples. ``languages`` says which texts it is meant for.
+    ``required_resources`` names the settings that are resources (fields of :class:`~ticketlab.resources.resources.Resources`): large
+    objects that are loaded once and shared by all examples. ``languages`` describes the texts that the attack is meant for.
     """
 
     kind: ClassVar[str] = "attack"
-    needs: ClassVar[tuple[str, ...]] = ()
+    required_resources: ClassVar[tuple[str, ...]] = ()
     languages: ClassVar[str] = ""
 
-    query_budget: int | None = setting(None, at_least=1, help="give up on an example after this many queries of the victim", unit="queries")
+    query_budget: int | None = setting(None, at_least=1, help="give up on an example after this many queries to the victim", unit="queries")
 
     def prepare(self) -> Resources:
-        """Find everything the attack needs, before anything runs.
+        """Return the attack's resources, after checking that they and textattack are available.
 
         :raises ResourceError: textattack or a resource is missing; the message says how to get it.
         """
-        return self._found(ENGINE)
+        return self._checked(ENGINE)
 
     def find(self) -> Resources:
-        """Find the resources alone: an attack whose result is there already needs no textattack.
+        """Return the attack's resources without checking for textattack, which a result from the lab does not need.
 
-        :raises ResourceError: one is missing.
+        :raises ResourceError: a resource is missing.
         """
-        return self._found(())
+        return self._checked(())
 
-    def _found(self, engine: Sequence[str]) -> Resources:
+    def _checked(self, engine: Sequence[str]) -> Resources:
         resources = self.resources()
-        resources.check(self.needed(), engine=engine, attack=self.label)
+        resources.check(self.resource_names(), engine=engine, attack=self.label)
         return resources
 
     def resources(self) -> Resources:
-        """Return what the attack needs, found or not."""
-        return Resources(**{name: getattr(self, name) for name in self.needs})
+        """Return the attack's resources, without checking that they are available."""
+        return Resources(**{name: getattr(self, name) for name in self.required_resources})
 
-    def needed(self) -> tuple[str, ...]:
-        """Return the names of the resources that it needs as it is set; ``needs`` by default."""
-        return self.needs
+    def resource_names(self) -> tuple[str, ...]:
+        """Return the names of the resources that the attack needs as configured; ``required_resources`` by default."""
+        return self.required_resources
 
     def about(self) -> dict[str, str]:
-        """Return what to say of it beside its settings: its ``paper``, ``languages``, and what else it wants to be known."""
+        """Return what to show in addition to the settings: ``paper``, ``languages``, and other facts of the attack."""
         return {"paper": self.paper, "languages": self.languages}
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
-        """Compute what every example would compute again, such as the neighbours of the words in ``texts``; nothing by default."""
+        """Precompute what all examples share, such as the neighbours of the words in ``texts``; nothing by default."""
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the ``textattack.Attack`` on ``victim``. Cheap: it is called once for each example.
+        """Return the ``textattack.Attack`` on ``victim``. It must be cheap, since it is called once per example.
 
-        ``resources`` is what :meth:`prepare` returned. textattack is imported already.
+        ``resources`` is the result of :meth:`prepare`. textattack has been imported.
         """
         raise NotImplementedError
 
     def goal(self, victim: Victim) -> Any:
-        """Return textattack's goal of an untargeted attack: another label than the right one, within the query budget."""
+        """Return textattack's goal function of an untargeted attack: any label but the correct one, within the query budget."""
         from ticketlab.attacks.components.goal_function import another_label
 
         return another_label(victim, float("inf") if self.query_budget is None else self.query_budget)

@@ -1,4 +1,4 @@
-"""BERT-Attack: words replaced by what a masked language model would read in their place (Li et al., 2020)."""
+"""BERT-Attack: replaces words by a masked language model's predictions at their positions (Li et al., 2020)."""
 
 from __future__ import annotations
 
@@ -18,39 +18,47 @@ if TYPE_CHECKING:
 
 @frozen
 class BertAttack(Attack):
-    """Ranks words by what masking them does to the victim, then replaces one after the other by a guess of a masked language model.
+    """Ranks words by how much masking them lowers the victim's confidence, then replaces one after another by predictions.
 
-    The model sees the word that it guesses. A word of n pieces, each with K guesses, has K^n replacements; ``long_words`` says which K are
-    tried. ``perplexity`` takes those of the lowest, as the paper means, without forming the others; ``first`` takes the first K in the
-    order of the guesses, the last piece changing fastest, as textattack does after forming all. Where many combinations are no word,
-    ``combinations`` ends the looking, and a line says for which word. textattack's recipe is ``candidates=8``, ``long_words="first"``.
-    Special tokens of the model, which textattack may write into a text, are never candidates.
+    The masked language model sees the word that it predicts. A word of n pieces, each with K predictions, has K^n replacements, of which
+    ``long_words`` selects K. ``perplexity`` takes those with the lowest perplexity, as the paper describes, without forming the others;
+    ``first`` takes the first K in the order of the predictions, the last piece changing fastest, as textattack does after forming all.
+    If many combinations are not words, the search ends after ``combinations``, and a message names the word. textattack's recipe is
+    ``candidates=8``, ``long_words="first"``. The model's special tokens, which textattack may write into a text, are never candidates.
     """
 
     name: ClassVar[str] = "bert-attack"
-    summary: ClassVar[str] = "replace important words by guesses of a masked language model that sees them"
+    summary: ClassVar[str] = "replace important words by predictions of a masked language model that sees them"
     paper: ClassVar[str] = "Li et al., 2020, BERT-ATTACK: Adversarial Attack Against BERT Using BERT"
-    languages: ClassVar[str] = "English; with another masked language model and sentence encoder their language, but stop words are English"
-    needs: ClassVar[tuple[str, ...]] = ("mlm", "encoder")
+    languages: ClassVar[str] = (
+        "English; with another masked language model and sentence encoder, the language of these, but stop words are English"
+    )
+    required_resources: ClassVar[tuple[str, ...]] = ("mlm", "encoder")
 
     candidates: int = setting(
-        48, at_least=1, at_most=1000, unit="words", help="guesses that are tried for a word (K): 48 as the paper, 8 as textattack"
+        48, at_least=1, at_most=1000, unit="words", help="number of predictions tried for each word (K): 48 in the paper, 8 in textattack"
     )
     long_words: Order = setting(
-        "perplexity", choices=ORDERS, help="of a word of several pieces: the K likeliest combinations of their guesses, or the K first"
+        "perplexity", choices=ORDERS, help="for words of several pieces: the K likeliest combinations of their predictions, or the first K"
     )
     combinations: int = setting(
-        10_000, at_least=1, at_most=10_000_000, unit="combinations", help="look at no more of a long word's combinations than this"
+        10_000,
+        at_least=1,
+        at_most=10_000_000,
+        unit="combinations",
+        help="maximum number of combinations examined for a word of several pieces",
     )
-    max_words_perturbed: float = setting(0.4, above=0, at_most=1, unit="fraction", help="part of the words that may be replaced")
+    max_words_perturbed: float = setting(
+        0.4, above=0, at_most=1, unit="fraction", help="maximum fraction of the words that may be replaced"
+    )
     min_similarity: float = setting(
-        0.2, at_least=-1, at_most=1, help="least cosine similarity of the original text and the changed one, by the sentence encoder"
+        0.2, at_least=-1, at_most=1, help="similarity threshold: minimum cosine similarity of the original and the changed text"
     )
     mlm: str | None = settings.mlm()
     encoder: str | None = settings.encoder()
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the attack as textattack's recipe does, on our resources."""
+        """Build the attack as textattack's recipe does, with our resources."""
         import textattack
         from textattack.constraints.overlap import MaxWordsPerturbed
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification

@@ -1,4 +1,4 @@
-"""DeepWordBug: typing errors in the words that matter most (Gao et al., 2018)."""
+"""DeepWordBug: typing errors in the most important words (Gao et al., 2018)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ if TYPE_CHECKING:
 
 @frozen
 class DeepWordBug(Attack):
-    """Ranks words by what masking them does to the victim, then changes a character of one word after the other."""
+    """Ranks words by how much masking them lowers the victim's confidence, then changes a character in one word after another."""
 
     name: ClassVar[str] = "deepwordbug"
     summary: ClassVar[str] = "swap, delete, insert and replace characters of important words"
     paper: ClassVar[str] = "Gao et al., 2018, Black-box Generation of Adversarial Text Sequences to Evade Deep Learning Classifiers"
     languages: ClassVar[str] = (
-        "any language with spaces between its words; the letters that it puts in are a to z, and the stop words that "
-        "it leaves alone English"
+        "any language with spaces between words; the inserted letters are a to z, and the stop words that are not attacked are English"
     )
 
     max_edit_distance: int = setting(
-        30, at_least=1, help="largest Levenshtein distance from the original text (epsilon)", unit="characters"
+        30, at_least=1, help="maximum Levenshtein distance from the original text (epsilon)", unit="characters"
     )
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the attack as textattack's recipe does, with a stop-word list that is always the same."""
+        """Build the attack as textattack's recipe does, with our fixed list of stop words."""
         import textattack
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR

@@ -1,4 +1,4 @@
-"""PWWS: synonyms from WordNet, words ordered by saliency and by what their best synonym does (Ren et al., 2019)."""
+"""PWWS: replaces words by WordNet synonyms, ordered by saliency and by the effect of the best synonym (Ren et al., 2019)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 @frozen
 class PWWS(Attack):
-    """Probability weighted word saliency: replaces one word after the other by the synonym that hurts the victim most.
+    """Probability weighted word saliency: replaces one word after another by the synonym that lowers the victim's confidence most.
 
-    Words come in the order of what masking them does to the victim (its softmax over the text) times what their best synonym does. As in
-    textattack's recipe, which leaves out the paper's replacement of named entities.
+    Words are ordered by their saliency (the softmax over the text of the effect of masking a word) times the effect of their best
+    synonym. Like textattack's recipe, it omits the paper's replacement of named entities.
     """
 
     name: ClassVar[str] = "pwws"
     summary: ClassVar[str] = "replace important words by synonyms from WordNet"
     paper: ClassVar[str] = "Ren et al., 2019, Generating Natural Language Adversarial Examples through Probability Weighted Word Saliency"
     languages: ClassVar[str] = "English"
-    needs: ClassVar[tuple[str, ...]] = ("wordnet",)
+    required_resources: ClassVar[tuple[str, ...]] = ("wordnet",)
 
     wordnet: str | None = settings.wordnet()
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the attack as textattack's recipe does, on our WordNet."""
+        """Build the attack as textattack's recipe does, with our WordNet."""
         import textattack
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR

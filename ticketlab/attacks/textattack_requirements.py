@@ -1,4 +1,7 @@
-"""What textattack's own recipes need, and which cannot run here: known without importing textattack, which takes ten seconds."""
+"""The resources and thresholds of textattack's own recipes, without importing textattack, which takes ten seconds.
+
+Where an attack of ours has the same thresholds as its recipe in textattack, they are read from the attack's defaults.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +10,85 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from ticketlab.attacks.bae import BAE
+from ticketlab.attacks.bert_attack import BertAttack
+from ticketlab.attacks.deepwordbug import DeepWordBug
+from ticketlab.attacks.pwws import PWWS
+from ticketlab.attacks.textbugger import TextBugger
+from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.core.errors import SettingError
 
-MOST_NEAR = 3
-"""Names that a message offers in place of a wrong one."""
+MAX_SUGGESTIONS = 3
+"""The number of names that a message suggests for an unknown one."""
 
 
 @frozen
 class KnownRecipe:
-    """One recipe class of textattack 0.3.11."""
+    """A recipe class of textattack 0.3.11."""
 
     name: str
-    """The class."""
+    """The name of the class."""
     short: str = ""
-    """What textattack's command line calls it."""
+    """The name on textattack's command line."""
     paper: str = ""
-    needs: tuple[str, ...] = ()
+    required_resources: tuple[str, ...] = ()
     thresholds: str = ""
-    """Its numbers, in words."""
+    """Its thresholds, in words."""
     neighbours: int = 0
-    """How many of a word it asks the word vectors for."""
-    lacks: str = ""
-    """What it takes that has no substitute here; it is refused then."""
+    """The number of neighbours of a word that it takes from the word vectors."""
+    unavailable: str = ""
+    """What it needs that has no substitute here; such a recipe is refused."""
 
 
+_BAE, _BERT_ATTACK, _DEEPWORDBUG, _TEXTBUGGER, _TEXTFOOLER = BAE(), BertAttack(), DeepWordBug(), TextBugger(), TextFooler()
 _USE = "of texts, by the sentence encoder"
 _GRADIENTS = "gradients of the victim"
-_TEXT = "a victim that answers with a text"
+_TEXT = "a victim that generates text"
 _LANGUAGE = "resources of another language"
 
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        KnownRecipe("A2TYoo2021", "a2t", lacks=_GRADIENTS),
+        KnownRecipe("A2TYoo2021", "a2t", unavailable=_GRADIENTS),
         KnownRecipe(
             "BAEGarg2019",
             "bae",
-            "Garg and Ramakrishnan, 2020, BAE: BERT-based Adversarial Examples for Text Classification",
-            ("mlm", "encoder", "tagger"),
-            f"50 guesses for a word, of probability 0.0 or more; cosine {_USE}, at least 0.936338023 in windows of 15 words",
+            BAE.paper,
+            BAE.required_resources,
+            f"{_BAE.candidates} predictions for a word, of probability {_BAE.min_confidence} or more; cosine {_USE}, at least "
+            f"{_BAE.min_similarity} in windows of {_BAE.window} words",
         ),
         KnownRecipe(
             "BERTAttackLi2020",
             "bert-attack",
-            "Li et al., 2020, BERT-ATTACK: Adversarial Attack Against BERT Using BERT",
-            ("mlm", "encoder"),
-            f"8 guesses for a word; at most 0.4 of the words; cosine {_USE}, at least 0.2",
+            BertAttack.paper,
+            BertAttack.required_resources,
+            f"8 predictions for a word; at most {_BERT_ATTACK.max_words_perturbed} of the words; cosine {_USE}, at least "
+            f"{_BERT_ATTACK.min_similarity}",
         ),
         KnownRecipe(
-            "BadCharacters2021", "bad-characters", lacks="a goal to choose, and a list of homoglyphs that textattack's package leaves out"
+            "BadCharacters2021", "bad-characters", unavailable="a goal to choose, and a list of homoglyphs that textattack's package omits"
         ),
-        KnownRecipe("CheckList2020", "checklist", lacks="a recogniser of named entities (flair's)"),
-        KnownRecipe("ChineseRecipe", lacks=_LANGUAGE),
+        KnownRecipe("CheckList2020", "checklist", unavailable="a recogniser of named entities (flair's)"),
+        KnownRecipe("ChineseRecipe", unavailable=_LANGUAGE),
         KnownRecipe(
             "CLARE2020",
             "clare",
             "Li et al., 2021, Contextualized Perturbation for Textual Adversarial Attack",
             ("mlm", "encoder", "tagger"),
-            "50 guesses each, of probability 0.0005 for a word, 0.0 for an insertion, 0.005 for two merged words; "
+            "50 predictions each, of probability 0.0005 for a word, 0.0 for an insertion, 0.005 for two merged words; "
             f"cosine {_USE}, at least 0.7 in windows of 15 words",
         ),
         KnownRecipe(
             "DeepWordBugGao2018",
             "deepwordbug",
-            "Gao et al., 2018, Black-box Generation of Adversarial Text Sequences to Evade Deep Learning Classifiers",
-            thresholds="at most 30 edits of letters",
+            DeepWordBug.paper,
+            thresholds=f"at most {_DEEPWORDBUG.max_edit_distance} edits of letters",
         ),
-        KnownRecipe("FasterGeneticAlgorithmJia2019", "faster-alzantot", lacks="the language model of Learning to Write"),
-        KnownRecipe("FrenchRecipe", lacks=_LANGUAGE),
-        KnownRecipe("GeneticAlgorithmAlzantot2018", "alzantot", lacks="Google's language model of one billion words, and TensorFlow"),
-        KnownRecipe("HotFlipEbrahimi2017", "hotflip", lacks=_GRADIENTS),
+        KnownRecipe("FasterGeneticAlgorithmJia2019", "faster-alzantot", unavailable="the language model of Learning to Write"),
+        KnownRecipe("FrenchRecipe", unavailable=_LANGUAGE),
+        KnownRecipe("GeneticAlgorithmAlzantot2018", "alzantot", unavailable="Google's language model of one billion words, and TensorFlow"),
+        KnownRecipe("HotFlipEbrahimi2017", "hotflip", unavailable=_GRADIENTS),
         KnownRecipe(
             "IGAWang2019",
             "iga",
@@ -91,7 +103,7 @@ RECIPES = {
             "input-reduction",
             "Feng et al., 2018, Pathologies of Neural Models Make Interpretations Difficult",
         ),
-        KnownRecipe("Kuleshov2017", "kuleshov", lacks="the perplexity of GPT-2"),
+        KnownRecipe("Kuleshov2017", "kuleshov", unavailable="the perplexity of GPT-2"),
         KnownRecipe(
             "LEAP2023",
             "leap",
@@ -99,13 +111,13 @@ RECIPES = {
             ("wordnet",),
             "at most 0.16 of the words; population 60, 20 iterations, 20 retries of a turn",
         ),
-        KnownRecipe("MorpheusTan2020", "morpheus", lacks=_TEXT),
-        KnownRecipe("PSOZang2020", "pso", lacks="the sememes of HowNet"),
+        KnownRecipe("MorpheusTan2020", "morpheus", unavailable=_TEXT),
+        KnownRecipe("PSOZang2020", "pso", unavailable="the sememes of HowNet"),
         KnownRecipe(
             "PWWSRen2019",
             "pwws",
-            "Ren et al., 2019, Generating Natural Language Adversarial Examples through Probability Weighted Word Saliency",
-            ("wordnet",),
+            PWWS.paper,
+            PWWS.required_resources,
         ),
         KnownRecipe(
             "Pruthi2019",
@@ -113,33 +125,34 @@ RECIPES = {
             "Pruthi et al., 2019, Combating Adversarial Misspellings with Robust Word Recognition",
             thresholds="1 word of 4 letters or more",
         ),
-        KnownRecipe("Seq2SickCheng2018BlackBox", "seq2sick", lacks=_TEXT),
-        KnownRecipe("SpanishRecipe", lacks=_LANGUAGE),
+        KnownRecipe("Seq2SickCheng2018BlackBox", "seq2sick", unavailable=_TEXT),
+        KnownRecipe("SpanishRecipe", unavailable=_LANGUAGE),
         KnownRecipe(
             "TextBuggerLi2018",
             "textbugger",
-            "Li et al., 2019, TextBugger: Generating Adversarial Text Against Real-world Applications",
-            ("word_vectors", "encoder"),
-            f"5 neighbours of a word; angular similarity {_USE}, at least 0.8",
-            neighbours=5,
+            TextBugger.paper,
+            TextBugger.required_resources,
+            f"{_TEXTBUGGER.neighbours} neighbours of a word; angular similarity {_USE}, at least {_TEXTBUGGER.min_similarity}",
+            neighbours=_TEXTBUGGER.neighbours,
         ),
         KnownRecipe(
             "TextFoolerJin2019",
             "textfooler",
-            "Jin et al., 2020, Is BERT Really Robust? A Strong Baseline for Natural Language Attack",
-            ("word_vectors", "encoder", "tagger"),
-            f"50 neighbours of a word, of cosine 0.5 or more; angular similarity {_USE}, at least 0.840845057 in windows of 15 words",
-            neighbours=50,
+            TextFooler.paper,
+            TextFooler.required_resources,
+            f"{_TEXTFOOLER.neighbours} neighbours of a word, of cosine {_TEXTFOOLER.min_cosine} or more; angular similarity {_USE}, "
+            f"at least {_TEXTFOOLER.min_similarity} in windows of {_TEXTFOOLER.window} words",
+            neighbours=_TEXTFOOLER.neighbours,
         ),
     )
 }
-"""By class."""
+"""All recipes by the name of their class."""
 
 
 def find(name: str) -> KnownRecipe:
-    """Return the recipe of a class name, or of a name of textattack's command line.
+    """Return the recipe with this class name or command-line name.
 
-    :raises SettingError: there is none.
+    :raises SettingError: there is no such recipe.
     """
     by_name = RECIPES | {recipe.short: recipe for recipe in RECIPES.values() if recipe.short}
     if name not in by_name:
@@ -150,9 +163,9 @@ def find(name: str) -> KnownRecipe:
 
 
 def _near(name: str, by_name: Mapping[str, KnownRecipe]) -> str:
-    """Return the names of the recipes nearest to ``name`` as a question; nothing if none is near."""
+    """Return a question that suggests similar names; an empty string if there are none."""
     folded = {known.casefold(): known for known in by_name}
     nearest: dict[str, str] = {}
     for near in difflib.get_close_matches(name.casefold(), folded, n=len(folded), cutoff=0.5):
-        nearest.setdefault(by_name[folded[near]].name, f"`{folded[near]}`")  # of a recipe's two names one will do
-    return f"; did you mean {' or '.join(list(nearest.values())[:MOST_NEAR])}?" if nearest else ""
+        nearest.setdefault(by_name[folded[near]].name, f"`{folded[near]}`")  # suggest one of a recipe's two names
+    return f"; did you mean {' or '.join(list(nearest.values())[:MAX_SUGGESTIONS])}?" if nearest else ""

@@ -1,4 +1,4 @@
-"""TextBugger: five kinds of bugs, of letters and of words, in the words that matter most (Li et al., 2019)."""
+"""TextBugger: five kinds of character-level and word-level bugs in the most important words (Li et al., 2019)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @frozen
 class TextBugger(Attack):
-    """Ranks words by what deleting them does to the victim, then puts the worst of five bugs into one after the other.
+    """Ranks words by how much deleting them lowers the victim's confidence, then inserts the worst of five bugs into one after another.
 
-    The bugs are a space in the word, a letter less, two letters swapped, a letter that looks alike, and a near neighbour of the word.
+    The bugs are an inserted space, a deleted letter, two swapped letters, a homoglyph, and a near neighbour of the word.
     The paper's encoder (USE) is not distributed in packages: results on others are comparable among themselves.
     """
 
@@ -28,14 +28,14 @@ class TextBugger(Attack):
     summary: ClassVar[str] = "misspell important words, or replace them by near neighbours"
     paper: ClassVar[str] = "Li et al., 2019, TextBugger: Generating Adversarial Text Against Real-world Applications"
     languages: ClassVar[str] = (
-        "English; with other word vectors and another sentence encoder their language, but look-alikes are those of a "
-        "to z, and stop words English"
+        "English; with other word vectors and another sentence encoder, the language of these, but homoglyphs are those of a "
+        "to z, and stop words are English"
     )
-    needs: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder")
+    required_resources: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder")
 
-    neighbours: int = setting(5, at_least=1, help="nearest words that are tried for a word (K)", unit="words")
+    neighbours: int = setting(5, at_least=1, help="number of nearest neighbours tried for each word (K)", unit="words")
     min_similarity: float = setting(
-        0.8, at_least=0, at_most=1, help="least angular similarity of the changed text and the original (epsilon)"
+        0.8, at_least=0, at_most=1, help="similarity threshold: minimum angular similarity of the changed text and the original (epsilon)"
     )
     word_vectors: str | None = settings.word_vectors()
     encoder: str | None = settings.encoder()
@@ -44,10 +44,10 @@ class TextBugger(Attack):
         """Search the neighbours of all words; see :meth:`Attack.warm`."""
         from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
-        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, but=stop_words.english())
+        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, excluded=stop_words.english())
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the attack as textattack's recipe does, on our resources."""
+        """Build the attack as textattack's recipe does, with our resources."""
         import textattack
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR

@@ -1,4 +1,4 @@
-"""TextFooler: important words replaced by near neighbours that keep the meaning (Jin et al., 2020)."""
+"""TextFooler: replaces important words by near neighbours that keep the meaning (Jin et al., 2020)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @frozen
 class TextFooler(Attack):
-    """Ranks words by what deleting them does to the victim, then replaces one after the other by a synonym-like word.
+    """Ranks words by how much deleting them lowers the victim's confidence, then replaces one after another by a near neighbour.
 
     Of premise and hypothesis only the hypothesis is changed. The paper's word vectors (counter-fitted) and encoder (USE) are not
     distributed in packages: results on others are comparable among themselves.
@@ -28,17 +28,22 @@ class TextFooler(Attack):
     summary: ClassVar[str] = "replace important words by near neighbours of the same meaning"
     paper: ClassVar[str] = "Jin et al., 2020, Is BERT Really Robust? A Strong Baseline for Natural Language Attack"
     languages: ClassVar[str] = (
-        "English; with other word vectors, another sentence encoder and `tagger` none their language, but stop words are English"
+        "English; with other word vectors, another sentence encoder and `tagger` none, the language of these, but stop words are English"
     )
-    needs: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder", "tagger")
+    required_resources: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder", "tagger")
 
-    neighbours: int = setting(50, at_least=1, help="nearest words that are tried for a word (N)", unit="words")
-    min_cosine: float = setting(0.5, above=0, at_most=1, help="least cosine of a word's vector and its replacement's (delta)")
+    neighbours: int = setting(50, at_least=1, help="number of nearest neighbours tried for each word (N)", unit="words")
+    min_cosine: float = setting(
+        0.5, above=0, at_most=1, help="minimum cosine similarity of the vectors of a word and its replacement (delta)"
+    )
     min_similarity: float = setting(
-        0.840845057, at_least=0, at_most=1, help="least angular similarity of the text before and after a change (epsilon)"
+        0.840845057,
+        at_least=0,
+        at_most=1,
+        help="similarity threshold: minimum angular similarity of the text before and after a change (epsilon)",
     )
     window: int | None = setting(
-        15, at_least=1, help="the similarity looks at this many words around the change; shorter texts pass", unit="words"
+        15, at_least=1, help="compare only this many words around the change; shorter texts are accepted", unit="words"
     )
     word_vectors: str | None = settings.word_vectors()
     encoder: str | None = settings.encoder()
@@ -48,10 +53,10 @@ class TextFooler(Attack):
         """Search the neighbours of all words; see :meth:`Attack.warm`."""
         from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
-        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, but=stop_words.textfooler())
+        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, excluded=stop_words.textfooler())
 
     def build(self, victim: Victim, resources: Resources) -> Any:
-        """Compose the attack as textattack's recipe does, on our resources."""
+        """Build the attack as textattack's recipe does, with our resources."""
         import textattack
         from textattack.constraints.pre_transformation import InputColumnModification, RepeatModification, StopwordModification
         from textattack.constraints.semantics import WordEmbeddingDistance

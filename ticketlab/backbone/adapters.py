@@ -1,6 +1,6 @@
-"""Where a model family keeps its heads, neurons and weight matrices.
+"""Adapters: where a model family keeps its heads, neurons and weight matrices.
 
-An adapter is a page of names. Another family is another subclass, returned by the hook ``ticketlab_backbones``.
+An adapter is a list of names. To support another family, a plugin returns another subclass from the hook ``ticketlab_backbones``.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 SHRUNK = "ticketlab-"
-"""What the ``model_type`` of a physically smaller model begins with; the family's own follows."""
+"""Prefix of the ``model_type`` of shrunk (physically smaller) models, followed by that of the family."""
 
 
 @frozen
 class Adapter(Component):
-    """Module paths of an encoder: ``layers`` and ``pooler`` seen from the base model, the six linear modules seen from a layer.
+    """The module paths of an encoder. ``layers`` and ``pooler`` are relative to the base model, the six linear modules to a layer.
 
-    ``heads``, ``neurons`` and ``positions`` name attributes of the model's config. ``pooler`` is the hidden layer that pruners take with
-    their setting of this name; with ``pooler_in_head`` it is part of the classifier's head, not of the encoder, and seen from the whole
-    model. A family without one leaves it empty. All other linear modules of the head are its classifier. Shrinking needs three facts more:
-    ``attention``, the module that a layer splits into heads, and the attributes in which that keeps the number of its heads and their
-    width together; without them a model is masked and not shrunk. ``per_head`` lists further linear modules whose rows belong to the
-    heads, as the query's do; a model may lack them.
+    - ``heads``, ``neurons`` and ``positions`` are attributes of the model's config.
+    - ``per_head`` lists additional linear modules whose rows belong to heads, like those of the query. A model may lack them.
+    - ``pooler`` is the hidden layer that pruners mask with their setting of this name; empty for a family without one. With
+      ``pooler_in_head`` it is part of the classifier's head instead of the encoder, and its path is relative to the whole model. All other
+      linear modules of the head are the classifier.
+    - ``attention``, ``attention_heads`` and ``attention_width`` are needed for shrinking: the attention module of a layer, and its
+      attributes for the number of heads and their total width. Without ``attention`` models can be masked but not shrunk.
     """
 
     kind: ClassVar[str] = "backbone"
@@ -51,10 +52,10 @@ class Adapter(Component):
     neurons: ClassVar[str] = "intermediate_size"
     positions: ClassVar[str] = "max_position_embeddings"
     mlm_heads: ClassVar[tuple[str, ...]] = ()
-    """Where the masked language model's head begins, seen from the model: the first of these modules that there is."""
+    """Paths of the first module of the masked-language-model head; the first that exists is used."""
 
     def max_length(self, config: PretrainedConfig) -> int:
-        """Return the most tokens that the model takes, special tokens included."""
+        """Return the maximum length of the model's input in tokens, including special tokens."""
         return int(getattr(config, self.positions))
 
 
@@ -82,9 +83,9 @@ class Bert(Adapter):
 
 @frozen
 class Roberta(Bert):
-    """RoBERTa and the families that took its code over.
+    """RoBERTa and the families that share its code.
 
-    Classifier: `classifier.dense` and `classifier.out_proj`, both newly drawn. Classifiers have no pooler.
+    Classifier: `classifier.dense` and `classifier.out_proj`, both newly initialised. Classifiers have no pooler.
     """
 
     name: ClassVar[str] = "roberta"
@@ -93,7 +94,7 @@ class Roberta(Bert):
     mlm_heads: ClassVar[tuple[str, ...]] = ("lm_head",)
 
     def max_length(self, config: PretrainedConfig) -> int:
-        """Return the most tokens that the model takes; positions count from after the padding index."""
+        """Return the maximum length of the model's input. Positions start after the padding index."""
         return int(config.max_position_embeddings - config.pad_token_id - 1)
 
 
@@ -101,7 +102,7 @@ class Roberta(Bert):
 class Electra(Bert):
     """ELECTRA.
 
-    Classifier: `classifier.dense` and `classifier.out_proj`, both newly drawn. There is no pooler.
+    Classifier: `classifier.dense` and `classifier.out_proj`, both newly initialised. There is no pooler.
     """
 
     name: ClassVar[str] = "electra"
@@ -115,7 +116,7 @@ class Electra(Bert):
 class DistilBert(Adapter):
     """DistilBERT.
 
-    Pooler: `pre_classifier`, newly drawn, as SRNets' published code has it. Classifier: `classifier`.
+    Pooler: `pre_classifier`, newly initialised, as in the published code of SRNets. Classifier: `classifier`.
     """
 
     name: ClassVar[str] = "distilbert"
@@ -139,9 +140,9 @@ class DistilBert(Adapter):
 
 @frozen
 class DebertaV2(Bert):
-    """DeBERTa, versions 2 and 3: relative positions have projections of their own unless ``share_att_key``.
+    """DeBERTa, versions 2 and 3. Relative positions have their own projections unless ``share_att_key`` is set.
 
-    Pooler: `pooler.dense`, newly drawn with the classifier. Classifier: `classifier`.
+    Pooler: `pooler.dense`, newly initialised with the classifier. Classifier: `classifier`.
     """
 
     name: ClassVar[str] = "deberta-v2"
@@ -159,13 +160,13 @@ class DebertaV2(Bert):
 def adapter_for(model: PreTrainedModel) -> Adapter:
     """Return the registered adapter of a model's family.
 
-    :raises UsageError: no adapter knows ``model.config.model_type``; the message lists the families that one does.
+    :raises UsageError: no adapter supports ``model.config.model_type``; the message lists the supported families.
     """
     return adapter_of(model.config.model_type)
 
 
 def adapter_of(model_type: str) -> Adapter:
-    """Return the registered adapter of a family, by its own ``model_type`` or its shrunk models'. Raises as :func:`adapter_for`."""
+    """Return the registered adapter of a family, by its ``model_type`` or that of its shrunk models. Raises as :func:`adapter_for`."""
     model_type = model_type.removeprefix(SHRUNK)
     classes, broken = _registered()
     for cls in classes:
@@ -173,24 +174,24 @@ def adapter_of(model_type: str) -> Adapter:
             return cls()
     known = sorted(known for cls in classes for known in cls.model_types)
     raise UsageError(
-        f"no backbone adapter knows the model type `{model_type}`; supported are {', '.join(known)}"
-        f"; a plugin can add a family by the hook ticketlab_backbones{broken}"
+        f"no backbone adapter supports the model type `{model_type}`; supported are {', '.join(known)}"
+        f"; a plugin can add a family with the hook ticketlab_backbones{broken}"
     )
 
 
 def has_adapter(model_type: str) -> bool:
-    """Say whether a registered adapter knows a family, by its own ``model_type`` or its shrunk models'."""
+    """Return whether a registered adapter supports a family, by its ``model_type`` or that of its shrunk models."""
     return model_type.removeprefix(SHRUNK) in model_types()
 
 
 def model_types() -> list[str]:
-    """Return every ``model_type`` that a registered adapter knows, sorted."""
+    """Return every ``model_type`` that a registered adapter supports, sorted."""
     return sorted({model_type for cls in _registered()[0] for model_type in cls.model_types})
 
 
 def _registered() -> tuple[list[type[Adapter]], str]:
-    """Return the adapters that import, in the order of their names, and what is wrong with those that do not."""
-    found: list[type[Adapter]] = []
+    """Return the adapters that can be imported, sorted by name, and the errors of those that cannot."""
+    adapters: list[type[Adapter]] = []
     broken = ""
     current = registry.current()
     for name in current.names("backbone"):
@@ -200,5 +201,5 @@ def _registered() -> tuple[list[type[Adapter]], str]:
             broken += f" ({problem})"
             continue
         assert issubclass(cls, Adapter)
-        found.append(cls)
-    return found, broken
+        adapters.append(cls)
+    return adapters, broken

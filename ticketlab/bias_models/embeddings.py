@@ -1,4 +1,4 @@
-"""Word vectors out of a model: the mean of the input embeddings of a word's pieces."""
+"""Word vectors from a model: the mean of the input embeddings of a word's pieces."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ticketlab.backbone.weights import Warn
 
 AT_ONCE = 4096
-"""Words the tokenizer is given at a time."""
+"""Words per call of the tokenizer."""
 
 
 class FromModel(WordVectorSource):
     """Vectors from the input embeddings of a pre-trained model, before positions and normalisation.
 
-    A word is cut into pieces as it would be inside a text. Pieces that the model does not know don't count; a word of nothing else has
-    no vector. ``warn`` is told what is wrong with the tokenizer or the weights.
+    A word is split into pieces as in the middle of a text. Unknown pieces are ignored; a word that consists only of them has no vector.
+    ``warn`` is called with problems of the tokenizer or the weights.
     """
 
     def __init__(self, model: str, warn: Warn = loading.python_warning) -> None:
@@ -34,12 +34,12 @@ class FromModel(WordVectorSource):
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
-        return int(self._opened[1].shape[1])
+        """The length of a vector."""
+        return int(self._loaded[1].shape[1])
 
     def find(self, words: Sequence[str]) -> Sequence[Matrix | None]:
-        """Look the words up; see :meth:`Words.find`."""
-        tokenizer, embeddings = self._opened
+        """Look the words up; see :meth:`WordVectorSource.find`."""
+        tokenizer, embeddings = self._loaded
         vectors: list[Matrix | None] = []
         for start in range(0, len(words), AT_ONCE):
             inside = [f" {word}" for word in words[start : start + AT_ONCE]]
@@ -49,7 +49,7 @@ class FromModel(WordVectorSource):
         return vectors
 
     @functools.cached_property
-    def _opened(self) -> tuple[PreTrainedTokenizerBase, Matrix]:
+    def _loaded(self) -> tuple[PreTrainedTokenizerBase, Matrix]:
         encoder = loading.load_encoder(self._model, self._warn)
         embeddings: Matrix = encoder.get_input_embeddings().weight.detach().numpy().copy()
         return loading.load_tokenizer(self._model, self._warn), embeddings

@@ -1,4 +1,4 @@
-"""The classifier of every bias model, and its probabilities for examples that it was not fitted on."""
+"""The classifier that all bias models share, and cross-fitting: probabilities for examples that it was not fitted on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOST_ITERATIONS = 1000
 
 
 class Classifier:
-    """Multinomial logistic regression on standardised features, fitted when it is made.
+    """Multinomial logistic regression on standardised features, fitted by the constructor.
 
-    scikit-learn's C, the inverse of the strength of the L2 penalty, is ``c`` divided by the number of features: so ``c`` bounds the
-    logits alike whether there are five features or hundreds. A label that no example has gets the probability 0.
+    scikit-learn's C, the inverse strength of the L2 penalty, is ``c`` divided by the number of features, so that the same ``c`` limits the
+    logits similarly for five features and for hundreds. A label without examples gets the probability 0.
     """
 
     def __init__(self, features: Features, labels: Numbers, classes: int, c: float) -> None:
@@ -47,10 +47,10 @@ class Classifier:
 def cross_fit(
     features: Features, labels: Numbers, fold: Numbers, classes: int, c: float, tick: Callable[[], None] = lambda: None
 ) -> tuple[Probabilities, bool]:
-    """Return the probabilities of each example by a classifier fitted on the other folds, and whether all of them converged.
+    """Return the probabilities of each example from a classifier fitted on the other folds, and whether all classifiers converged.
 
-    With a single fold the classifier is fitted on the examples that it predicts. A label of ``classes`` or above stands for no single
-    class: such an example is predicted and never fitted on. ``tick`` is called after each fold.
+    With a single fold, the classifier is fitted on the same examples that it predicts. A label of ``classes`` or above does not stand for
+    a single class: such an example is predicted but never used for fitting. ``tick`` is called after each fold.
     """
     probabilities = np.empty((len(features), classes))
     converged = True

@@ -1,4 +1,8 @@
-"""How good a bias model is, and how far its probabilities can be believed."""
+"""Metrics of a bias model: accuracy, calibration and the probability of the right label.
+
+They are computed here and not by scikit-learn because ``log_loss`` must floor the probabilities as the losses do, and scikit-learn has no
+expected calibration error.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ BINS = 10
 
 
 def measure(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label_names: Sequence[str]) -> dict[str, Any] | None:
-    """Return the measures of some examples' probabilities (rows, classes); None where there are no examples.
+    """Return the metrics of probabilities (rows, classes); None if there are no rows.
 
-    ``majority`` is the accuracy of always saying the commonest label; ``bias_degree`` the mean probability of the right label, over all
-    examples and those of each label; ``log_loss`` is in nats, the probabilities floored as the losses floor them.
+    ``majority`` is the accuracy of always predicting the most frequent label. ``bias_degree`` is the mean probability of the right label,
+    over all examples and for each label. ``log_loss`` is in nats, with the probabilities floored as in the losses.
     """
     if not len(labels):
         return None
@@ -35,7 +39,7 @@ def measure(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label
 
 
 def calibration_error(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Return the expected calibration error: the mean distance of confidence and accuracy over ten equal bins of confidence."""
+    """Return the expected calibration error: the mean absolute difference of confidence and accuracy over ten equal bins."""
     confidence = probabilities.max(axis=1)
     correct = probabilities.argmax(axis=1) == labels
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)

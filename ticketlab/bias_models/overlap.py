@@ -14,17 +14,22 @@ from ticketlab.core import progress
 from ticketlab.tasks.base import Example
 
 NOTICE = 1000
-"""Pairs between two moves of the progress bar."""
+"""Pairs between two updates of the progress bar."""
 
 
 @frozen
 class WordOverlap(BiasModel):
     """How much of the second text (the hypothesis) is in the first (the premise).
 
-    The features: whether all words of the hypothesis are in the premise; whether they stand there in one piece; which part of them is
-    there; the mean and the least, over the words of the hypothesis, of the greatest cosine to a word of the premise. Words are in lower
-    case, without the punctuation around them; a word that occurs twice counts once. A word is as similar to itself as can be (1), and
-    one without a vector is not similar to any other (0). A hypothesis without words is wholly in any premise.
+    The features are:
+
+    - whether all words of the hypothesis are in the premise;
+    - whether the hypothesis is a contiguous part of the premise;
+    - the fraction of its words that are in the premise;
+    - the mean and the minimum, over the words of the hypothesis, of the greatest cosine to a word of the premise.
+
+    Words are in lower case, without the punctuation around them. A word that occurs twice counts once. The similarity of a word to itself
+    is 1, and that of a word without a vector to any other is 0. A hypothesis without words counts as contained in any premise.
     """
 
     name: ClassVar[str] = "overlap"
@@ -47,14 +52,14 @@ class WordOverlap(BiasModel):
 
 
 def _of_pair(premise: Sequence[str], hypothesis: Sequence[str], vocabulary: WordTable, unit: Matrix) -> tuple[float, ...]:
-    distinct, there = list(dict.fromkeys(hypothesis)), dict.fromkeys(premise)
-    if not distinct:
+    hypothesis_words, premise_words = list(dict.fromkeys(hypothesis)), dict.fromkeys(premise)
+    if not hypothesis_words:
         return (1, 1, 1, 1, 1)
-    if not there:
+    if not premise_words:
         return (0, 0, 0, 0, 0)
-    shared = np.array([word in there for word in distinct])
+    shared = np.array([word in premise_words for word in hypothesis_words])
     numbers = vocabulary.numbers
-    cosine = unit[[numbers[word] for word in distinct]] @ unit[[numbers[word] for word in there]].T
+    cosine = unit[[numbers[word] for word in hypothesis_words]] @ unit[[numbers[word] for word in premise_words]].T
     nearest = np.where(shared, 1.0, np.minimum(cosine.max(axis=1), 1.0))
-    whole = f" {' '.join(hypothesis)} " in f" {' '.join(premise)} "
-    return (float(shared.all()), float(whole), float(shared.mean()), float(nearest.mean()), float(nearest.min()))
+    contiguous = f" {' '.join(hypothesis)} " in f" {' '.join(premise)} "
+    return (float(shared.all()), float(contiguous), float(shared.mean()), float(nearest.mean()), float(nearest.min()))

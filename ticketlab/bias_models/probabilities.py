@@ -1,4 +1,4 @@
-"""Files of bias probabilities: one row an example, joined by id and never by position."""
+"""Files of bias probabilities: one row per example, matched by id and never by position."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from ticketlab.core import files
 from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.reading import tables
-from ticketlab.tasks.reading.files import SUFFIXES, find
-from ticketlab.tasks.reading.labels import some
+from ticketlab.tasks.reading.file_kinds import SUFFIXES
+from ticketlab.tasks.reading.files import find_files
+from ticketlab.tasks.reading.labels import quote_some
 from ticketlab.tasks.reading.rows import value_of
 
 ID = "id"
 FLOOR = 1e-6
-"""Probabilities are at least this before their logarithm is taken."""
+"""Probabilities are raised to at least this before taking the logarithm."""
 TOLERANCE = 1e-3
-"""How far from 1 a row may add up; it is then divided by its sum."""
+"""The largest difference from 1 of a row's sum. Each row is divided by its sum."""
 
 
 def write(path: Path, examples: Sequence[Example], probabilities: Iterable[Sequence[float]], label_names: Sequence[str]) -> None:
-    """Write one JSON line an example, atomically: its id, and the probability of each label by name. Every float reads back as it was.
+    """Write one JSON line per example, atomically: its id and the probability of each label by name. Floats are written exactly.
 
     :raises DataError: a label is called ``id``.
     """
@@ -43,19 +44,19 @@ def write(path: Path, examples: Sequence[Example], probabilities: Iterable[Seque
 
 
 def read(path: str | Path, examples: Sequence[Example], label_names: Sequence[str]) -> Tensor:
-    """Return log-probabilities (examples, labels), float32, in the order of the examples and of the label names.
+    """Return log-probabilities (examples, labels) in float32, in the order of the examples and of the label names.
 
-    The file is a csv, tsv, jsonl, json or parquet table with a column ``id`` and one a label, by its name; rows of other ids and
-    other columns don't count.
+    The file is a csv, tsv, jsonl, json or parquet table with a column ``id`` and a column per label, named as the label. Rows with other
+    ids and other columns are ignored.
 
-    :raises DataError: the file lacks a label or an example, has an id twice, or holds something that is no probability.
+    :raises DataError: a label or an example is missing, an id is repeated, or a value is not a probability.
     """
     path = files.expand(path)
     _refuse_id(label_names)
     if path.is_dir():
-        raise DataError(f"{path}: a folder; bias probabilities are in a {', '.join(SUFFIXES)} file")
-    find(path)
-    table = tables.read([path])
+        raise DataError(f"{path}: this is a folder; bias probabilities are in a {', '.join(SUFFIXES)} file")
+    find_files(path)
+    table = tables.read_table([path])
     _check_columns(path, table.columns, label_names)
     rows = _by_id(path, table.rows)
     _check_ids(path, rows, examples)
@@ -76,19 +77,19 @@ def _refuse_id(label_names: Sequence[str]) -> None:
 
 def _check_columns(path: Path, columns: Sequence[str], label_names: Sequence[str]) -> None:
     if ID not in columns:
-        raise DataError(f"{path}: there is no column `{ID}`{did_you_mean(ID, columns)}; it joins the rows to the examples")
+        raise DataError(f"{path}: there is no column `{ID}`{did_you_mean(ID, columns)}; it matches rows to examples")
     missing = [name for name in label_names if name not in columns]
     if missing:
         others = [column for column in columns if column != ID and column not in label_names]
         raise DataError(
-            f"{path}: there is no column `{missing[0]}`{did_you_mean(missing[0], others)}; every label of the task needs one, "
-            f"called as the label is: {some(label_names)}"
+            f"{path}: there is no column `{missing[0]}`{did_you_mean(missing[0], others)}; every label of the task needs a column "
+            f"of its name: {quote_some(label_names)}"
         )
 
 
 def _by_id(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
-    twice = 0
+    by_id: dict[str, Mapping[str, Any]] = {}
+    repeated = 0
     first = ""
     for number, row in enumerate(rows, 1):
         try:
@@ -97,12 +98,12 @@ def _by_id(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[s
             name = ""
         if not name.strip():
             raise DataError(f"{path} row {number}: the `{ID}` must be a text or a number, not {_shown(row.get(ID))}")
-        if name in found:
-            twice, first = twice + 1, first or name
-        found[name] = row
-    if twice:
-        raise DataError(f"{path}: {twice} of {len(rows)} rows have the id of another row; the first is `{first}`")
-    return found
+        if name in by_id:
+            repeated, first = repeated + 1, first or name
+        by_id[name] = row
+    if repeated:
+        raise DataError(f"{path}: {repeated} of {len(rows)} rows have the id of another row; the first is `{first}`")
+    return by_id
 
 
 def _check_ids(path: Path, rows: Mapping[str, Any], examples: Sequence[Example]) -> None:
@@ -110,9 +111,9 @@ def _check_ids(path: Path, rows: Mapping[str, Any], examples: Sequence[Example])
     if not missing:
         return
     if len(missing) == len(examples):
-        sides = f"the examples' are like `{missing[0]}`, the file's like `{next(iter(rows))}`"
-        raise DataError(f"{path}: it has none of the {len(examples)} ids; {sides}")
-    raise DataError(f"{path}: {len(missing)} of {len(examples)} ids are not in it; the first is `{missing[0]}`")
+        sides = f"those of the examples are like `{missing[0]}`, those of the file like `{next(iter(rows))}`"
+        raise DataError(f"{path}: none of the {len(examples)} ids is in the file; {sides}")
+    raise DataError(f"{path}: {len(missing)} of {len(examples)} ids are not in the file; the first is `{missing[0]}`")
 
 
 def _number(path: Path, identity: str, name: str, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""One text of the example alone: what claims or hypotheses give away without the other text (SRNets, Liu et al., 2022, B.3.1)."""
+"""One text of a pair only: what claims or hypotheses reveal without the other text (SRNets, Liu et al., 2022, B.3.1)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ticketlab.tasks.base import Example
 
 @frozen
 class ClaimOnly(BiasModel):
-    """The greatest value of each number of the word vectors, over the words of the first text. Zeros where no word has a vector."""
+    """The word vectors of the first text, max-pooled over its words; zeros if no word has a vector."""
 
     name: ClassVar[str] = "claim-only"
-    summary: ClassVar[str] = "the first text alone: its word vectors, max-pooled"
+    summary: ClassVar[str] = "the first text only: its word vectors, max-pooled"
     paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
 
     def sees(self, example: Example) -> tuple[str, ...]:
@@ -32,10 +32,10 @@ class ClaimOnly(BiasModel):
 
 @frozen
 class HypothesisOnly(BiasModel):
-    """The greatest value of each number of the word vectors, over the words of the second text. Zeros where no word has a vector."""
+    """The word vectors of the second text, max-pooled over its words; zeros if no word has a vector."""
 
     name: ClassVar[str] = "hypothesis-only"
-    summary: ClassVar[str] = "the second text alone: its word vectors, max-pooled"
+    summary: ClassVar[str] = "the second text only: its word vectors, max-pooled"
     paper: ClassVar[str] = "Gururangan et al., 2018, https://arxiv.org/abs/1803.02324"
     columns: ClassVar[int] = 2
 

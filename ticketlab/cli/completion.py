@@ -1,4 +1,4 @@
-"""Values of options that name a component: the shell completes them."""
+"""Parameter types for the names of components and recipes, with shell completion."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ticketlab.core import registry
 
 
 class ComponentName(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
-    """The name of a registered component. Whether there is one of this name is checked where it is used, with a better message."""
+    """The name of a registered component. It is checked later, where the error message can say more."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.name = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name as it is."""
+        """Return the name unchanged."""
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return what stands for the value in help."""
+        """Return the placeholder for the value in help texts."""
         return "NAME"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -33,11 +33,11 @@ class ComponentName(click.ParamType):  # type: ignore[type-arg]  # generic since
 
 
 class RecipeName(click.ParamType):  # type: ignore[type-arg]
-    """The name of a registered recipe, or a path."""
+    """The name of a registered recipe, or the path of a recipe file."""
 
     name = "recipe"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the registered names, then files."""
+        """Return the registered names, or files if none matches."""
         names = [name for name in sorted(registry.current().recipes) if name.startswith(incomplete)]
         return [CompletionItem(name) for name in names] or [CompletionItem(incomplete, type="file")]

@@ -1,4 +1,4 @@
-"""A group that is itself a command: ``ticketlab attack MODEL`` beside ``ticketlab attack show FILE``."""
+"""A group with a default command: ``ticketlab attack MODEL`` along with ``ticketlab attack show FILE``."""
 
 from __future__ import annotations
 
@@ -12,74 +12,74 @@ from ticketlab.cli.group import LazyGroup
 from ticketlab.core.errors import UsageError
 from ticketlab.core.files import expand
 
-NAME = "run"
-"""What the group's own command is called inside; nobody types it."""
+DEFAULT = "run"
+"""Internal name of the default command; users never type it."""
 
 
-class SameName(click.Context):
-    """The context of a group's own command, which goes by the name of the group."""
+class DefaultCommandContext(click.Context):
+    """The context of a default command, shown under the name of its group."""
 
     @property
     def command_path(self) -> str:
-        """What to type."""
+        """The command as users type it."""
         return self.parent.command_path if self.parent else super().command_path
 
 
-class OwnCommand(LazyGroup):
-    """Commands by name, and one of the group itself: what does not begin with a command's name goes to it."""
+class DefaultCommandGroup(LazyGroup):
+    """A group whose default command gets every command line that does not begin with the name of a subcommand."""
 
-    def __init__(self, *args: Any, own: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.own = own
+        self.default = default
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command, or the group's own."""
-        if cmd_name != NAME:
+        """Import a subcommand, or the default command."""
+        if cmd_name != DEFAULT:
             return super().get_command(ctx, cmd_name)
-        hidden = LazyGroup(targets={NAME: (self.own, "")})
-        return hidden.get_command(ctx, NAME)
+        hidden = LazyGroup(targets={DEFAULT: (self.default, "")})
+        return hidden.get_command(ctx, DEFAULT)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Send the arguments to the group's own command, unless they begin with another's name or ask for help.
+        """Pass the arguments to the default command, unless they begin with a subcommand or a help option.
 
-        :raises UsageError: they begin with what is nearly the name of a command, and there is no such file or folder.
+        :raises UsageError: the first argument is nearly the name of a subcommand, and no file or folder has this name.
         """
         if not args and ctx.resilient_parsing:
-            return super().parse_args(ctx, args)  # of a completion: there is no telling yet
+            return super().parse_args(ctx, args)  # shell completion: the command is not known yet
         first = args[0] if args else ""
         if first in self.targets or first in self.get_help_option_names(ctx):
             return super().parse_args(ctx, args)
         near = difflib.get_close_matches(first, self.targets, n=1, cutoff=0.75)
         if near and not expand(first).exists():
-            raise UsageError(f"{first}: there is no command or folder of this name; did you mean `{ctx.command_path} {near[0]}`?")
-        return super().parse_args(ctx, [NAME, *args])
+            raise UsageError(f"{first}: no such command or folder; did you mean `{ctx.command_path} {near[0]}`?")
+        return super().parse_args(ctx, [DEFAULT, *args])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line."""
-        if args and args[0] == NAME and NAME not in self.targets:
-            return NAME, self.get_command(ctx, NAME), args[1:]
+        """Return the command that the arguments begin with."""
+        if args and args[0] == DEFAULT and DEFAULT not in self.targets:
+            return DEFAULT, self.get_command(ctx, DEFAULT), args[1:]
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return commands, and the options of the group's own."""
-        own = self.get_command(ctx, NAME)
-        assert own is not None
-        with own.make_context(NAME, [], parent=ctx, resilient_parsing=True) as below:
-            found = [*super().shell_complete(ctx, incomplete), *own.shell_complete(below, incomplete)]
+        """Return the subcommands and the options of the default command."""
+        default = self.get_command(ctx, DEFAULT)
+        assert default is not None
+        with default.make_context(DEFAULT, [], parent=ctx, resilient_parsing=True) as below:
+            found = [*super().shell_complete(ctx, incomplete), *default.shell_complete(below, incomplete)]
         return list({item.value: item for item in found}.values())
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help of the group's own command, with the other commands in it."""
-        own = self.get_command(ctx, NAME)
-        assert own is not None
-        with own.make_context(NAME, [], parent=ctx, resilient_parsing=True) as below:
-            own.format_usage(below, formatter)
+        """Write the help of the default command, followed by the list of subcommands."""
+        default = self.get_command(ctx, DEFAULT)
+        assert default is not None
+        with default.make_context(DEFAULT, [], parent=ctx, resilient_parsing=True) as below:
+            default.format_usage(below, formatter)
             for name in self.targets:
                 command = self.get_command(ctx, name)
                 assert command is not None
                 with command.make_context(name, [], parent=ctx, resilient_parsing=True) as other:
                     command.format_usage(other, formatter)
-            own.format_help_text(below, formatter)
-            own.format_options(below, formatter)
+            default.format_help_text(below, formatter)
+            default.format_options(below, formatter)
             self.format_commands(ctx, formatter)
-            own.format_epilog(below, formatter)
+            default.format_epilog(below, formatter)

@@ -1,4 +1,4 @@
-"""``ticketlab demo``: three models on embedded text, attacked or led astray, in minutes."""
+"""``ticketlab demo``: compare three models on built-in text in minutes, under attack or on a challenge set."""
 
 from __future__ import annotations
 
@@ -13,73 +13,81 @@ from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import progress
 from ticketlab.core.errors import SettingError, did_you_mean
-from ticketlab.recipes import tables
+from ticketlab.recipes.head import HEAD
 
 if TYPE_CHECKING:
     from ticketlab.recipes.recipe import Recipe
 
 
 @frozen
-class _DemoRun:
-    """Which recipes are run, what each one's model is called in the table, and on what."""
+class _Comparison:
+    """Recipes to compare, with the label of each one's model in the table, and the settings that they share."""
 
     models: Mapping[str, str]
     introduction: str
     settings: Mapping[str, Any]
 
     def compose(self, name: str, seed: int, sets: Sequence[str] = ()) -> Recipe:
-        """Return one of the recipes at the scale of the demo."""
+        """Compose one of the recipes at the scale of the demo."""
         from ticketlab.recipes.compose import compose
 
         return compose(name, scale="demo", seeds=[seed], model="demo", sets=sets, **self.settings)
 
 
-DEMOS = {
-    "robust": _DemoRun(
+COMPARISONS = {
+    "robust": _Comparison(
         models={"fine-tune": "fine-tuned model", "random-ticket": "random ticket", "robust-ticket": "robust ticket"},
-        introduction="Three models learn to tell good reviews from bad ones, then each is attacked with typing errors: the whole model "
-        "fine-tuned, a random ticket, and a robust ticket. Everything is on this machine.",
+        introduction="Three models learn to tell good reviews from bad ones, then each is attacked with typing errors: the fine-tuned "
+        "model, a random ticket and a robust ticket. Nothing is downloaded.",
         settings={"tasks": ["demo"], "attacks": ["deepwordbug"]},
     ),
-    "unbiased": _DemoRun(
+    "unbiased": _Comparison(
         models={"srnet-dense": "fine-tuned model", "srnet-dense-poe": "debiased model", "srnet-from-poe": "SRNet"},
-        introduction="Three models learn whether one sentence follows from another, where shared words nearly always give it away; each "
-        "then meets a challenge set where they do not: the whole model fine-tuned, the same with a debiasing loss, and a sparse ticket "
-        "of half its weights. Everything is on this machine.",
+        introduction="Three models learn whether one sentence follows from another, on data where shared words nearly always give the "
+        "answer away; each is then evaluated on a challenge set where they do not: the fine-tuned model, one fine-tuned with a "
+        "debiasing loss, and a ticket of half its weights. Nothing is downloaded.",
         settings={"tasks": ["demo_nli"], "ood": ["demo_nli_ood"]},
     ),
 }
 
 
 @click.command(cls=Command, epilog="Examples: ticketlab demo --set search.epochs=4; ticketlab demo unbiased")
-@click.argument("which", type=click.Choice(list(DEMOS)), default="robust")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Another seed trains other models.")
+@click.argument("which", type=click.Choice(list(COMPARISONS)), default="robust")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Random seed of the three models.")
 @shared_options.SET
 @shared_options.OUTPUT
 def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Path | None) -> None:
-    """Train three models in minutes, without network, and compare them: under attack (robust), or on a challenge set (unbiased).
+    """Train three models in minutes, without network, and compare them under attack (robust) or on a challenge set (unbiased).
 
     robust runs the recipes fine-tune, random-ticket and robust-ticket; unbiased runs srnet-dense, srnet-dense-poe and srnet-from-poe.
-    They run at the scale `demo`, on embedded text, with the encoder of the extra `ticketlab[demo]`. --set applies to those of the three
-    on which it has an effect.
+    They run at the scale `demo`, on built-in text, with the encoder of the extra `ticketlab[demo]`. --set applies to each of the three
+    recipes that has the setting.
     """
     from ticketlab.recipes import ineffective_settings
 
-    chosen = DEMOS[which]
+    chosen = COMPARISONS[which]
     plain = {name: chosen.compose(name, seed) for name in chosen.models}
-    keys = {name: {*composed.stages, *tables.HEAD} for name, composed in plain.items()}
-    known = set().union(*keys.values())
+    keys = {name: {*composed.stages, *HEAD} for name, composed in plain.items()}
+    known_keys = set().union(*keys.values())
     for assignment in sets:
-        if _key(assignment) not in known:
-            raise SettingError(f"--set {assignment}: no recipe of the demo has `{_key(assignment)}`{did_you_mean(_key(assignment), known)}")
-    own = {name: [assignment for assignment in sets if _key(assignment) in keys[name]] for name in plain}
-    reached = {assignment for name, mine in own.items() for assignment in mine if ineffective_settings.reaches(plain[name], assignment)}
+        if _key(assignment) not in known_keys:
+            hint = did_you_mean(_key(assignment), known_keys)
+            raise SettingError(f"--set {assignment}: no recipe of the demo has a stage or setting `{_key(assignment)}`{hint}")
+    applicable = {name: [assignment for assignment in sets if _key(assignment) in keys[name]] for name in plain}
+    effective = {
+        assignment
+        for name, assignments in applicable.items()
+        for assignment in assignments
+        if ineffective_settings.reaches(plain[name], assignment)
+    }
     recipes = {}
     for name in chosen.models:
-        mine = [
-            assignment for assignment in own[name] if assignment not in reached or ineffective_settings.reaches(plain[name], assignment)
+        assignments = [
+            assignment
+            for assignment in applicable[name]
+            if assignment not in effective or ineffective_settings.reaches(plain[name], assignment)
         ]
-        recipes[name] = chosen.compose(name, seed, mine)  # refuses what has an effect on none of the three
+        recipes[name] = chosen.compose(name, seed, assignments)  # raises SettingError for a setting that has an effect on none of the three
     run_recipe.check_csv(csv_file, list(recipes.values()))
     progress.say(chosen.introduction)
     runs, rows = [], []

@@ -1,4 +1,4 @@
-"""The settings of a component class as plain values, to show."""
+"""The settings of a component class as plain values, for help texts, JSON and the reference."""
 
 from __future__ import annotations
 

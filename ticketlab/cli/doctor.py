@@ -1,4 +1,4 @@
-"""``ticketlab doctor``: whether everything is here that a run needs."""
+"""``ticketlab doctor``: check that everything a run needs is available."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 @click.command(cls=Command, epilog="Example: ticketlab doctor --json")
 @shared_options.JSON
 def doctor(as_json: bool) -> None:
-    """Show versions, the device, and which resources of attacks are here; for those that are not, how to get them."""
+    """Show versions, the device and the resources of attacks, with instructions for those that are missing."""
     facts = _examine()
     if as_json:
         run_recipe.print_json(facts)
@@ -29,8 +29,8 @@ def doctor(as_json: bool) -> None:
         "python": f"{facts['python']} on {facts['platform']}",
         "packages": packages,
         "device": f"{facts['device']}, {facts['threads']} threads",
-        "precision": f"{facts['precision']} (what `auto` means here)",
-        "hub": "offline" if facts["hub_offline"] else "downloads are allowed",
+        "precision": f"{facts['precision']} (what `auto` selects on this machine)",
+        "hub": "offline" if facts["hub_offline"] else "online, downloads are allowed",
     }
     resources = {
         resource["name"]: resource["where"] if resource["found"] else f"missing: {resource['how_to_get']}"
@@ -38,7 +38,7 @@ def doctor(as_json: bool) -> None:
     }
     plugins = {"plugins": "; ".join(facts["plugin_problems"]) or "no problems"}
     width = max(map(len, [*lines, *resources, *plugins]))
-    for part in (lines, resources, plugins):  # no table: it would cut paths where the terminal is narrow
+    for part in (lines, resources, plugins):  # not a table, which would cut paths in a narrow terminal
         for name, text in part.items():
             run_recipe.print_line(f"{name:<{width}}  {text}")
         if part is not plugins:

@@ -1,4 +1,4 @@
-"""How a command ends when it fails: one line on stderr, and an exit code."""
+"""Turns a failure of a command into one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from ticketlab.core.errors import EXIT_FAILED, EXIT_USAGE, Interrupted, Ticketla
 from ticketlab.training import interruption
 
 DEBUG = "TICKETLAB_DEBUG"
-LONGEST = 2000
-"""Characters of a line; a name of a megabyte helps nobody."""
+MAX_LINE = 2000
+"""Maximum length of a line in characters; longer ones are cut in the middle."""
 
 
 @contextlib.contextmanager
-def interruptions() -> Iterator[None]:
+def interrupts_as_errors() -> Iterator[None]:
     """Turn Ctrl-C and other signals inside the block into errors.
 
-    :raises Interrupted: one came.
+    :raises Interrupted: a signal was received.
     """
     try:
         yield
     except KeyboardInterrupt as problem:
-        number = problem.number if isinstance(problem, signals.Stopped) else signal.SIGINT
-        raise interruption.error(number, signals.line(number)) from None
+        number = problem.number if isinstance(problem, signals.SignalReceived) else signal.SIGINT
+        raise interruption.error(number, signals.message(number)) from None
 
 
 def report(problem: BaseException) -> int:
-    """Say on stderr what went wrong and return the exit code."""
+    """Report a failure on stderr and return the exit code."""
     if os.environ.get(DEBUG) == "1":
         import traceback
 
         progress.say("".join(traceback.format_exception(problem)).rstrip("\n"), lines=True)
-    line, code = _line(problem)
-    progress.say(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}")
+    line, code = _line_and_code(problem)
+    progress.say(line if len(line) <= MAX_LINE else f"{line[: MAX_LINE // 2]} ... {line[-MAX_LINE // 2 :]}")
     return code
 
 
-def _line(problem: BaseException) -> tuple[str, int]:
+def _line_and_code(problem: BaseException) -> tuple[str, int]:
     if isinstance(problem, Interrupted):
         message = one_line(str(problem))
         return message if signals.RESUME in message else f"{message}; {signals.RESUME}", problem.exit_code
@@ -51,8 +51,8 @@ def _line(problem: BaseException) -> tuple[str, int]:
     if isinstance(problem, TicketlabError):
         return f"error: {one_line(str(problem))}", problem.exit_code
     if isinstance(problem, click.ClickException):
-        return f"error: {_usage(problem)}", EXIT_USAGE
-    if isinstance(problem, OSError) and problem.strerror:  # such as a folder that may not be written
+        return f"error: {_usage_message(problem)}", EXIT_USAGE
+    if isinstance(problem, OSError) and problem.strerror:  # such as a folder without write permission
         where = f"{problem.filename}: " if problem.filename else ""
         return f"error: {where}{problem.strerror}", EXIT_FAILED
     advice = f"set {DEBUG}=1 for the traceback; please report it"
@@ -60,15 +60,15 @@ def _line(problem: BaseException) -> tuple[str, int]:
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks."""
+    """Return a text with every run of white space as one space."""
     return " ".join(text.split())
 
 
-def _usage(problem: click.ClickException) -> str:
-    """Return click's message in our words: the nearest option, and where the help is."""
+def _usage_message(problem: click.ClickException) -> str:
+    """Return click's message in our format, with the nearest option and the command that prints the help."""
     context = getattr(problem, "ctx", None)
     if isinstance(problem, click.NoSuchOption):
-        message = f"there is no option `{problem.option_name}`{unknown_option.hint(problem.option_name, context) if context else ''}"
+        message = f"unknown option `{problem.option_name}`{unknown_option.hint(problem.option_name, context) if context else ''}"
     else:
         message = one_line(problem.format_message()).rstrip(".")
         message = message[:1].lower() + message[1:]

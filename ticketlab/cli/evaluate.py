@@ -1,4 +1,4 @@
-"""``ticketlab evaluate``: clean accuracy of a finished model."""
+"""``ticketlab evaluate``: measure the accuracy of a finished model on unchanged texts."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def evaluate(
 ) -> None:
     """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
-    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
+    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
 
-    With --ood it is evaluated on challenge sets too, in which the labels of the task are found by name.
+    --ood evaluates it on challenge sets as well, whose labels are matched with those of the task by name.
     """
     from ticketlab.lab.finished_models import display_name
     from ticketlab.lab.finished_runs import find_run
@@ -51,10 +51,10 @@ def evaluate(
     from ticketlab.tasks.datasets.lookup import find_task
 
     model = find_run(model, lab, "model")
-    others = [find_task(value) for value in ood]
+    challenge_sets = [find_task(value) for value in ood]
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     settings = shared_options.given(split=split, label_map=list(label_map) or None)
-    recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=others, ood_map=ood_map)
+    recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=challenge_sets, ood_map=ood_map)
     run_recipe.check_csv(csv_file, [recipe])
     done = run_recipe.run_in_lab(recipe, lab)
     shown = display_name(model)

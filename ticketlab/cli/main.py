@@ -1,4 +1,4 @@
-"""The entry point of the command line. Whatever it imports delays ``ticketlab --help``."""
+"""The entry point of the command line. Keep its imports light: they delay ``ticketlab --help``."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ENVIRONMENT = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
 }
 COMMANDS = {
-    "run": ("ticketlab.cli.run:run", "find, retrain and attack a ticket, as a recipe says"),
-    "demo": ("ticketlab.cli.demo:demo", "see it work in minutes, offline: three models attacked"),
-    "evaluate": ("ticketlab.cli.evaluate:evaluate", "clean accuracy of a model"),
-    "attack": ("ticketlab.cli.attack:attack", "accuracy of a model under text attacks"),
-    "ticket": ("ticketlab.cli.ticket:ticket", "look at, draw, apply and export tickets"),
-    "recipes": ("ticketlab.cli.recipes:recipes", "list the recipes, or show one"),
-    "plugins": ("ticketlab.cli.plugins:plugins", "list the components and where they come from"),
-    "show": ("ticketlab.cli.show:show", "explain a component and all its settings"),
-    "doctor": ("ticketlab.cli.doctor:doctor", "versions, device, and what attacks need"),
+    "run": ("ticketlab.cli.run:run", "find, retrain and attack a ticket, as described by a recipe"),
+    "demo": ("ticketlab.cli.demo:demo", "compare three models on built-in data, offline, in minutes"),
+    "evaluate": ("ticketlab.cli.evaluate:evaluate", "measure the accuracy of a model"),
+    "attack": ("ticketlab.cli.attack:attack", "measure the accuracy of a model under text attacks"),
+    "ticket": ("ticketlab.cli.ticket:ticket", "inspect, draw, apply and export tickets"),
+    "recipes": ("ticketlab.cli.recipes:recipes", "list recipes, or show one"),
+    "plugins": ("ticketlab.cli.plugins:plugins", "list components and where they come from"),
+    "show": ("ticketlab.cli.show:show", "explain a component and its settings"),
+    "doctor": ("ticketlab.cli.doctor:doctor", "show versions, the device and the resources of attacks"),
 }
 
 
@@ -38,20 +38,20 @@ COMMANDS = {
 @click.version_option(__version__, message="ticketlab %(version)s")
 @plugin_options
 def cli() -> None:
-    """Find robust lottery tickets in language models, and attack them.
+    """Find robust lottery tickets in pre-trained language models, and attack them.
 
-    Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but for some examples;
-    130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP.
+    Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error, 3 success except for some
+    attacked examples; 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP.
     """
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process, and exit."""
     signals.install()
-    stdout.keep_open()
+    stdout.survive_broken_pipe()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         cli()
     finally:
-        signals.end()
+        signals.exit_without_message()

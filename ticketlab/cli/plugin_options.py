@@ -1,4 +1,4 @@
-"""``--plugin`` and ``--no-plugins``: before or after the command, they mean the same."""
+"""``--plugin`` and ``--no-plugins``, which may be given before or after the command."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 
 import click
 
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 
-FILES = "ticketlab.plugin files"
-DISABLED = "ticketlab.no plugins"
+PLUGIN_FILES = "ticketlab.plugin files"
+PLUGINS_DISABLED = "ticketlab.no plugins"
 
 
 def _add_files(ctx: click.Context, _: click.Parameter, value: tuple[str, ...]) -> None:
-    ctx.meta.setdefault(FILES, []).extend(value)
+    ctx.meta.setdefault(PLUGIN_FILES, []).extend(value)
 
 
 def _disable(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    ctx.meta[DISABLED] = ctx.meta.get(DISABLED, False) or value
+    ctx.meta[PLUGINS_DISABLED] = ctx.meta.get(PLUGINS_DISABLED, False) or value
 
 
 def plugin_options(command: Any) -> Any:
-    """Add the two options to a command; they are kept in ``ctx.meta``, which all contexts of a command line share."""
+    """Add both options to a command. Their values are kept in ``ctx.meta``, which all contexts of a command line share."""
     decorators: list[Callable[[Any], Any]] = [
-        click.option("--no-plugins", is_flag=True, expose_value=False, callback=_disable, help="Leave installed plugins out."),
+        click.option("--no-plugins", is_flag=True, expose_value=False, callback=_disable, help="Do not load installed plugins."),
         click.option(
             "--plugin",
             multiple=True,
             metavar="FILE.py",
-            type=Place(),
+            type=PathType(),
             expose_value=False,
             callback=_add_files,
             help="Load a plugin from a file; may be repeated.",

@@ -1,4 +1,4 @@
-"""``ticketlab plugins``: what is there, and where it comes from."""
+"""``ticketlab plugins``: list the installed components and where they come from."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ticketlab.core import registry
 @click.command(cls=Command, epilog="Example: ticketlab plugins --plugin my_pruner.py")
 @shared_options.JSON
 def plugins(as_json: bool) -> None:
-    """List every component by kind, with its plugin, and what is wrong with plugins. Nothing heavy is imported.
+    """List all components by kind, with the plugin that provides each, and report problems of plugins.
 
-    TICKETLAB_STRICT_PLUGINS=1 makes every problem of a plugin an error.
+    TICKETLAB_STRICT_PLUGINS=1 turns every problem of a plugin into an error.
     """
     known = registry.current()
-    entries = [entry for entries in registry.by_kind(known).values() for entry in entries]
+    entries = [entry for entries in known.by_kind().values() for entry in entries]
     if as_json:
         run_recipe.print_json(
             {
@@ -33,17 +33,17 @@ def plugins(as_json: bool) -> None:
     from rich import box
     from rich.table import Table
 
-    from ticketlab.report.layout import shown
+    from ticketlab.report.layout import cell_text
 
     table = Table(box=box.SIMPLE)
     for column in ("Kind", "Name"):
         table.add_column(column, no_wrap=True)
     for column in ("What it is", "From"):
         table.add_column(column, overflow="fold")
-    for kind, of_kind in registry.by_kind(known).items():
+    for kind, of_kind in known.by_kind().items():
         for entry in of_kind:
-            table.add_row(kind if entry is of_kind[0] else "", *map(shown, (entry.name, entry.summary, entry.source.label)))
+            table.add_row(kind if entry is of_kind[0] else "", *map(cell_text, (entry.name, entry.summary, entry.source.label)))
         table.add_section()
     for name, (_, source) in sorted(known.recipes.items()):
-        table.add_row("recipe", shown(name), "", shown(source.label))
+        table.add_row("recipe", cell_text(name), "", cell_text(source.label))
     run_recipe.print_table(table)

@@ -1,4 +1,4 @@
-"""``ticketlab recipes``: what can be run by name."""
+"""``ticketlab recipes``: list the recipes that can be run by name, or print one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ticketlab.cli import run_recipe, shared_options
-from ticketlab.cli.command import Command, prepared
+from ticketlab.cli.command import Command, plugins_loaded
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_options import plugin_options
 from ticketlab.core import registry
@@ -25,10 +25,10 @@ TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a reci
 @plugin_options
 @click.pass_context
 def recipes(ctx: click.Context, as_json: bool) -> None:
-    """List the recipes. --json has their papers and files too."""
+    """List the recipes. --json also has their papers and files."""
     if ctx.invoked_subcommand is not None:
         return
-    with prepared(ctx):
+    with plugins_loaded(ctx):
         found = [_describe(name, path, source.label) for name, (path, source) in sorted(registry.current().recipes.items())]
         if as_json:
             run_recipe.print_json(found)
@@ -36,21 +36,23 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
         from rich import box
         from rich.table import Table
 
-        from ticketlab.report.layout import shown
+        from ticketlab.report.layout import cell_text
 
         table = Table(box=box.SIMPLE)
         table.add_column("Recipe", no_wrap=True)
         for column in ("What it does", "Scales", "From"):
             table.add_column(column, overflow="fold")
         for recipe in found:
-            table.add_row(*(shown(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), shown(recipe["source"]))
+            table.add_row(
+                *(cell_text(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), cell_text(recipe["source"])
+            )
         run_recipe.print_table(table)
 
 
 @click.command(cls=Command, epilog="Example: ticketlab recipes show robust-ticket > mine.toml")
 @click.argument("name")
 def show(name: str) -> None:
-    """Print the TOML file of the recipe NAME, as its author wrote it. `ticketlab run NAME --dry-run` prints it resolved."""
+    """Print the TOML file of the recipe NAME as it was written. `ticketlab run NAME --dry-run` prints it with all settings."""
     from ticketlab.recipes import tables
 
     _, _, path = tables.read(name)
@@ -58,13 +60,13 @@ def show(name: str) -> None:
 
 
 def _describe(name: str, path: Path, source: str) -> dict[str, Any]:
-    """Return what the list shows of a recipe; a broken file is described by what is wrong with it."""
+    """Return the facts of a recipe for the list; a broken file is described by its error."""
     from ticketlab.recipes import tables
 
     try:
         table = tables.read(name)[1]
     except (TicketlabError, OSError, ValueError) as problem:
-        table = {"summary": f"not readable: {problem}"}
+        table = {"summary": f"cannot be read: {problem}"}
     scales = table.get("scales")
     facts = {"summary": table.get("summary", ""), "paper": table.get("paper", "")}
     facts["paper_seeds"] = trials if isinstance(trials := table.get("paper_seeds"), int) else None

@@ -1,4 +1,4 @@
-"""``ticketlab run``: a recipe from beginning to end."""
+"""``ticketlab run``: run a recipe from beginning to end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ticketlab.cli.completion import ComponentName, RecipeName
 from ticketlab.core.errors import UsageError
 
 STAGES = ("finetune", "search", "retrain")
-MOST_SEEDS = 1000
+MAX_SEEDS = 1000
 EPILOG = """\b
 Examples:
   ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --attack textfooler --seeds 3
@@ -38,38 +38,49 @@ def _stage_options() -> list[shared_options.Decorator]:
 @click.argument("recipe", required=False, type=RecipeName())
 @shared_options.TASK
 @shared_options.OOD
-@click.option("--model", metavar="NAME|FOLDER", help="A model on the hub, a local folder, a run, or `demo`.")
+@click.option("--model", metavar="NAME|FOLDER", help="Model to start from: a model on the hub (owner/name), a folder, a run, or `demo`.")
 @shared_options.MAX_LENGTH
 @shared_options.PRECISION
-@click.option("--sparsity", metavar="RATIO", help="Part of the units that a ticket leaves out: 0.3, or 1/6.")
-@click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
-@click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
-@click.option("--scope", type=click.Choice(["global", "local"]), help="Rank all units together, or those of each matrix or layer apart.")
+@click.option("--sparsity", metavar="RATIO", help="Fraction of the units that the ticket removes, such as 0.3 or 1/6.")
+@click.option("--heads", metavar="RATIO", help="Fraction of attention heads to remove, instead of --sparsity.")
+@click.option("--neurons", metavar="RATIO", help="Fraction of feed-forward neurons to remove, instead of --sparsity.")
 @click.option(
-    "--like", metavar="RUN|TICKET", help="Leave out as many units of each matrix as this ticket does, or a run's ticket for the same seed."
+    "--scope",
+    type=click.Choice(["global", "local"]),
+    help="Rank all units together (global), or those of each matrix or layer separately (local).",
 )
-@click.option("--pruner", type=ComponentName("pruner"), help="How the search scores units.")
-@click.option("--stop", type=ComponentName("stop rule"), help="The rule that may end the search before its last epoch.")
+@click.option(
+    "--like", metavar="RUN|TICKET", help="Remove as many units of each matrix as this ticket, or as a run's ticket for the same seed."
+)
+@click.option("--pruner", type=ComponentName("pruner"), help="Pruner of the search: how it scores units.")
+@click.option("--stop", type=ComponentName("stop rule"), help="Stop rule of the search, which may end it before its last epoch.")
 @click.option("--text", metavar="FILE|FOLDER|NAME", help="Plain text for masked language modelling (`ticketlab show objective mlm`).")
 @click.option("--loss", type=ComponentName("loss"), help="Loss of the search.")
 @click.option("--adversary", type=ComponentName("adversary"), help="Adversary of the search.")
 @click.option(
     "--bias", type=ComponentName("bias model"), metavar="NAME|FILE",
-    help="Bias model of the losses that need one (`ticketlab show bias-model`), or a file of probabilities by example id.",
+    help="Bias model for the losses that need one (`ticketlab show bias-model`), or a file of probabilities by example id.",
 )  # fmt: skip
 @shared_options.all_of(*_stage_options())
 @click.option(
-    "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack with this; may be repeated. `none` for no attack."
+    "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack to run; may be repeated. `none` runs no attack."
 )
 @shared_options.ATTACKED
 @shared_options.RESOURCES
-@click.option("--scale", metavar="NAME", help="Fit the recipe to less time: `small` is for minutes on two cores.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed.")
+@click.option("--scale", metavar="NAME", help="Scale of the recipe; `small` runs in minutes on two cores.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed only.")
 @click.option(
-    "--seeds", type=click.IntRange(min=1, max=MOST_SEEDS), metavar="N", help="Run the seeds 0 to N-1, and show mean and deviation."
+    "--seeds",
+    type=click.IntRange(min=1, max=MAX_SEEDS),
+    metavar="N",
+    help="Run the seeds 0 to N-1, and report mean and standard deviation.",
 )
 @shared_options.SET
-@click.option("--dry-run", is_flag=True, help="Print the resolved recipe as TOML, check what it names, say what is in the lab, and stop.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the resolved recipe as TOML, check what it refers to, report which stages are in the lab, and stop.",
+)
 @shared_options.OUTPUT
 def run(
     recipe: str | None,
@@ -88,15 +99,15 @@ def run(
     csv_file: Path | None,
     **options: Any,
 ) -> None:
-    """Run RECIPE, a name (`ticketlab recipes`) or a TOML file; without one: fine-tune, search, draw, retrain, evaluate, attack.
+    """Run RECIPE, a name (`ticketlab recipes`) or a TOML file. The default is to fine-tune, search, draw, retrain, evaluate and attack.
 
-    Stages whose results are in the lab are not computed again. After Ctrl-C or a crash the same command goes on where it was.
+    Stages whose results are in the lab are not computed again. After Ctrl-C or a crash, the same command resumes the run.
     """
     from ticketlab.lab.finished_models import resolve
     from ticketlab.recipes.compose import compose
 
     if seed is not None and seeds is not None:
-        raise UsageError("--seed is one seed and --seeds N the seeds 0 to N-1: give one of the two")
+        raise UsageError("--seed N runs the seed N and --seeds N runs the seeds 0 to N-1: give only one of the two")
     named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
     if options["model"]:
         options["model"] = resolve(options["model"])

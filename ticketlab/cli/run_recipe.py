@@ -1,4 +1,4 @@
-"""What every command that runs a recipe does around it."""
+"""What every command that runs a recipe shares: the run itself, and printing its plan, tables, notes and files."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ticketlab.recipes.recipe import Recipe
     from ticketlab.runs.run import Run
 
-WIDTH_OF_FILES = 160
+WIDTH_WITHOUT_TERMINAL = 160
 
 
 def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
-    """Run a recipe. Torch is imported here, and not before.
+    """Run a recipe. Torch is imported here, not earlier.
 
-    :raises OutOfMemory: the process may not have the memory that this takes.
+    :raises OutOfMemory: the memory limit of the process is too low.
     """
     disk_and_memory.check_limit()
     from ticketlab.runs.run import run
@@ -39,8 +39,8 @@ def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
 
 
 def print_plan(recipe: Recipe, lab: Path) -> None:
-    """Print the resolved recipe on stdout, and on stderr which of its stages are in the lab. Nothing is computed or fetched."""
-    os.environ["HF_HUB_OFFLINE"] = "1"  # before the hub's client is imported
+    """Print the resolved recipe on stdout, and on stderr which of its stages are in the lab. Nothing is computed or downloaded."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # must be set before huggingface_hub is imported
     from ticketlab.runs.plan import describe
 
     lines = list(describe(recipe, lab))
@@ -50,96 +50,96 @@ def print_plan(recipe: Recipe, lab: Path) -> None:
 
 
 def check_csv(csv_file: Path | None, recipes: Sequence[Recipe]) -> None:
-    """Refuse, before the work, a csv file that holds the numbers of other runs than those of the recipes.
+    """Check, before any work, that the csv file does not hold the numbers of other runs.
 
     :raises UsageError: it does.
     """
-    from ticketlab.report.csv_file import check_runs, has_numbers
+    from ticketlab.report.csv_file import check_csv_runs, csv_has_content
 
-    if csv_file is not None and has_numbers(csv_file):
-        from ticketlab.runs.run import name_of
+    if csv_file is not None and csv_has_content(csv_file):
+        from ticketlab.runs.run import directory_name
 
-        check_runs(csv_file, {name_of(recipe) for recipe in recipes})
+        check_csv_runs(csv_file, {directory_name(recipe) for recipe in recipes})
 
 
 def rows_of(run: Run, label: str | None = None) -> list[ResultRow]:
-    """Return the rows of a run, called ``label`` in place of the recipe if one is given."""
-    return reported.rows(run.results, label)
+    """Return the rows of a run, labelled ``label`` or by the recipe."""
+    return reported.result_rows(run.results, label)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout; letters of any script stay, what a terminal would obey is escaped as JSON escapes it."""
+    """Print a value as JSON on stdout. Letters of any script stay; control characters are escaped as in JSON."""
     whole = json.dumps(value, indent=2, ensure_ascii=False)
-    click.echo("\n".join(line if line.isprintable() else _escaped(line) for line in whole.split("\n")))
+    click.echo("\n".join(line if line.isprintable() else _json_escaped(line) for line in whole.split("\n")))
 
 
 def print_toml(text: str) -> None:
-    """Print TOML on stdout, with what a terminal would obey escaped as TOML escapes it."""
+    """Print TOML on stdout, with control characters escaped as in TOML."""
     click.echo("".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in text.rstrip("\n")))
 
 
-def _escaped(line: str) -> str:
+def _json_escaped(line: str) -> str:
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
 
 
 def print_line(text: str = "") -> None:
-    """Print a line on stdout, whatever is in the names that it mentions."""
+    """Print a line on stdout, with control characters escaped."""
     click.echo(formatting.printable(text))
 
 
 def print_table(table: Table) -> None:
-    """Print a table on stdout, as wide as it is where no terminal sets a width."""
+    """Print a table on stdout."""
     open_console().print(table)
 
 
 def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = ()) -> None:
-    """Print the tables of rows on stdout, each in parts where the terminal is too narrow, and the notes under them.
+    """Print the tables of the rows on stdout, split if the terminal is too narrow, and the notes under them.
 
-    After the models and attacks come the subsets of challenge sets, and the classes of all sets. What has too many of them for a table is
-    named on stderr. Notes say which rows are the same computation.
+    The order is models and attacks, subsets of challenge sets, classes of all sets. Tables omitted for having too many subsets or classes
+    are listed on stderr. Notes say which rows are the same computation.
     """
-    from ticketlab.report import class_table, identical_results, subset_table, table
-    from ticketlab.report.layout import fit, shown
+    from ticketlab.report import class_table, identical_results, main_table, subset_table
+    from ticketlab.report.layout import cell_text, fit_to_console
 
     if not rows:
-        progress.say("no model was evaluated, so there is no table; results.json has what there is (--json prints it)")
+        progress.say("no model was evaluated, so there is no table; results.json has the results of all stages (--json prints them)")
         return
     console = open_console()
-    few, many = subset_table.sheets(rows)
-    for sheet in (*table.sheets(rows, title), *few, *class_table.sheets(rows), *many):
-        for part in fit(sheet, console):
+    few, many = subset_table.subset_tables(rows)
+    for data in (*main_table.main_tables(rows, title), *few, *class_table.class_tables(rows), *many):
+        for part in fit_to_console(data, console):
             console.print(part)
-    for note in (*identical_results.notes(rows), *notes):
-        console.print(f"Note: {shown(note)}", highlight=False, soft_wrap=True)
-    for line in (*class_table.left_out(rows), *subset_table.left_out(rows)):
+    for note in (*identical_results.identity_notes(rows), *notes):
+        console.print(f"Note: {cell_text(note)}", highlight=False, soft_wrap=True)
+    for line in (*class_table.omitted_sets(rows), *subset_table.omitted_columns(rows)):
         progress.say(line)
 
 
 def open_console() -> Console:
-    """Return what writes to stdout, as wide as the terminal, or wide where there is none."""
+    """Return a console on stdout, as wide as the terminal; without a terminal it has a fixed width."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
+    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 
 
 def notes_of(runs: Sequence[Run]) -> list[str]:
-    """Return what is said under the tables of runs, each once."""
+    """Return the notes under the tables of several runs, without repetitions."""
     from ticketlab.report.notes import notes
 
     return list(dict.fromkeys(note for run in runs for note in notes(run.results)))
 
 
 def title_of(run: Run, model: str | None = None) -> str:
-    """Return the title of a run's table; ``model`` is what to call the model."""
-    from ticketlab.report.table import title
+    """Return the title of a run's table; ``model`` replaces the name of the model."""
+    from ticketlab.report.main_table import table_title
 
-    return title(run.results, model)
+    return table_title(run.results, model)
 
 
 def finish(runs: Sequence[Run], rows: Sequence[ResultRow], csv_file: Path | None) -> None:
-    """Say where everything is, write the csv file, and exit with 3 when attacked examples ended in errors.
+    """Report the run's directory, write the csv file, and exit with 3 if attacked examples ended in errors.
 
-    A time limit is no error, unless it left an attack fewer results than it took away.
+    Examples that ran out of time are not errors, unless most examples of an attack did.
     """
     for run in runs:
         progress.say(f"results, log and tickets: {run.directory}")
@@ -147,16 +147,18 @@ def finish(runs: Sequence[Run], rows: Sequence[ResultRow], csv_file: Path | None
         from ticketlab.report.csv_file import write_csv
 
         write_csv(rows, csv_file)
-    late = sum(reported.timeouts(run.results) for run in runs)
+    late = sum(reported.count_timeouts(run.results) for run in runs)
     if late:
-        given_up = counted(late, "attacked example was", "attacked examples were")
-        progress.warn(f"{given_up} given up after the time limit (left out of all numbers; what holds takes longest, so Aua may be higher)")
-    empty = [name for run in runs for name in reported.mostly_late(run.results)]
+        timed_out = counted(late, "attacked example was", "attacked examples were")
+        progress.warn(
+            f"{timed_out} given up after the time limit (excluded from all numbers; robust examples take longest, so Aua may be higher)"
+        )
+    empty = [name for run in runs for name in reported.mostly_timed_out(run.results)]
     if empty:
-        progress.warn(f"{', '.join(empty)}: most examples were given up, so the numbers say little; raise the limit")
-    failed = sum(reported.errors(run.results) for run in runs)
+        progress.warn(f"{', '.join(empty)}: most examples were given up, so the numbers mean little; raise the time limit")
+    failed = sum(reported.count_errors(run.results) for run in runs)
     if failed:
         ended = counted(failed, "attacked example")
-        progress.warn(f"{ended} ended in an error (left out of all numbers; the records say why)")
+        progress.warn(f"{ended} ended in an error (excluded from all numbers; the records have the messages)")
     if failed or empty:
         click.get_current_context().exit(EXIT_PARTIAL)

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the values that they stand for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ticketlab.cli.completion import ComponentName
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Decorator = Callable[[Any], Any]
 
 
 def all_of(*decorators: Decorator) -> Decorator:
-    """Return one decorator for several, first shown first."""
+    """Combine decorators into one; help texts list their options in this order."""
 
     def decorate(function: Any) -> Any:
         for decorator in reversed(decorators):
@@ -31,83 +31,93 @@ def all_of(*decorators: Decorator) -> Decorator:
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 SET = click.option(
-    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Any setting, such as search.pruner.lr=0.05; may be repeated."
+    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change any setting, such as search.pruner.lr=0.05; may be repeated."
 )
 LAB = click.option(
-    "--lab", type=Place(file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
-    help="Directory of all results; what is there is not computed again. [env: TICKETLAB_LAB]",
+    "--lab", type=PathType(file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
+    help="Directory of all results; results found there are not computed again.  [env: TICKETLAB_LAB]",
 )  # fmt: skip
 
 
-def _free_for_numbers(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+def _check_csv_path(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        from ticketlab.report.csv_file import check_place
+        from ticketlab.report.csv_file import check_csv_path
 
-        check_place(path)
+        check_csv_path(path)
     return path
 
 
 CSV = click.option(
     "--csv",
     "csv_file",
-    type=Place(dir_okay=False),
-    callback=_free_for_numbers,
+    type=PathType(dir_okay=False),
+    callback=_check_csv_path,
     help="Also write the numbers to this csv file.",
 )
 OUTPUT = all_of(LAB, JSON, CSV)
 TASK = all_of(
     click.option(
         "--task", "tasks", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
-        help="A data set by name (`ticketlab show task`), a csv, tsv, jsonl, parquet or arrow file or a folder of them, or a data set of "
-        "the hub as OWNER/NAME or OWNER/NAME:CONFIG; may be repeated. "
-        "Columns and labels are inferred where only one reading is possible.",
+        help="Data set: a name (`ticketlab show task`), a csv, tsv, jsonl, parquet or arrow file, a folder of such files, or a data set of "
+        "the hub as OWNER/NAME or OWNER/NAME:CONFIG; may be repeated. Columns and labels are inferred unless they are ambiguous.",
     ),
-    click.option("--text-column", "text_columns", multiple=True, metavar="COLUMN", help="Column of the text; twice for pairs."),
+    click.option("--text-column", "text_columns", multiple=True, metavar="COLUMN", help="Column of the text; give it twice for pairs."),
     click.option("--label-column", metavar="COLUMN", help="Column of the label."),
-    click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name; one for each, in order."),
+    click.option("--labels", "--label", "labels", multiple=True, metavar="NAME", help="Name of a label; give one per label, in order."),
     click.option(
         "--drop-label", "drop_labels", multiple=True, metavar="NAME",
-        help="Leave out the rows with this label, such as -1; may be repeated.",
+        help="Drop the rows with this label, such as -1; may be repeated.",
     ),
 )  # fmt: skip
 OOD = all_of(
     click.option(
         "--ood", multiple=True, type=ComponentName("task"), metavar="NAME|PATH",
-        help="A challenge set to evaluate on as well, out of distribution: a data set as for --task; may be repeated.",
+        help="Challenge set (out of distribution) to evaluate on as well: a data set, as for --task; may be repeated.",
     ),
     click.option(
         "--ood-map", multiple=True, metavar="TASK=OOD",
-        help="Which label of a challenge set a label of the task is, if named otherwise: neutral=non-entailment; may be repeated.",
+        help="Label of a challenge set for a label of the task, if their names differ: neutral=non-entailment; may be repeated.",
     ),
 )  # fmt: skip
 RESOURCES = all_of(
-    click.option("--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is here)."),
+    click.option(
+        "--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is available)."
+    ),
     click.option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder for attacks that need one."),
-    click.option("--mlm", metavar="NAME|FOLDER", help="Masked language model for attacks that need one: also a stage or run of a lab."),
+    click.option(
+        "--mlm", metavar="NAME|FOLDER", help="Masked language model for attacks that need one; may also be a stage or run of a lab."
+    ),
 )
-ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Size of the sample to attack.")
-MAX_LENGTH = click.option("--max-length", type=int, metavar="TOKENS", help="Longest input in tokens.")
-PRECISION = click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="Number format of training and search.")
+ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Number of examples to attack.")
+MAX_LENGTH = click.option("--max-length", type=int, metavar="TOKENS", help="Maximum input length in tokens; longer texts are truncated.")
+PRECISION = click.option(
+    "--precision",
+    type=click.Choice(["auto", "fp32", "bf16"]),
+    help="Number format of training and search; `auto` is bf16 where it is faster.",
+)
 LABEL_MAP = click.option(
-    "--label-map", multiple=True, metavar="MODEL=TASK", help="Which label of the task a label of the model is, if named otherwise."
+    "--label-map",
+    multiple=True,
+    metavar="MODEL=TASK",
+    help="Label of the task for a label of the model, if their names differ; may be repeated.",
 )
-SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train", "all"]), help="Which examples.  [default: test]")
+SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train", "all"]), help="Split to use.  [default: test]")
 
 
 def tasks_of(
     values: Sequence[str], text_columns: Sequence[str], label_column: str | None, labels: Sequence[str], drop_labels: Sequence[str]
 ) -> list[Task]:
-    """Return the tasks that the options of :data:`TASK` mean.
+    """Return the tasks that the options of :data:`TASK` describe.
 
-    :raises UsageError: no such task, or columns without a task.
+    :raises UsageError: a task is unknown, or columns or labels are given without a task.
     """
     from ticketlab.tasks.datasets.lookup import find_task
 
     if not values and (text_columns or label_column or labels or drop_labels):
-        raise UsageError("--text-column, --label-column, --labels and --drop-label say how to read a file: name it with --task")
+        raise UsageError("--text-column, --label-column, --labels and --drop-label describe how to read a data set: name it with --task")
     return [find_task(value, text_columns, label_column, labels, drop_labels) for value in values]
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Return the options that were given."""
+    """Return the options that were given on the command line."""
     return {name: value for name, value in values.items() if value not in (None, ())}

@@ -1,4 +1,4 @@
-"""``ticketlab show``: a component and its settings."""
+"""``ticketlab show``: explain a component and its settings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ticketlab.cli.command import Command
 from ticketlab.core import formatting, progress, registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.core.hookspecs import HOOK_OF_KIND
 from ticketlab.recipes import recipe
 
 STAGE = "stage"
@@ -26,7 +27,7 @@ FLAGS = {
     "task": "--task {name} (or --ood {name})",
     "stop rule": "--stop {name}",
 }
-"""How a component is asked for; the settings of any go to --set."""
+"""The option that selects a component; its settings are set with --set."""
 
 
 @click.command(cls=Command, epilog="Example: ticketlab show pruner hard-concrete")
@@ -34,10 +35,10 @@ FLAGS = {
 @click.argument("name", required=False)
 @shared_options.JSON
 def show(kind: str, name: str | None, as_json: bool) -> None:
-    """Explain the component NAME of KIND: what it is, where it is from, its settings. Without NAME: what there is of KIND.
+    """Explain the component NAME of KIND: what it does, where it comes from, and its settings. Without NAME, list the components of KIND.
 
-    KIND is pruner, adversary, loss, attack, task, objective, stop-rule, backbone, executor or stage. NAME may be NAME:VALUE, such as
-    textattack:pruthi.
+    KIND is pruner, adversary, loss, bias-model, attack, task, objective, stop-rule, backbone, executor or stage. NAME may be NAME:VALUE,
+    such as textattack:pruthi.
     """
     kind = _kind(kind)
     if name is None:
@@ -46,16 +47,14 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
         _explain(*_find(kind, name), name, as_json)
 
 
-def _kind(asked: str) -> str:
-    """Return the kind of a word: singular or plural, with a space, hyphen or underscore."""
-    kinds = [*registry.HOOK_OF_KIND, STAGE]
+def _kind(name: str) -> str:
+    """Return the kind with this name, which may be plural and have a space, hyphen or underscore."""
+    kinds = [*HOOK_OF_KIND, STAGE]
     forms = {form: kind for kind in kinds for form in (kind, f"{kind}s", f"{kind}es", kind.removesuffix("y") + "ies")}
-    word = asked.lower().replace("-", " ").replace("_", " ")
+    word = name.lower().replace("-", " ").replace("_", " ")
     if word not in forms:
         extra = " (`ticketlab recipes show NAME` shows a recipe)" if word.startswith("recipe") else ""
-        raise UsageError(
-            f"there is no kind `{asked}`{did_you_mean(word.replace(' ', '-'), [kind.replace(' ', '-') for kind in kinds])}{extra}"
-        )
+        raise UsageError(f"unknown kind `{name}`{did_you_mean(word.replace(' ', '-'), [kind.replace(' ', '-') for kind in kinds])}{extra}")
     return forms[word]
 
 
@@ -63,29 +62,29 @@ def _list(kind: str, as_json: bool) -> None:
     if kind == STAGE:
         found = [{"name": name, "summary": recipe.stage_class(name).summary, "source": "ticketlab"} for name in recipe.KINDS]
     else:
-        entries = registry.by_kind(registry.current()).get(kind, [])
+        entries = registry.current().by_kind().get(kind, [])
         found = [{"name": entry.name, "summary": entry.summary, "source": entry.source.label} for entry in entries]
     if as_json:
         run_recipe.print_json(found)
         return
     if not found:
-        progress.say(f"there is no {kind} yet: plugins bring them")
+        progress.say(f"no {kind} is installed; plugins provide them")
         return
     from rich import box
     from rich.table import Table
 
-    from ticketlab.report.layout import shown
+    from ticketlab.report.layout import cell_text
 
     table = Table(kind.capitalize(), "What it is", "From", box=box.SIMPLE)
     for one in found:
-        table.add_row(*(shown(one[key]) for key in ("name", "summary", "source")))
+        table.add_row(*(cell_text(one[key]) for key in ("name", "summary", "source")))
     run_recipe.print_table(table)
 
 
 def _find(kind: str, name: str) -> tuple[type[Component], str]:
     if kind == STAGE:
         if name not in recipe.KINDS:
-            raise SettingError(f"there is no stage kind `{name}`{did_you_mean(name, recipe.KINDS)}")
+            raise SettingError(f"unknown stage kind `{name}`{did_you_mean(name, recipe.KINDS)}")
         return recipe.stage_class(name), "ticketlab"
     return registry.current().get(kind, name), registry.current().entry(kind, name).source.label
 
@@ -96,15 +95,15 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
     settings = describe(cls)
     about = (importlib.import_module(cls.__module__).__doc__ or "").strip().partition("\n")[0]
     facts: dict[str, Any] = {"kind": cls.kind, "name": cls.name, "summary": cls.summary, "paper": cls.paper, "about": about}
-    facts |= {"description": _paragraphs(cls), "source": source, "class": f"{cls.__module__}:{cls.__qualname__}"}
-    facts |= _of_attack(name) if cls.kind == "attack" else {}
+    facts |= {"description": _description(cls), "source": source, "class": f"{cls.__module__}:{cls.__qualname__}"}
+    facts |= _attack_facts(name) if cls.kind == "attack" else {}
     if as_json:
         run_recipe.print_json({**facts, "settings": settings})
         return
     from rich import box
     from rich.table import Table
 
-    from ticketlab.report.layout import shown
+    from ticketlab.report.layout import cell_text
 
     run_recipe.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
     run_recipe.print_line()
@@ -116,9 +115,9 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
         if facts.get(fact):
             run_recipe.print_line(f"{fact}: {facts[fact]}")
     run_recipe.print_line(f"from: {source} ({facts['class']})")
-    for resource in facts.get("resources", ()):  # no table: it would cut paths
+    for resource in facts.get("resources", ()):  # not a table, which would cut paths
         run_recipe.print_line(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
-        run_recipe.print_line(f"    its language: {resource['language']}")
+        run_recipe.print_line(f"    language: {resource['language']}")
     if not settings:
         run_recipe.print_line()
         run_recipe.print_line("It has no settings.")
@@ -127,23 +126,23 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
     for setting in settings:
         words = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
         cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], words)
-        table.add_row(*map(shown, cells))
+        table.add_row(*map(cell_text, cells))
     run_recipe.print_table(table)
 
 
-def _of_attack(name: str) -> dict[str, Any]:
-    """Return what an attack says of itself, and where what it needs is."""
+def _attack_facts(name: str) -> dict[str, Any]:
+    """Return the facts about an attack, and where each of its resources is."""
     import attrs
 
     from ticketlab.core.settings import build_component
 
     attack: Any = build_component("attack", name, name)
     resources = attack.resources()
-    return {**attack.about(), "resources": [attrs.asdict(resources.status(needed)) for needed in attack.needed()]}
+    return {**attack.about(), "resources": [attrs.asdict(resources.status(needed)) for needed in attack.resource_names()]}
 
 
-def _paragraphs(cls: type[Component]) -> str:
-    """Return the docstring of a class, unindented; not the one that attrs or a base class would give."""
+def _description(cls: type[Component]) -> str:
+    """Return the unindented docstring of a class itself, not one inherited or made by attrs."""
     import inspect
 
     return inspect.cleandoc(cls.__dict__.get("__doc__") or "")

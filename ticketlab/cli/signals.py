@@ -1,8 +1,8 @@
-"""Ctrl-C, SIGTERM and SIGHUP from the first line on: each ends the command with one line and its exit code, whatever is running.
+"""Handles Ctrl-C, SIGTERM and SIGHUP: each ends the command with a one-line message and its exit code, whatever is running.
 
-Python would raise KeyboardInterrupt wherever it is. Inside an import that leaves half a module, which a library may report as a package
-that is missing, or a C extension as a reason to abort; inside a finalizer it is dropped. There the process ends at once instead, which
-loses nothing: what a lab holds is written whole or not at all.
+By default Python raises KeyboardInterrupt at whatever point it has reached. Inside an import that leaves a partly initialised module,
+which a library may report as a missing package and a C extension may abort on; inside a finalizer the exception is dropped. In these
+two cases the process exits at once instead. Nothing is lost, because files in a lab are written atomically.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, NoReturn
 IMPORTING = "<frozen importlib._bootstrap"
 SHOW_CURSOR = "\x1b[?25h"
 RESUME = "the same command resumes from there"
-LINES = {"SIGINT": f"interrupted; {RESUME}", "SIGTERM": f"terminated; {RESUME}", "SIGHUP": f"the terminal was closed; {RESUME}"}
+MESSAGES = {"SIGINT": f"interrupted; {RESUME}", "SIGTERM": f"terminated; {RESUME}", "SIGHUP": f"the terminal was closed; {RESUME}"}
 
 
-class Stopped(KeyboardInterrupt):
-    """A signal that ends the command."""
+class SignalReceived(KeyboardInterrupt):
+    """Raised when a signal ends the command."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -29,37 +29,37 @@ class Stopped(KeyboardInterrupt):
 
 
 def install() -> None:
-    """Handle the signals from here on; those that are ignored (nohup, a script's background) stay ignored."""
-    for name in LINES:
+    """Install the handlers. Signals that are ignored (under nohup, or in a background job) stay ignored."""
+    for name in MESSAGES:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
-    sys.unraisablehook = _unraisable
+            signal.signal(number, _handle)
+    sys.unraisablehook = _exit_if_unraisable
 
 
-def end() -> None:
-    """Let a signal end the process at once, without a word: the command has said how it ended, and torch takes a while to leave."""
-    for name in LINES:
+def exit_without_message() -> None:
+    """Let further signals end the process at once and silently: the command has reported its outcome, and torch is slow to shut down."""
+    for name in MESSAGES:
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is _stop:
-            signal.signal(number, lambda came, _: os._exit(128 + came))
+        if number is not None and signal.getsignal(number) is _handle:
+            signal.signal(number, lambda received, _: os._exit(128 + received))
 
 
-def line(number: int) -> str:
-    """Return what is said when the signal ends a command."""
-    return LINES.get(signal.Signals(number).name, LINES["SIGINT"])
+def message(number: int) -> str:
+    """Return the message for a signal that ends a command."""
+    return MESSAGES.get(signal.Signals(number).name, MESSAGES["SIGINT"])
 
 
 _stopping = False
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Raise :class:`Stopped`, or end the process: a second signal, and one that arrives inside an import, do so at once."""
+def _handle(number: int, frame: FrameType | None) -> None:
+    """Raise :class:`SignalReceived`; exit at once on a second signal, or inside an import."""
     global _stopping
     if _stopping or _is_importing(frame):
-        _leave(number)
+        _exit_now(number)
     _stopping = True
-    raise Stopped(number)
+    raise SignalReceived(number)
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -70,14 +70,14 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-def _leave(number: int) -> NoReturn:
+def _exit_now(number: int) -> NoReturn:
     with contextlib.suppress(OSError):
-        os.write(2, f"{SHOW_CURSOR if os.isatty(2) else ''}{line(number)}\n".encode())
+        os.write(2, f"{SHOW_CURSOR if os.isatty(2) else ''}{message(number)}\n".encode())
     os._exit(128 + number)
 
 
-def _unraisable(found: Any) -> None:
-    """End the process where the signal was raised in a finalizer or a callback, which Python would report and forget."""
-    if isinstance(found.exc_value, Stopped):
-        _leave(found.exc_value.number)
-    sys.__unraisablehook__(found)
+def _exit_if_unraisable(unraisable: Any) -> None:
+    """Exit if the signal arrived in a finalizer or a callback, whose exceptions Python prints and ignores."""
+    if isinstance(unraisable.exc_value, SignalReceived):
+        _exit_now(unraisable.exc_value.number)
+    sys.__unraisablehook__(unraisable)

@@ -1,4 +1,4 @@
-"""Standard output that may lose its reader: what ``| head`` does not read is dropped, and the command does all of its work."""
+"""Standard output that survives a closed pipe: output that ``| head`` does not read is dropped, and the command runs to its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 
 
-class _Output(io.TextIOWrapper):
+class _PipeSafeOutput(io.TextIOWrapper):
     def write(self, text: str) -> int:
         try:
             return super().write(text)
@@ -21,12 +21,12 @@ class _Output(io.TextIOWrapper):
             self._drop(0)
 
     def _drop(self, written: int) -> int:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # what is buffered, and all that follows, goes there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # where buffered and later output goes
         return written
 
 
-def keep_open() -> None:
-    """Let standard output outlive its reader. What its encoding lacks is written as an escape."""
+def survive_broken_pipe() -> None:
+    """Make standard output ignore a closed pipe, and escape characters that its encoding lacks."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         buffering = sys.stdout.line_buffering
-        sys.stdout = _Output(sys.stdout.buffer, encoding=sys.stdout.encoding, errors="backslashreplace", line_buffering=buffering)
+        sys.stdout = _PipeSafeOutput(sys.stdout.buffer, encoding=sys.stdout.encoding, errors="backslashreplace", line_buffering=buffering)

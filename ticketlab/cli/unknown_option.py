@@ -1,4 +1,4 @@
-"""An option that a command does not have: the nearest that it has, or the settings of that name, which are given with ``--set``."""
+"""Hints for an unknown option: the nearest option, or the settings of that name, which are given with ``--set``."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from ticketlab.core.component import Component
 from ticketlab.core.errors import TicketlabError, nearest
 
 ARGUMENTS = "ticketlab.arguments"
-"""Where a command keeps in its context's ``meta`` what it was called with."""
-MOST = 6
-LIKE = 0.75
-USUAL = {"learning_rate": "lr", "num_epochs": "epochs", "num_train_epochs": "epochs"}
-"""What settings are called elsewhere."""
-JUDGING = {"evaluate": "evaluate", "attack": "attack"}
-"""Commands that run a single stage, by the name that the stage has in ``--set``."""
+"""Key in the context's ``meta`` for the arguments of the command."""
+MAX_SETTINGS = 6
+CUTOFF = 0.75
+SYNONYMS = {"learning_rate": "lr", "num_epochs": "epochs", "num_train_epochs": "epochs"}
+"""Names used by other libraries, with ours."""
+SINGLE_STAGE_COMMANDS = {"evaluate": "evaluate", "attack": "attack"}
+"""Commands that run a single stage, with the name of the stage in ``--set``."""
 
 
 def hint(option: str, context: click.Context) -> str:
-    """Return what to write instead of an option that a command does not have; nothing where it is not known."""
+    """Return a hint on what to write instead of an unknown option, or an empty string."""
     options = [name for param in context.command.params for name in param.opts if name.startswith("--")]
-    near = nearest(option, options, LIKE)
+    near = nearest(option, options, CUTOFF)
     settings = list(_settings(context)) if "--set" in options else []
     name = option.lstrip("-").replace("-", "_").casefold()
-    found = _named(USUAL.get(name, name), settings)
+    found = _named(SYNONYMS.get(name, name), settings)
     if not found and near is None:
-        found = _named(nearest(name, {field.name for _, field, _ in settings}, LIKE) or "", settings)
+        found = _named(nearest(name, {field.name for _, field, _ in settings}, CUTOFF) or "", settings)
     if found:
-        more = f", and {len(found) - MOST} more" if len(found) > MOST else ""
-        return f"; it is a setting, and these are the values now: {', '.join(f'--set {one}' for one in found[:MOST])}{more}"
+        more = f", and {len(found) - MAX_SETTINGS} more" if len(found) > MAX_SETTINGS else ""
+        return f"; it is a setting, with these values now: {', '.join(f'--set {one}' for one in found[:MAX_SETTINGS])}{more}"
     return f"; did you mean `{near}`?" if near else ""
 
 
 def _named(name: str, settings: Sequence[tuple[str, Any, Any]]) -> list[str]:
-    """Return ``path=value`` of the settings of this name, or else of those for which their paper has this symbol."""
+    """Return ``path=value`` of the settings with this name, or else of those whose help gives it as the paper's symbol."""
     symbol = re.compile(rf"\({re.escape(name)}(_\w+)?\)", re.IGNORECASE)
     same = [(path, value) for path, field, value in settings if field.name == name]
     same = same or [(path, value) for path, field, value in settings if symbol.search(field.metadata.get("help", ""))]
-    return [f"{path}={_written(value)}" for path, value in same]
+    return [f"{path}={_as_text(value)}" for path, value in same]
 
 
 def _settings(context: click.Context) -> Iterator[tuple[str, Any, Any]]:
     """Yield path, field and value of every setting of the stages that a command runs."""
-    with contextlib.suppress(TicketlabError):  # the recipe is wrong too, which is said once the option is right
+    with contextlib.suppress(TicketlabError):  # an error in the recipe itself is reported once the option is right
         for stage, settings in _stages(context):
             yield from _walk(settings, f"{stage}.")
 
@@ -55,10 +55,10 @@ def _settings(context: click.Context) -> Iterator[tuple[str, Any, Any]]:
 def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
     command = context.info_name or ""
     command = (context.parent.info_name or "") if command == "run" and context.parent and context.parent.info_name == "attack" else command
-    if command in JUDGING:
+    if command in SINGLE_STAGE_COMMANDS:
         from ticketlab.recipes.recipe import stage_class
 
-        yield JUDGING[command], stage_class(command)()
+        yield SINGLE_STAGE_COMMANDS[command], stage_class(command)()
         return
     from ticketlab.core import registry
     from ticketlab.recipes.compose import compose
@@ -69,7 +69,7 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
 
 
 def _walk(component: Component, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield path, field and value of the settings of a component, and of the components among them."""
+    """Yield path, field and value of the settings of a component, and of its nested components."""
     from ticketlab.core.settings import settings_of
 
     for field in settings_of(type(component)):
@@ -81,7 +81,7 @@ def _walk(component: Component, path: str) -> Iterator[tuple[str, Any, Any]]:
             yield f"{path}{field.name}", field, value
 
 
-def _written(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,12 +18,12 @@ REFUSED = {
 def ticketlab_pruners() -> Components:
     """Pruners of the papers."""
     return [
-        Lazy("hard-concrete", "learn a stochastic gate per weight, the weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"),
-        Lazy("imp", "train the weights, and remove the smallest a part at a time", "ticketlab.pruners.imp:IMP"),
-        Lazy("imp-rewind", "as imp, and take the weights back to where they started", "ticketlab.pruners.imp:IMPRewind"),
-        Lazy("importance", "learn a coefficient per head and neuron, with the weights", "ticketlab.pruners.importance:Importance"),
-        Lazy("magnitude", "score weights by their size, without training", "ticketlab.pruners.magnitude:Magnitude"),
-        Lazy("mask-training", "learn which weights stay, the weights frozen", "ticketlab.pruners.mask_training:MaskTraining"),
+        Lazy("hard-concrete", "train a stochastic gate per weight, weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"),
+        Lazy("imp", "train the weights, and remove the smallest step by step", "ticketlab.pruners.imp:IMP"),
+        Lazy("imp-rewind", "like imp, and rewind the weights to their initial values", "ticketlab.pruners.imp:IMPRewind"),
+        Lazy("importance", "train a coefficient per head and neuron together with the weights", "ticketlab.pruners.importance:Importance"),
+        Lazy("magnitude", "score weights by their magnitude, without training", "ticketlab.pruners.magnitude:Magnitude"),
+        Lazy("mask-training", "train a mask of the weights, with the weights frozen", "ticketlab.pruners.mask_training:MaskTraining"),
         Lazy("random", "score units at random, without training", "ticketlab.pruners.random:Random"),
     ]
 
@@ -32,8 +32,8 @@ def ticketlab_pruners() -> Components:
 def ticketlab_adversaries() -> Components:
     """Adversaries on the word embeddings."""
     return [
-        Lazy("none", "plain training, one pass a step", "ticketlab.adversaries.none:Clean"),
-        Lazy("fgm", "one step along the gradient, beside the clean loss", "ticketlab.adversaries.fgm:FGM"),
+        Lazy("none", "plain training, one pass per step", "ticketlab.adversaries.none:Clean"),
+        Lazy("fgm", "one step along the gradient, in addition to the clean loss", "ticketlab.adversaries.fgm:FGM"),
         Lazy("pgd", "train on the last of K perturbations of the word embeddings", "ticketlab.adversaries.pgd:PGD"),
         Lazy("freelb", "average the loss over K perturbations of the word embeddings", "ticketlab.adversaries.freelb:FreeLB"),
     ]
@@ -44,7 +44,7 @@ def ticketlab_losses() -> Components:
     """Losses of a classification task."""
     return [
         Lazy("cross-entropy", "minus the log-probability of the label", "ticketlab.losses.cross_entropy:CrossEntropy"),
-        Lazy("focal", "cross-entropy that fades as the model becomes sure", "ticketlab.losses.focal:Focal"),
+        Lazy("focal", "cross-entropy that fades as the model becomes confident", "ticketlab.losses.focal:Focal"),
         Lazy("poe", "cross-entropy of the model's probabilities times those of a bias model", "ticketlab.losses.poe:ProductOfExperts"),
         Lazy("reweight", "cross-entropy, weighted by how wrong a bias model is", "ticketlab.losses.reweight:Reweight"),
         Lazy(
@@ -64,8 +64,8 @@ def ticketlab_bias_models() -> Components:
             "how much of the second text is in the first: five features of its words",
             "ticketlab.bias_models.overlap:WordOverlap",
         ),
-        Lazy("claim-only", "the first text alone: its word vectors, max-pooled", "ticketlab.bias_models.text_only:ClaimOnly"),
-        Lazy("hypothesis-only", "the second text alone: its word vectors, max-pooled", "ticketlab.bias_models.text_only:HypothesisOnly"),
+        Lazy("claim-only", "the first text only: its word vectors, max-pooled", "ticketlab.bias_models.text_only:ClaimOnly"),
+        Lazy("hypothesis-only", "the second text only: its word vectors, max-pooled", "ticketlab.bias_models.text_only:HypothesisOnly"),
     ]
 
 
@@ -143,9 +143,9 @@ def ticketlab_tasks() -> Components:
 def ticketlab_stop_rules() -> Components:
     """When a search has seen enough."""
     return [
-        Lazy("none", "take all the epochs", "ticketlab.stop_rules.none:Never"),
+        Lazy("none", "run all the epochs", "ticketlab.stop_rules.none:Never"),
         Lazy("fixed", "stop at a fixed time", "ticketlab.stop_rules.fixed:Fixed"),
-        Lazy("mask-distance", "stop when the masks that would be drawn stop moving", "ticketlab.stop_rules.mask_distance:MaskDistance"),
+        Lazy("mask-distance", "stop when the masks that would be drawn stop changing", "ticketlab.stop_rules.mask_distance:MaskDistance"),
         Lazy("patience", "stop when the development accuracy stops rising", "ticketlab.stop_rules.patience:Patience"),
     ]
 

@@ -59,6 +59,3 @@ class Callback:
     def metrics(self) -> dict[str, float]:
         """Return numbers worth logging beside the loss."""
         return {}
-
-    def close(self) -> None:
-        """Leave the model as it was found, hooks and parametrizations removed."""

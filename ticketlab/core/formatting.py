@@ -43,6 +43,11 @@ def percent(share: float) -> str:
     return f"{text} %"
 
 
+def share_of(number: int, total: int, what: str) -> str:
+    """Return ``3 of 40 test texts (7.5 %)``."""
+    return f"{number} of {total} {what} ({percent(number / total)})"
+
+
 def joined(words: Sequence[str]) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])

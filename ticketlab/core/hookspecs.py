@@ -29,6 +29,19 @@ class Lazy:
 
 
 Components = Iterable[type[Component] | Lazy]
+HOOK_OF_KIND = {
+    "pruner": "ticketlab_pruners",
+    "adversary": "ticketlab_adversaries",
+    "loss": "ticketlab_losses",
+    "bias model": "ticketlab_bias_models",
+    "attack": "ticketlab_attacks",
+    "task": "ticketlab_tasks",
+    "objective": "ticketlab_objectives",
+    "stop rule": "ticketlab_stop_rules",
+    "backbone": "ticketlab_backbones",
+    "executor": "ticketlab_executors",
+}
+"""The hook that returns the components of each kind."""
 
 
 @hookspec

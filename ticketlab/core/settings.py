@@ -18,7 +18,7 @@ from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import SettingError, did_you_mean
 
-C = TypeVar("C", bound=Component)
+S = TypeVar("S", bound=attrs.AttrsInstance)
 
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "at_least": ("at least", lambda value, bound: value >= bound),
@@ -47,12 +47,14 @@ def setting(
     choices: Sequence[str] | None = None,
     identity: bool = True,
     converter: Callable[[Any], Any] | None = None,
+    check: Callable[[Any], None] | None = None,
 ) -> Any:
     """Declare one setting of a component.
 
-    Every number is finite, fits 32 bits as a float and 64 as a whole number, and stays below what :data:`LARGEST` has for its unit.
-    ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch of queries): it stays out
-    of hashes. Bounds are not checked for ``None``.
+    Numbers must be finite, fit in a 32-bit float or a 64-bit integer, and not exceed the bound that :data:`LARGEST` sets for their unit.
+    ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch of queries): it is
+    excluded from hashes. Bounds hold for each item of a tuple and are not checked for ``None``. ``check`` is called with a value that
+    has passed all other checks, and raises ValueError for an invalid one; its message follows the name of the setting.
     """
     bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
     metadata = {
@@ -61,6 +63,7 @@ def setting(
         "bounds": {name: bound for name, bound in bounds.items() if bound is not None},
         "choices": tuple(choices) if choices is not None else None,
         "identity": identity,
+        "check": check,
     }
     return attrs.field(default=default, kw_only=True, validator=_check, converter=converter, metadata=metadata)
 
@@ -70,15 +73,16 @@ def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
     return setting(default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, converter=parse_ratio)
 
 
-def component(kind: str, default: str, *, help: str, many: bool = False) -> Any:
-    """Declare a setting that is itself a component of ``kind`` (when ``many``, a tuple of at least one, each of another name or variant).
+def component(kind: str, default: str | None, *, help: str, many: bool = False, if_duplicate: str = "remove one of the two") -> Any:
+    """Declare a setting that is itself a component of ``kind`` or, with ``many``, a tuple of components with distinct labels.
 
-    A name, a table with a ``name``, and a component are all accepted.
+    Each is given as a name, a table with a ``name``, or a component. With ``many``, the tuple may be empty only if ``default`` is None.
+    ``if_duplicate`` says what to do about two components with the same label.
     """
-    metadata = _metadata(help) | {"component": kind, "many": many}
-    build = (lambda value: _components(kind, value, kind)) if many else (lambda value: build_component(kind, value, kind))
-    made = attrs.Factory(lambda: build([default] if many else default))
-    return attrs.field(default=made, kw_only=True, converter=build, metadata=metadata)
+    metadata = _metadata(help) | {"component": kind, "many": many, "may_be_empty": default is None, "if_duplicate": if_duplicate}
+    build = (lambda value: _components(kind, value, kind, metadata)) if many else (lambda value: build_component(kind, value, kind))
+    factory = attrs.Factory(lambda: build([] if default is None else [default] if many else default))
+    return attrs.field(default=factory, kw_only=True, converter=build, metadata=metadata)
 
 
 def reference(default: str | None, *, help: str, accepts: Sequence[str]) -> Any:
@@ -92,27 +96,34 @@ def _metadata(help: str) -> dict[str, Any]:
 
 
 def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    kind = next(field.type for field in settings_of(type(instance)) if field.name == attribute.name)
+    if isinstance(attribute.type, str):
+        settings_of(type(instance))  # resolves the types of the class, this attribute's included
     try:
-        _converter.structure(value, cast("type[Any]", kind))
+        _converter.structure(value, cast("type[Any]", attribute.type))
     except (TypeError, ValueError, OverflowError) as problem:
         raise SettingError(f"{attribute.name}: {problem}") from None
     if value is None:
         return
-    check_number(attribute.name, value, attribute.metadata["unit"])
     choices = attribute.metadata["choices"]
     if choices is not None and value not in choices:
         raise SettingError(f"{attribute.name}: must be one of {', '.join(choices)}, not {value!r}")
-    for name, bound in attribute.metadata["bounds"].items():
-        words, holds = _BOUNDS[name]
-        if not holds(value, bound):
-            raise SettingError(f"{attribute.name}: must be {words} {bound:g}, not {value!r}")
+    for item in value if isinstance(value, tuple) else (value,):
+        _check_number(attribute.name, item, attribute.metadata["unit"])
+        for name, bound in attribute.metadata["bounds"].items():
+            phrase, holds = _BOUNDS[name]
+            if not holds(item, bound):
+                raise SettingError(f"{attribute.name}: must be {phrase} {bound:g}, not {item!r}")
+    if attribute.metadata["check"] is not None:
+        try:
+            attribute.metadata["check"](value)
+        except ValueError as problem:
+            raise SettingError(f"{attribute.name}: {problem}") from None
 
 
-def check_number(name: str, value: Any, unit: str = "") -> None:
-    """Refuse a number that nothing can be computed with; anything that is no number passes.
+def _check_number(name: str, value: Any, unit: str) -> None:
+    """Refuse a number that is not finite or too large to compute with. Other values pass.
 
-    :raises SettingError: it is not finite, or too large; it begins with ``name``.
+    :raises SettingError: the number is invalid; the message begins with ``name``.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingError(f"{name}: must be a finite number, not {value}")
@@ -198,26 +209,27 @@ def _structure_optional(value: Any, kind: Any) -> Any:
 _converter = _make_converter()
 
 
-def settings_of(cls: type[Component]) -> tuple[attrs.Attribute[Any], ...]:
-    """Return the fields of a component class, with their annotations resolved to types."""
+def settings_of(cls: type[attrs.AttrsInstance]) -> tuple[attrs.Attribute[Any], ...]:
+    """Return the fields of a class made of settings, with their annotations resolved to types."""
     attrs.resolve_types(cls)
     return tuple(attrs.fields(cls))
 
 
-def from_table(cls: type[C], table: Mapping[str, Any], *, path: str = "") -> C:
-    """Build a component from a plain table (TOML or JSON values).
+def from_table(cls: type[S], table: Mapping[str, Any], *, path: str = "", title: str = "") -> S:
+    """Build a component, or another class made of settings, from a plain table (TOML or JSON values).
 
-    ``path`` is where the table stands, for messages (``search.pruner``). A ``none`` string stands for None, as TOML has no null.
+    A ``none`` string becomes None, as TOML has no null. For messages, ``path`` is the path of the table (``search.pruner``), and ``title``
+    the name of the class, by default the component's kind and name.
 
-    :raises SettingError: an unknown key (with the nearest known one), a value of the wrong type or outside its bounds.
+    :raises SettingError: an unknown key (the message suggests the nearest known one), or a value of the wrong type or out of bounds.
     """
+    title = title or (f"{cls.kind} `{cls.name}`" if issubclass(cls, Component) else cls.__name__)
     fields = {field.name: field for field in settings_of(cls)}
     values = {}
     for key, value in table.items():
         where = f"{path}.{key}" if path else key
         if key not in fields:
-            label = f"{cls.kind} `{cls.name}`"
-            raise SettingError(f"{where}: {label} has no such setting{did_you_mean(key, fields)}")
+            raise SettingError(f"{where}: {title} has no such setting{did_you_mean(key, fields)}")
         values[key] = _value(fields[key], value, where)
     try:
         return cls(**values)
@@ -228,7 +240,7 @@ def from_table(cls: type[C], table: Mapping[str, Any], *, path: str = "") -> C:
 def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
     kind = field.metadata.get("component")
     if kind is not None:
-        return _components(kind, value, where) if field.metadata["many"] else build_component(kind, value, where)
+        return _components(kind, value, where, field.metadata) if field.metadata["many"] else build_component(kind, value, where)
     if value == "none" and type(None) in get_args(field.type):
         return None
     try:
@@ -240,15 +252,17 @@ def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
         raise SettingError(f"{where}: {problem}") from None
 
 
-def _components(kind: str, value: Any, where: str) -> tuple[Component, ...]:
+def _components(kind: str, value: Any, where: str, metadata: Mapping[Any, Any]) -> tuple[Component, ...]:
     if not isinstance(value, (list, tuple)):
         raise SettingError(f"{where}: must be a list, not {value!r}")
     built = tuple(build_component(kind, item, f"{where}[{index}]") for index, item in enumerate(value))
-    names = [item.label for item in built]
-    if not names:
+    if not built and not metadata["may_be_empty"]:
         raise SettingError(f"{where}: name at least one {kind}")
-    if len(set(names)) < len(names):
-        raise SettingError(f"{where}: {', '.join(names)} names one {kind} twice")
+    labels = [item.label for item in built]
+    for index, label in enumerate(labels):
+        if label in labels[:index]:
+            problem = f"another {kind} is already named `{label}`, and results are reported by this name"
+            raise SettingError(f"{where}[{index}]: {problem}; {metadata['if_duplicate']}")
     return built
 
 
@@ -277,13 +291,14 @@ def build_component(kind: str, value: Any, where: str) -> Component:
     return from_table(cls, table, path=where)
 
 
-def to_table(instance: Component, *, identity_only: bool = False) -> dict[str, Any]:
-    """Return a component's settings as plain values that :func:`from_table` takes back.
+def to_table(instance: attrs.AttrsInstance, *, identity_only: bool = False, cls: type[attrs.AttrsInstance] | None = None) -> dict[str, Any]:
+    """Return the settings of a component, or another object made of settings, as plain values that :func:`from_table` accepts.
 
-    None is written as ``"none"``. With ``identity_only``, settings that do not change results are left out.
+    None is written as ``"none"``. ``identity_only`` omits settings that do not change results. ``cls`` is the base class of ``instance``
+    whose settings are written, by default its own class.
     """
     table: dict[str, Any] = {}
-    for field in settings_of(type(instance)):
+    for field in settings_of(cls or type(instance)):
         if identity_only and not field.metadata.get("identity", True):
             continue
         value = getattr(instance, field.name)

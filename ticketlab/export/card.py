@@ -1,4 +1,4 @@
-"""The model card: what an exported model is, how to load it, how it was found, and what was measured. It says nothing it does not know."""
+"""The model card of an exported model: its format, how to load it, how it was found, and its results. Unknown facts are omitted."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ticketlab.tickets.draw import group_of
 from ticketlab.tickets.ticket import Ticket
 
 ABOUT = {
-    "dense": "Full size, with zeros where weights were removed; plain transformers reads it.",
-    "shrunk": "Physically smaller: the removed heads and neurons are cut out of every matrix. Loading it needs ticketlab.",
-    "onnx": "An ONNX file; it runs under onnxruntime, without ticketlab and without torch.",
+    "dense": "Full size, with zeros where weights were removed. Transformers loads it without ticketlab.",
+    "shrunk": "Smaller: the removed heads and neurons are cut out of every matrix. Loading it requires ticketlab.",
+    "onnx": "An ONNX file. It runs under onnxruntime, without ticketlab and torch.",
 }
 LOAD = """\
 {imports}from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-folder = "."  # where this file is
+folder = "."  # the folder of this file
 tokenizer = AutoTokenizer.from_pretrained(folder)
 model = AutoModelForSequenceClassification.from_pretrained(folder)
 logits = model(**tokenizer("a text", return_tensors="pt")).logits
@@ -36,7 +36,7 @@ import json
 import onnxruntime
 from transformers import AutoTokenizer
 
-folder = "."  # where this file is
+folder = "."  # the folder of this file
 tokenizer = AutoTokenizer.from_pretrained(folder)
 session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
 names = [node.name for node in session.get_inputs()]
@@ -45,63 +45,67 @@ inputs = tokenizer("a text", return_tensors="np")
 print(json.load(open(f"{folder}/config.json"))["id2label"][str(logits[0].argmax())])"""
 SNIPPETS = {
     "dense": LOAD.format(imports=""),
-    "shrunk": LOAD.format(imports="import ticketlab.auto  # teaches transformers to load shrunk models\n"),
+    "shrunk": LOAD.format(imports="import ticketlab.auto  # registers shrunk models with transformers\n"),
     "onnx": LOAD_ONNX,
 }
 
 
 @frozen
 class Card:
-    """What a card is made of: the figures of :class:`ticketlab.export.model.Exported`, the model's family and labels, and its past."""
+    """The content of a card: the figures of :class:`ticketlab.export.model.Exported`, the model's family and labels, and its provenance."""
 
     figures: Mapping[str, Any]
     family: str
     labels: Sequence[str]
-    origin: Provenance
+    provenance: Provenance
     masks: Mapping[str, Tensor]
     ticket: Ticket | None
     doubt: str = ""
-    """What is doubtful about the ticket on this model."""
+    """A reason to doubt that the ticket fits this model."""
 
     def text(self) -> str:
         """Return the card as Markdown, with the front matter of the Hugging Face hub."""
         parts = [
-            _front_matter(self.figures["format"], self.origin, pruned=bool(self.masks)),
-            *self._what(),
-            *self._load(),
-            *self._found(),
+            front_matter(self.figures["format"], self._base_on_hub(), pruned=bool(self.masks)),
+            *self._summary(),
+            *self._usage(),
+            *self._history(),
             *self._results(),
         ]
         return "\n\n".join(parts) + "\n"
 
-    def _what(self) -> Iterator[str]:
+    def _summary(self) -> Iterator[str]:
         figures = self.figures
-        yield f"# A {'pruned ' if self.masks else ''}classifier of the family {escape(self.family)}"
+        yield f"# A {'pruned ' if self.masks else ''}classifier of the {escape(self.family)} family"
         yield ABOUT[figures["format"]]
         facts: list[tuple[str, object]] = [("Format", figures["format"])]
-        facts += [(name, value) for name, value in (("Base model", self._base()), ("Task", self.origin.task)) if value]
+        facts += [(name, value) for name, value in (("Base model", self._base()), ("Task", self.provenance.task)) if value]
         facts += [("Labels", ", ".join(self.labels)), ("Parameters", f"{figures['parameters']:,}")]
-        facts += [("Parameters other than zero", f"{figures['nonzero']:,}"), ("Bytes of weights", f"{figures['bytes']:,}")]
+        facts += [("Non-zero parameters", f"{figures['nonzero']:,}"), ("Bytes of weights", f"{figures['bytes']:,}")]
         if "largest_difference" in figures:
-            facts.append(("Largest difference of a logit to torch's", f"{figures['largest_difference']:.1g}"))
+            facts.append(("Largest difference of a logit from torch", f"{figures['largest_difference']:.1g}"))
         yield table(("", ""), [*facts, ("Written by", f"ticketlab {__version__}")])
 
     def _base(self) -> str:
-        base = self.origin.base_model
-        return Path(base).name if Path(base).is_absolute() else base  # the folders of the machine it was made on are nobody's business
+        base = self.provenance.base_model
+        return Path(base).name if Path(base).is_absolute() else base  # do not publish paths of the machine it was made on
 
-    def _load(self) -> Iterator[str]:
-        yield "## Loading it"
+    def _base_on_hub(self) -> str | None:
+        base = self.provenance.base_model
+        return base if base != "demo" and HUB_NAME.fullmatch(base) and not Path(base).exists() else None
+
+    def _usage(self) -> Iterator[str]:
+        yield "## Usage"
         yield f"```python\n{SNIPPETS[self.figures['format']]}\n```"
 
-    def _found(self) -> Iterator[str]:
-        origin = self.origin
-        if not (origin.stages or self.masks):
+    def _history(self) -> Iterator[str]:
+        provenance = self.provenance
+        if not (provenance.stages or self.masks):
             return
         yield "## How it was found"
-        facts: list[tuple[str, object]] = [("Recipe", origin.recipe)] if origin.recipe else []
-        facts += [("Scale", origin.scale)] if origin.scale not in ("", "full") else []
-        facts += [("Seed", origin.seed)] if origin.seed is not None else []
+        facts: list[tuple[str, object]] = [("Recipe", provenance.recipe)] if provenance.recipe else []
+        facts += [("Scale", provenance.scale)] if provenance.scale not in ("", "full") else []
+        facts += [("Seed", provenance.seed)] if provenance.seed is not None else []
         facts += [(f"Sparsity of {group}", f"{value:.4f}") for group, value in self.figures["sparsity"].items()]
         if self.ticket is not None:
             hashes = {"found on weights": self.ticket.found_on, "rewound to weights": self.ticket.rewind_to}
@@ -110,9 +114,10 @@ class Card:
             yield table(("", ""), facts)
         if self.doubt:
             yield f"Warning: {escape(self.doubt)}."
-        if origin.stages:
+        if provenance.stages:
             steps = [
-                (name, kind, ", ".join(f"{key} = {_plain(value)}" for key, value in known.items())) for name, kind, known in origin.stages
+                (name, kind, ", ".join(f"{key} = {_plain(value)}" for key, value in known.items()))
+                for name, kind, known in provenance.stages
             ]
             yield table(("Stage", "Kind", "Settings"), steps)
         layers = _layers(self.masks)
@@ -120,31 +125,36 @@ class Card:
             yield table(("Layer", "Heads", "Neurons"), layers)
 
     def _results(self) -> Iterator[str]:
-        if not self.origin.measured:
+        if not self.provenance.measurements:
             return
-        yield "## What was measured"
-        yield "Percentages: accuracy, accuracy under attack, success rate of the attack; queries are a mean per attacked example."
+        yield "## Results"
+        yield "Accuracy, accuracy under attack and success rate of the attack are percentages; queries are the mean per attacked example."
         rows = [
-            (one.task, one.what, _percent(one.clean), _percent(one.aua), _percent(one.suc), _number(one.queries), one.how)
-            for one in self.origin.measured
+            (one.task, one.attack, _percent(one.clean), _percent(one.aua), _percent(one.suc), _number(one.queries), one.examples)
+            for one in self.provenance.measurements
         ]
-        yield table(("Task", "Under", "Accuracy", "Under attack", "Success", "Queries", "On"), rows)
-        warnings = dict.fromkeys(warning for one in self.origin.measured for warning in one.warnings)
+        yield table(("Task", "Attack", "Accuracy", "Under attack", "Success", "Queries", "Examples"), rows)
+        warnings = dict.fromkeys(warning for one in self.provenance.measurements for warning in one.warnings)
         if warnings:
             yield "\n".join(f"- {escape(warning)}" for warning in warnings)
-        yield "Measured on the model that was exported from, not on this file."
+        yield "These results were measured on the model before the export, not on the exported file."
 
 
-def _front_matter(format: str, origin: Provenance, *, pruned: bool) -> str:
-    lines = ["---", f"library_name: {'onnx' if format == 'onnx' else 'transformers'}", "pipeline_tag: text-classification"]
-    base = origin.base_model
-    if base and base != "demo" and HUB_NAME.fullmatch(base) and not Path(base).exists():
-        lines.append(f"base_model: {json.dumps(base)}")  # JSON is YAML
-    return "\n".join([*lines, "tags:", "- ticketlab", *(["- pruned"] if pruned else []), f"- {format}", "---"])
+def front_matter(format: str, base_model: str | None, *, pruned: bool) -> str:
+    """Return the metadata of a card in YAML, between lines of dashes. ``base_model`` is a name on the Hugging Face hub."""
+    from huggingface_hub import ModelCardData  # imported late, because a dry run sets HF_HUB_OFFLINE first
+
+    data = ModelCardData(
+        base_model=base_model,
+        library_name="onnx" if format == "onnx" else "transformers",
+        pipeline_tag="text-classification",
+        tags=["ticketlab", *(["pruned"] if pruned else []), format],
+    )
+    return f"---\n{data.to_yaml()}\n---"
 
 
 def _layers(masks: Mapping[str, Tensor]) -> list[tuple[str, str | None, str | None]]:
-    """Return (layer, heads, neurons) kept of how many, for masks of heads and neurons."""
+    """Return (layer, heads, neurons) for masks of heads and neurons, as in ``3 of 4`` kept."""
     numbers = sorted({int(name.partition("/")[2]) for name in masks if group_of(name) in ("heads", "neurons")})
 
     def kept(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Write a finished model for others to use: dense, shrunk, or as an ONNX file."""
+"""Export a finished model, with a model card: dense, shrunk, or as an ONNX file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ticketlab.backbone.adapters import SHRUNK
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import zero
+from ticketlab.backbone.masks import zero_removed
 from ticketlab.backbone.saving import whole_folder, write_model
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.core import files
@@ -35,10 +35,10 @@ WEIGHTS = {"dense": "model.safetensors", "shrunk": "model.safetensors", "onnx": 
 
 @frozen
 class Exported:
-    """What an export left. Three sizes, apart: units that masks remove, numbers stored, and bytes of the file with the weights.
+    """The sizes of an exported model: the removed units, the stored parameters, and the bytes of the file with the weights.
 
-    ``sparsity`` is the removed fraction of each group of units, as far as masks are known; ``nonzero`` counts the parameters other
-    than zero; ``largest_difference`` is that of an ONNX file's logits to torch's.
+    ``sparsity`` is the removed fraction of each group of units, if masks are known; ``nonzero`` is the number of non-zero parameters;
+    ``largest_difference`` is the largest difference between a logit of the ONNX file and that of torch.
     """
 
     format: str
@@ -49,7 +49,7 @@ class Exported:
     largest_difference: float | None = None
 
     def to_table(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the fields as plain values, for JSON."""
         table = asdict(self)
         if self.largest_difference is None:
             del table["largest_difference"]
@@ -63,35 +63,36 @@ def export_model(
     format: Format = "dense",
     *,
     ticket: Ticket | None = None,
-    origin: Provenance | None = None,
+    provenance: Provenance | None = None,
 ) -> Exported:
-    """Write a classifier with its tokenizer and a model card to a folder, all or nothing; the model given stays as it is.
+    """Write a classifier with its tokenizer and a model card to a folder, atomically. The model itself is not changed.
 
-    - ``dense``: full size, zeros where a ticket removes weights; plain ``from_pretrained`` reads it.
-    - ``shrunk``: heads and neurons cut out; transformers reads it after ``import ticketlab.auto``.
-    - ``onnx``: ``model.onnx``, checked against torch; needs neither ticketlab nor torch.
+    - ``dense``: full size, with zeros where a ticket removes weights; plain ``from_pretrained`` loads it.
+    - ``shrunk``: removed heads and neurons are cut out; transformers loads it after ``import ticketlab.auto``.
+    - ``onnx``: ``model.onnx``, checked against torch; it needs neither ticketlab nor torch.
 
-    ``ticket`` is applied first; for ``shrunk`` and ``onnx`` what a structured one removes is cut out. ``origin`` is what the card says
-    beyond the model itself; its ticket counts as applied if the model's removed weights are zero. An earlier export in the folder is
-    replaced. Single weights that a ticket removes are a warning: they bring no speed.
+    ``ticket`` is applied first; for ``shrunk`` and ``onnx``, the heads and neurons that it removes are cut out. ``provenance`` is shown on
+    the card; its ticket counts as applied if the weights that it removes are zero in the model. An earlier export in the folder is
+    replaced. A ticket of single weights causes a warning, since it makes the model no faster.
 
-    :raises UsageError: no such format; the folder holds other files; nothing to shrink; the ticket is of another structure.
+    :raises UsageError: unknown format; the folder holds other files; nothing to shrink; the ticket is for another structure.
     :raises ResourceError: a package for ``onnx`` is missing.
-    :raises ExportFailed: the ONNX file would compute other logits.
+    :raises ExportFailed: the logits of the ONNX file differ from the model's.
     """
     if format not in FORMATS:
         raise UsageError(f"there is no format `{format}`{did_you_mean(format, FORMATS)}")
     if format == "onnx":
         onnx.check_packages()
-    known = origin or Provenance()
-    under = _ticket_of(model, ticket, known)
+    provenance = provenance or Provenance()
+    applied = _applied_ticket(model, ticket, provenance)
     doubt = ticket.doubt(Backbone(model)) if ticket is not None and not is_shrunk(model) else ""
-    masks = masks_of(model) if is_shrunk(model) else under.masks if under else {}
+    masks = masks_of(model) if is_shrunk(model) else applied.masks if applied else {}
     single = any(group_of(name) == "weights" for name in masks)
     ready = _prepare(model, masks, format, single)
     if single:
         warnings.warn(
-            "the ticket removes single weights: as zeros they make the model neither faster nor smaller; heads and neurons do", stacklevel=2
+            "the ticket removes single weights: zeros make the model neither faster nor smaller; removing heads and neurons does",
+            stacklevel=2,
         )
     with whole_folder(folder) as partial:
         difference = None
@@ -100,7 +101,7 @@ def export_model(
             _write_config(ready, partial)
             tokenizer.save_pretrained(partial)
         else:
-            write_model(ready, tokenizer, partial, known.trained_on)
+            write_model(ready, tokenizer, partial, provenance.trained_on)
         exported = Exported(
             format=format,
             parameters=sum(parameter.numel() for parameter in ready.parameters()),
@@ -109,19 +110,19 @@ def export_model(
             sparsity=_sparsity(masks),
             largest_difference=difference,
         )
-        card = Card(exported.to_table(), ready.config.model_type.removeprefix(SHRUNK), _labels(ready), known, masks, under, doubt)
+        card = Card(exported.to_table(), ready.config.model_type.removeprefix(SHRUNK), _labels(ready), provenance, masks, applied, doubt)
         files.write_text(partial / "README.md", card.text())
     return exported
 
 
-def _ticket_of(model: PreTrainedModel, ticket: Ticket | None, origin: Provenance) -> Ticket | None:
-    """Return the ticket that the exported model is under: the one to apply, or the one that the model was trained under.
+def _applied_ticket(model: PreTrainedModel, ticket: Ticket | None, provenance: Provenance) -> Ticket | None:
+    """Return the ticket of the exported model: the one to apply, or the one that the model was trained with; None if there is none.
 
-    :raises UsageError: the ticket to apply is of another structure.
+    :raises UsageError: the ticket to apply is for another structure, or the model was shrunk by another ticket.
     """
     if is_shrunk(model):
         own = masks_of(model)
-        known = ticket or origin.ticket
+        known = ticket or provenance.ticket
         if (
             known is not None
             and known.masks.keys() <= own.keys()
@@ -129,36 +130,39 @@ def _ticket_of(model: PreTrainedModel, ticket: Ticket | None, origin: Provenance
         ):
             return known
         if ticket is not None:
-            raise UsageError("the model has been shrunk already, by another ticket; apply the ticket to the model of full size")
+            raise UsageError("the model has already been shrunk by another ticket; apply the ticket to the full-size model")
         return None
     if ticket is not None:
         ticket.backbone_of(model)
         return ticket
     backbone = Backbone(model)
-    found = origin.ticket
-    fits = found is not None and found.structure == backbone.fingerprint() and found.is_applied(backbone)
-    return found if fits else None
+    known = provenance.ticket
+    fits = known is not None and known.structure == backbone.fingerprint() and known.is_applied(backbone)
+    return known if fits else None
 
 
 def _prepare(model: PreTrainedModel, masks: Mapping[str, Tensor], format: Format, single: bool) -> PreTrainedModel:
-    """Return the model to write: the one given where nothing changes, else a new one."""
+    """Return the model to write: ``model`` itself if nothing changes, otherwise a new one.
+
+    :raises UsageError: the format is ``shrunk`` and there is nothing to shrink.
+    """
     if format == "shrunk" and single:
-        raise UsageError("a ticket of single weights makes no smaller model: every matrix keeps its shape; export it as `dense`")
+        raise UsageError("a ticket of single weights does not make the model smaller: every matrix keeps its shape; export it as `dense`")
     if format == "shrunk" and not masks:
-        raise UsageError("the model has its full size; to export it as `shrunk`, give the ticket of heads and neurons to shrink it by")
+        raise UsageError("the model has its full size; to export it as `shrunk`, give a ticket of heads and neurons to shrink it with")
     if is_shrunk(model):
         return unshrink(model) if format == "dense" else model
     if not masks:
         return model
     if format == "dense" or single:
         masked = copy.deepcopy(model)
-        zero(Backbone(masked), masks)
+        zero_removed(Backbone(masked), masks)
         return masked
     return shrink(model, masks)
 
 
 def _write_config(model: PreTrainedModel, folder: Path) -> None:
-    """Write the config of the family, at its original sizes: it tells label names and tokenizer, and every transformers reads it."""
+    """Write the config of the full-size model, which has the label names and can be loaded by any version of transformers."""
     full = unshrink(model)
     full.config.architectures = [type(full).__name__]
     full.config.save_pretrained(folder)
@@ -170,9 +174,9 @@ def _labels(model: PreTrainedModel) -> list[str]:
 
 def _sparsity(masks: Mapping[str, Tensor]) -> dict[str, float]:
     """Return the removed fraction of each group of units."""
-    found = {}
+    sparsity = {}
     for group in sorted({group_of(name) for name in masks}):
         parts = [mask for name, mask in masks.items() if group_of(name) == group]
         total = sum(mask.numel() for mask in parts)
-        found[group] = 1 - sum(int(mask.sum()) for mask in parts) / total
-    return found
+        sparsity[group] = 1 - sum(int(mask.sum()) for mask in parts) / total
+    return sparsity

@@ -1,4 +1,4 @@
-"""A model as an ONNX file that needs neither torch nor ticketlab to run."""
+"""Export of a model as an ONNX file, which runs without torch and ticketlab."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 FILE = "model.onnx"
 TOLERANCE = 1e-4
-"""How far a logit may be from torch's."""
+"""The largest allowed difference of a logit from torch."""
 PACKAGES = ("onnx", "onnxruntime", "onnxscript")
 
 
 class ExportFailed(TicketlabError):
-    """The exporter cannot turn this model into ONNX, or the file computes something else than the model."""
+    """The exporter cannot convert this model to ONNX, or the file's logits differ from the model's."""
 
 
 def check_packages() -> None:
-    """Make sure that the packages of the extra ``onnx`` are there.
+    """Check that the packages of the extra ``onnx`` are installed.
 
-    :raises ResourceError: one is not.
+    :raises ResourceError: one is missing.
     """
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
@@ -43,20 +43,20 @@ def check_packages() -> None:
 
 
 def write_onnx(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path) -> float:
-    """Write ``model.onnx`` and compare it with the model under onnxruntime; returns the largest difference of a logit.
+    """Write ``model.onnx`` and compare it with the model under onnxruntime. Returns the largest difference of a logit.
 
-    Inputs are int64 (batch, length), named as the tokenizer names them; the output is ``logits`` (batch, labels). Batch and length
-    are free, up to the longest input of the model.
+    Inputs are int64 (batch, length), with the tokenizer's names; the output is ``logits`` (batch, labels). Batch size and length are
+    dynamic; the length is at most the model's maximum.
 
     :raises ResourceError: a package is missing.
-    :raises ExportFailed: the exporter fails, or a logit is off by more than :data:`TOLERANCE`.
+    :raises ExportFailed: the exporter fails, or a logit differs by more than :data:`TOLERANCE`.
     """
     check_packages()
     longest = Backbone(model).max_length
     names = input_names(model, tokenizer)
     plain = copy.deepcopy(model).cpu().float().eval()
     try:
-        with _silence():
+        with _silenced():
             _export(plain, names, longest, path)
             batches = [_batch(plain, names, rows, length) for rows, length in ((1, min(5, longest)), (3, min(17, longest)), (2, longest))]
             differences = _differences(plain, path, batches)
@@ -64,13 +64,15 @@ def write_onnx(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path:
         first = " ".join(str(problem).split())[:200]
         raise ExportFailed(f"{type(model).__name__} cannot be exported as onnx: {type(problem).__name__}: {first}") from problem
     largest = max(differences)
-    if not largest <= TOLERANCE:  # NaN is larger than anything
-        raise ExportFailed(f"the exported onnx file computes other logits than the model: off by {largest:g}, allowed is {TOLERANCE:g}")
+    if not largest <= TOLERANCE:  # NaN fails too
+        raise ExportFailed(
+            f"the logits of the exported onnx file differ from the model's by {largest:g}; the largest allowed difference is {TOLERANCE:g}"
+        )
     return largest
 
 
 def input_names(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    """Return what the tokenizer makes that the model takes."""
+    """Return the outputs of the tokenizer that the model takes as inputs."""
     takes = inspect.signature(model.forward).parameters
     return [name for name in ("input_ids", "token_type_ids", "attention_mask") if name in takes and name in tokenizer.model_input_names]
 
@@ -105,12 +107,12 @@ def _export(model: PreTrainedModel, names: Sequence[str], longest: int, path: Pa
     )
     assert program is not None
     written = program.model_proto
-    _forget_the_source(written)
+    _remove_metadata(written)
     onnx.save(written, str(path))
 
 
-def _forget_the_source(written: Any) -> None:
-    """Take out the notes of the exporter: each node has a stack trace with the paths of this machine."""
+def _remove_metadata(written: Any) -> None:
+    """Remove the exporter's metadata: each node has a stack trace with paths of this machine."""
     for graph in (written.graph, *written.functions):
         for item in (graph, *graph.node, *graph.value_info):
             del item.metadata_props[:]
@@ -119,7 +121,7 @@ def _forget_the_source(written: Any) -> None:
 
 
 def _batch(model: PreTrainedModel, names: Sequence[str], rows: int, length: int) -> dict[str, Tensor]:
-    """Return random tokens, the last row padded from its middle on where there are several."""
+    """Return random tokens; of several rows, the second half of the last one is padding."""
     generator = torch.Generator().manual_seed(length)
     ids = torch.randint(0, model.config.vocab_size, (rows, length), generator=generator)
     padding = int(model.config.pad_token_id or 0)
@@ -131,28 +133,28 @@ def _batch(model: PreTrainedModel, names: Sequence[str], rows: int, length: int)
     second = torch.zeros_like(ids)
     if getattr(model.config, "type_vocab_size", 0) > 1:
         second[:, length // 2 :] = 1
-    made = {"input_ids": ids, "attention_mask": attended, "token_type_ids": second}
-    return {name: made[name] for name in names}
+    inputs = {"input_ids": ids, "attention_mask": attended, "token_type_ids": second}
+    return {name: inputs[name] for name in names}
 
 
 @torch.inference_mode()
 def _differences(model: PreTrainedModel, path: Path, batches: Sequence[dict[str, Tensor]]) -> list[float]:
-    """Return for each batch how far the logits of the file are from torch's at most."""
+    """Return the largest difference between the file's and torch's logits in each batch."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    found = []
+    differences = []
     for batch in batches:
         (logits,) = session.run(None, {name: tensor.numpy() for name, tensor in batch.items()})
-        found.append(float((torch.from_numpy(logits) - model(**batch).logits).abs().max()))
-    return found
+        differences.append(float((torch.from_numpy(logits) - model(**batch).logits).abs().max()))
+    return differences
 
 
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Keep what the exporter prints, logs and warns of to itself."""
+def _silenced() -> Iterator[None]:
+    """Suppress the exporter's output, log messages and warnings."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -1,4 +1,4 @@
-"""What is known of where a model comes from: the model card says this and nothing else."""
+"""The known provenance of a model. A model card states this and nothing else about the model's history."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ticketlab.tickets.ticket import Ticket
 
 @frozen
 class Measurement:
-    """One measurement of the model: accuracy on a split, or what an attack left of it. Fractions; None is a number over nothing.
+    """One measurement of the model: its accuracy on a split, or under an attack. Numbers are fractions; None means no examples.
 
-    ``how`` says on which examples: their number, the split, the seed of the sample; ``warnings`` what makes the numbers mean less than they
-    seem to.
+    ``attack`` is the name of the attack, or "no attack". ``examples`` describes the examples: their number, the split, the seed of the
+    sample. ``warnings`` are reasons why the numbers may be misleading.
     """
 
     task: str
-    what: str
+    attack: str
     clean: float | None
     aua: float | None = None
     suc: float | None = None
     queries: float | None = None
-    how: str = ""
+    examples: str = ""
     warnings: Sequence[str] = ()
 
 
 @frozen
 class Provenance:
-    """Where a model comes from. What is empty is not known.
+    """The origin of a model and its measurements. Empty fields are unknown.
 
-    ``base_model`` is the pre-trained model by its name; ``stages`` has (stage, kind, settings) of each step that led to the model, in
-    order. ``ticket`` is the last one drawn on the way. ``trained_on`` goes into the folder of what is exported.
+    ``base_model`` is the name of the pre-trained model; ``stages`` has (stage, kind, settings) of each stage that led to the model, in
+    order. ``ticket`` is the last one drawn in these stages. ``trained_on`` is written to the folder of the exported model.
     """
 
     base_model: str = ""
@@ -44,5 +44,5 @@ class Provenance:
     seed: int | None = None
     stages: Sequence[tuple[str, str, Mapping[str, Any]]] = ()
     ticket: Ticket | None = None
-    measured: Sequence[Measurement] = ()
+    measurements: Sequence[Measurement] = ()
     trained_on: TrainedOn | None = None

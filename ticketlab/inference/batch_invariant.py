@@ -1,8 +1,9 @@
-"""Runs a model over rows of tokens, many at once, so that what a row gives depends on that row alone, bit for bit.
+"""Batch-invariant inference: runs a model on many rows of tokens at once, and a row's result depends on that row alone, bit for bit.
 
-A matrix product rounds differently when it has other numbers of rows, so a text's logits would depend on what they were computed with.
-Here no row is padded: rows of any length go together where attention can be kept apart (:mod:`ticketlab.inference.packing`), elsewhere
-those of one length. Each linear layer sees its tokens in portions whose size changes nothing: see :mod:`ticketlab.inference.linear`.
+A matrix product rounds differently for different numbers of rows, so a text's logits normally depend on the batch that they are computed
+in. Here rows are never padded. Rows of any length are packed into one where attention can be computed row by row
+(:mod:`ticketlab.inference.packing`); otherwise a batch holds rows of one length. Linear layers compute in chunks whose size does not
+affect the result (:mod:`ticketlab.inference.linear`).
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from ticketlab.backbone.positions import text_end
-from ticketlab.inference.linear import Linears
+from ticketlab.backbone.input_limits import pooled_eos_token
+from ticketlab.inference.linear import BatchInvariantLinears
 from ticketlab.inference.packing import Packing, Row
 
 Precision = Literal["fp32", "bf16"]
-Ask = Callable[["BatchInvariantModel", Sequence[Row]], list[Any]]
+Submit = Callable[["BatchInvariantModel", Sequence[Row]], list[Any]]
 
-merging: ContextVar[Ask | None] = ContextVar("merging", default=None)
-"""Who merges queries with those of other examples; None computes them at once."""
+submit_request: ContextVar[Submit | None] = ContextVar("submit_request", default=None)
+"""The scheduler's function that merges a request with those of other examples; None: each request is computed immediately."""
 
-_TOKENS = {"cpu": 768}  # fewer, and products are slower; more, and what a layer makes of them no longer fits the cache of a core
-_TOKENS_ELSEWHERE = 32768
+_MAX_TOKENS = {"cpu": 768}  # fewer make products slower; with more, a layer's activations no longer fit a core's cache
+_MAX_TOKENS_ELSEWHERE = 32768
 _FIXED_ROWS = 8
 
 
 class BatchInvariantModel:
-    """A model that answers for rows.
+    """A model whose result for a row does not depend on the rest of the batch.
 
-    ``forward(batch, rows)`` returns one result a row, on the CPU; more are ignored. It gets tensors on the model's device, either of shape
-    (rows, length) or, where ``packing`` takes such rows, of shape (1, tokens): the rows one after the other, and what fills them up. It
-    runs under inference mode. A model with layers other than those known to treat each row alike always gets the same number of rows. Rows
-    that go together are tried for each length: where others beside a row, or its place among them, change a bit, rows go alone.
+    ``forward(batch, rows)`` returns one result per row, on the CPU; surplus results are ignored. It gets tensors on the model's device,
+    either of shape (rows, length) or, where ``packing`` supports such rows, of shape (1, tokens): the concatenated rows and their filling.
+    It runs in inference mode. A model with layers that are not known to be batch-invariant always gets the same number of rows. Each row
+    length is tested once: if the other rows of a batch, or the row's position among them, change a single bit, rows are run one by one.
     """
 
     def __init__(
@@ -54,124 +55,126 @@ class BatchInvariantModel:
         self.packing = packing
         self.rows = 0
         """Rows computed so far."""
-        self._packs: dict[frozenset[str], bool] = {}
-        self._steady: dict[Hashable, bool] = {}
-        self._end = text_end(model)
-        self._linears = Linears(model, torch.bfloat16 if precision == "bf16" else None)
+        self._can_pack: dict[frozenset[str], bool] = {}
+        self._invariant: dict[Hashable, bool] = {}
+        self._end = pooled_eos_token(model)
+        self._linears = BatchInvariantLinears(model, torch.bfloat16 if precision == "bf16" else None)
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The model's device."""
         return next(self.model.parameters()).device
 
     def __call__(self, rows: Sequence[Row]) -> list[Any]:
         """Return the result of each row; equal rows are computed once."""
-        ask = merging.get()
-        return self.compute(rows) if ask is None else ask(self, rows)
+        submit = submit_request.get()
+        return self.compute(rows) if submit is None else submit(self, rows)
 
     def compute(self, rows: Sequence[Row]) -> list[Any]:
-        """Return the result of each row, without waiting for others' rows."""
+        """Return the result of each row immediately, without merging them with the rows of other examples."""
         groups: dict[Hashable, dict[Any, Row]] = {}
         for row in rows:
             groups.setdefault(self.group(row), {})[key(row)] = row
         results: dict[Any, Any] = {}
-        for alike in groups.values():
-            while alike:
-                batch = {key: alike.pop(key) for key in list(alike)[: self.fit(map(length, alike.values()))]}
-                results.update(zip(batch, self.batch(list(batch.values())), strict=True))
+        for group in groups.values():
+            while group:
+                batch = {key: group.pop(key) for key in list(group)[: self.batch_size(map(length, group.values()))]}
+                results.update(zip(batch, self.run_batch(list(batch.values())), strict=True))
         return [results[key(row)] for row in rows]
 
     def group(self, row: Row) -> Hashable:
-        """Return what rows that go through the model together have in common: their length, or nothing (None).
+        """Return the key that rows of one batch share: None for rows that can be packed, otherwise their length.
 
-        An encoder with a decoder reads a text at its end, and wants rows with equally many ends.
+        An encoder-decoder classifies at the end token of a text, and requires rows with the same number of end tokens.
         """
         names = frozenset(row)
-        if names not in self._packs:
-            with self._computing():
-                self._packs[names] = self._linears.complete and self.packing is not None and self.packing.works(row)
-        if self._packs[names] and length(row):  # a row of nothing has no first token
+        if names not in self._can_pack:
+            with self._inference():
+                self._can_pack[names] = self._linears.complete and self.packing is not None and self.packing.works(row)
+        if self._can_pack[names] and length(row):  # an empty row has no first token
             return None
         return length(row) if self._end is None else (length(row), row["input_ids"].count(self._end))
 
-    def fit(self, lengths: Iterable[int]) -> int:
-        """Return how many of the first rows of one group go through the model together, one or more."""
+    def batch_size(self, lengths: Iterable[int]) -> int:
+        """Return how many of the first rows of a group, given their lengths, form one batch; at least one."""
         if not self._linears.complete:
             return _FIXED_ROWS
-        most = _TOKENS.get(self.device.type, _TOKENS_ELSEWHERE)
+        limit = _MAX_TOKENS.get(self.device.type, _MAX_TOKENS_ELSEWHERE)
         sums = itertools.accumulate(lengths)
-        return max(1, sum(1 for _ in itertools.takewhile(lambda tokens: tokens <= most, sums)))
+        return max(1, sum(1 for _ in itertools.takewhile(lambda tokens: tokens <= limit, sums)))
 
-    def batch(self, rows: Sequence[Row]) -> Sequence[Any]:
-        """Run rows of one group, no more than :meth:`fit` says, through the model."""
+    def run_batch(self, rows: Sequence[Row]) -> Sequence[Any]:
+        """Run rows of one group through the model, at most :meth:`batch_size` of them."""
         self.rows += len(rows)
         packed = self.group(rows[0]) is None
-        with self._computing():
-            return self._packed(rows) if packed else self._stacked(rows)
+        with self._inference():
+            return self._run_packed(rows) if packed else self._run_stacked(rows)
 
-    def _packed(self, rows: Sequence[Row]) -> Sequence[Any]:
+    def _run_packed(self, rows: Sequence[Row]) -> Sequence[Any]:
         assert self.packing is not None
-        order = sorted(range(len(rows)), key=lambda index: length(rows[index]))  # attention is computed at once for one length
+        order = sorted(
+            range(len(rows)), key=lambda index: length(rows[index])
+        )  # attention is computed for all adjacent rows of one length at once
         arranged = [rows[index] for index in order]
-        with self.packing.apart([length(row) for row in arranged]):
-            found = self.forward(self.packing.inputs(arranged, self.device), arranged)[: len(rows)]
-            results = dict(zip(order, found, strict=True))
+        with self.packing.separated([length(row) for row in arranged]):
+            outputs = self.forward(self.packing.inputs(arranged, self.device), arranged)[: len(rows)]
+            results = dict(zip(order, outputs, strict=True))
         return [results[index] for index in range(len(rows))]
 
-    def _stacked(self, rows: Sequence[Row]) -> Sequence[Any]:
+    def _run_stacked(self, rows: Sequence[Row]) -> Sequence[Any]:
         group = self.group(rows[0])
-        if group not in self._steady:
-            self._steady[group] = self._is_steady(rows[0])
-        if not self._steady[group]:
-            return [self._together([row])[0] for row in rows]
+        if group not in self._invariant:
+            self._invariant[group] = self._is_batch_invariant(rows[0])
+        if not self._invariant[group]:
+            return [self._stack_and_run([row])[0] for row in rows]
         missing = 0 if self._linears.complete else _FIXED_ROWS - len(rows)
-        return self._together([*rows, *[rows[-1]] * missing])[: len(rows)]
+        return self._stack_and_run([*rows, *[rows[-1]] * missing])[: len(rows)]
 
-    def _together(self, rows: Sequence[Row]) -> Sequence[Any]:
+    def _stack_and_run(self, rows: Sequence[Row]) -> Sequence[Any]:
         inputs = {name: [row[name] for row in rows] for name in rows[0] if not name.startswith("_")}
         return self.forward(self._tensors(inputs), rows)[: len(rows)]
 
-    def _is_steady(self, row: Row) -> bool:
-        """Try whether rows like this one give the same bits alone as among others, or, of a fixed number, wherever they stand.
+    def _is_batch_invariant(self, row: Row) -> bool:
+        """Test whether random rows like this one give the same bits alone as in a batch or, if the batch size is fixed, at any position.
 
-        Attention is products of its own: libraries pick kernels by how many there are, and kernels see a row at other boundaries.
+        Attention has matrix products of its own: libraries choose kernels by the batch size, and block boundaries shift between rows.
         """
         generator = torch.Generator().manual_seed(0)
         try:
             vocabulary = int(self.model.get_input_embeddings().num_embeddings)  # type: ignore[operator]
             ids = torch.randint(vocabulary, (_FIXED_ROWS, length(row)), generator=generator)
-            if self._end is not None:  # where the row has it, and nowhere else
+            if self._end is not None:  # end tokens exactly where the row has them
                 others = ids.where(ids != self._end, (self._end + 1) % vocabulary)
                 ids = others.where(torch.tensor(row["input_ids"]) != self._end, self._end)
-            same = {name: row[name] for name in row if not name.startswith("_")}
-            together = self._answers(same, ids)
+            inputs = {name: row[name] for name in row if not name.startswith("_")}
+            together = self._outputs(inputs, ids)
             if self._linears.complete:
-                return torch.equal(together, torch.cat([self._answers(same, some[None]) for some in ids]))
-            return torch.equal(together, self._answers(same, ids.roll(1, 0)).roll(-1, 0))
-        except Exception:  # whatever the model has against it
+                return torch.equal(together, torch.cat([self._outputs(inputs, single[None]) for single in ids]))
+            return torch.equal(together, self._outputs(inputs, ids.roll(1, 0)).roll(-1, 0))
+        except Exception:  # a model may fail on random rows in any way
             return False
 
-    def _answers(self, row: Row, ids: Tensor) -> Tensor:
+    def _outputs(self, row: Row, ids: Tensor) -> Tensor:
         inputs = {name: [values] * len(ids) for name, values in row.items()} | {"input_ids": ids.tolist()}
-        found = self.model(**self._tensors(inputs))
-        return found if isinstance(found, Tensor) else found[0]
+        output = self.model(**self._tensors(inputs))
+        return output if isinstance(output, Tensor) else output[0]
 
     def _tensors(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
         return {name: torch.tensor(values, dtype=torch.long, device=self.device) for name, values in inputs.items()}
 
     @contextlib.contextmanager
-    def _computing(self) -> Iterator[None]:
-        """Compute as always: without gradients, in the wanted precision, in portions."""
+    def _inference(self) -> Iterator[None]:
+        """Disable gradients, set the precision, and make the linear layers batch-invariant."""
         autocast = torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bf16")
-        with torch.inference_mode(), autocast, self._linears.in_portions():
+        with torch.inference_mode(), autocast, self._linears.enabled():
             yield
 
 
 def length(row: Row) -> int:
-    """Return how many tokens a row has."""
+    """Return the number of tokens of a row."""
     return len(row["input_ids"])
 
 
 def key(row: Row) -> tuple[Any, ...]:
-    """Return what tells a row from others."""
+    """Return a hashable key; rows with equal keys are equal."""
     return tuple(tuple(values) if isinstance(values, list) else values for values in row.values())

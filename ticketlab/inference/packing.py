@@ -1,7 +1,7 @@
-"""Rows of many lengths as one long row: everything but attention treats each token alike, and attention is told where a row ends.
+"""Packing: rows of different lengths are concatenated into one long row, and attention is computed within each of them.
 
-Models of transformers compute attention by ``scaled_dot_product_attention``; here each row's part of it is computed by itself. Whether a
-model can be run so is tried, once: it must give the same bits as for each row alone.
+All layers but attention work token by token. Models of transformers compute attention by ``scaled_dot_product_attention``, which is
+replaced here by one call per row. Whether a model supports this is tested once: it must give the same bits as for each row alone.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
 from ticketlab.backbone.adapters import adapter_for
-from ticketlab.backbone.positions import positions_before_the_first
+from ticketlab.backbone.input_limits import position_offset
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.linear import STEP
 
 Row = Mapping[str, Any]
-"""The model's inputs of one text, unpadded: lists of ints of one length. What begins with ``_`` is for ``forward`` alone."""
-_PLACES = "position_ids"
+"""The model's inputs for one text, unpadded: lists of ints of equal length. Names that start with ``_`` are for ``forward`` only."""
+_POSITIONS = "position_ids"
 _SEGMENTS = "token_type_ids"
 _KNOWN = {"input_ids", "attention_mask", _SEGMENTS}
-_TRIED = (3, 11, 11, 2, 18)
-"""How many tokens the rows have with which a model is tried."""
+_TESTED = (3, 11, 11, 2, 18)
+"""The lengths of the rows with which a model is tested."""
 
 
 class Packing:
-    """How ``model`` takes rows of many lengths at once.
+    """Runs ``model`` on packed rows.
 
-    ``first_only`` says that of a row no more than the first token's last hidden state is used: the model's logits are then one row for
-    each row, and the last layer makes the others' no further than it must.
+    ``first_only``: only the first token's last hidden state is used of each row. The model then returns one row of logits per packed row,
+    and the last layer skips the other tokens after attention.
     """
 
     def __init__(self, model: nn.Module, *, first_only: bool = False) -> None:
         self.model: Any = model
         self.first_only = first_only
-        self._takes = set(inspect.signature(model.forward).parameters)
+        self._parameters = set(inspect.signature(model.forward).parameters)
 
     def works(self, row: Row) -> bool:
-        """Try whether rows like this one can go together, whatever their lengths. Call it as the model is called."""
+        """Test whether rows like this one can be packed. Call it in the context in which the model will be called."""
         names = {name for name in row if not name.startswith("_")}
-        return names <= _KNOWN and _PLACES in self._takes and self._same_bits(names)
+        return names <= _KNOWN and _POSITIONS in self._parameters and self._same_bits(names)
 
     def inputs(self, rows: Sequence[Row], device: torch.device) -> dict[str, Tensor]:
-        """Return the model's inputs, each of shape (1, tokens): the rows, and another one that makes the tokens a multiple of 16.
+        """Return the model's inputs, each of shape (1, tokens): the rows, and a last one that fills up to a multiple of 16 tokens.
 
-        Otherwise each linear layer would copy its input to make it so.
+        Without it each linear layer would copy its input to pad it.
         """
-        before = positions_before_the_first(self.model)
+        before = position_offset(self.model)
         columns: dict[str, list[int]] = {name: [] for name in rows[0] if not name.startswith("_")}
-        columns[_PLACES] = []
+        columns[_POSITIONS] = []
         missing = _missing(len(row["input_ids"]) for row in rows)
-        last = {name: (rows[-1][name] * missing)[:missing] for name in columns if name != _PLACES}
+        last = {name: (rows[-1][name] * missing)[:missing] for name in columns if name != _POSITIONS}
         for row in [*rows, last]:
             for name, column in columns.items():
-                column += positions(row["input_ids"], before) if name == _PLACES else row[name]
-        if _SEGMENTS in self._takes and _SEGMENTS not in columns:
-            columns[_SEGMENTS] = [0] * len(columns[_PLACES])
+                column += positions(row["input_ids"], before) if name == _POSITIONS else row[name]
+        if _SEGMENTS in self._parameters and _SEGMENTS not in columns:
+            columns[_SEGMENTS] = [0] * len(columns[_POSITIONS])
         return {name: torch.tensor([column], dtype=torch.long, device=device) for name, column in columns.items()}
 
     @contextlib.contextmanager
-    def apart(self, lengths: Sequence[int]) -> Iterator[None]:
-        """Keep rows of so many tokens apart during the block, in which the model is run on them."""
+    def separated(self, lengths: Sequence[int]) -> Iterator[None]:
+        """Compute attention separately for packed rows of these lengths during the block, in which the model is run on them."""
         if missing := _missing(lengths):
             lengths = [*lengths, missing]
         with _Attention(lengths), self._first_tokens(lengths) if self.first_only else contextlib.nullcontext():
@@ -75,7 +75,7 @@ class Packing:
 
     @contextlib.contextmanager
     def _first_tokens(self, lengths: Sequence[int]) -> Iterator[None]:
-        """Let the last layer return each row's first token as a row of its own."""
+        """Make the last layer return each packed row's first token as a row."""
         adapter = adapter_for(self.model)
         layer = self.model.base_model.get_submodule(adapter.layers)[-1]
         first = torch.tensor([0, *itertools.accumulate(lengths[:-1])], device=next(self.model.parameters()).device)
@@ -102,22 +102,22 @@ class Packing:
         generator = torch.Generator().manual_seed(0)
         vocabulary = int(self.model.get_input_embeddings().num_embeddings)
         rows: list[Row] = []
-        for length in _TRIED:
+        for length in _TESTED:
             ids = torch.randint(vocabulary, (length,), generator=generator).tolist()
             rows.append({"input_ids": ids} | {name: [int(name == "attention_mask")] * length for name in names - {"input_ids"}})
         device = next(self.model.parameters()).device
         try:
-            with self.apart(_TRIED):
-                found = self.model(**self.inputs(rows, device))[0]
-            together = found[: len(rows)] if self.first_only else found[:, : sum(_TRIED)]
+            with self.separated(_TESTED):
+                output = self.model(**self.inputs(rows, device))[0]
+            together = output[: len(rows)] if self.first_only else output[:, : sum(_TESTED)]
             alone = [self.model(**{name: torch.tensor([row[name]], device=device) for name in row})[0] for row in rows]
-        except Exception:  # whatever the model has against it
+        except Exception:  # a model may fail on packed rows in any way
             return False
         return torch.equal(together, torch.cat(alone, 0 if self.first_only else 1))
 
 
 class _Attention(TorchFunctionMode):
-    """Computes ``scaled_dot_product_attention`` for each row by itself, those of one length that follow each other at once."""
+    """Computes ``scaled_dot_product_attention`` within each packed row; adjacent rows of equal length are computed at once."""
 
     def __init__(self, lengths: Sequence[int]) -> None:
         super().__init__()
@@ -140,15 +140,15 @@ class _Attention(TorchFunctionMode):
         **more: Any,
     ) -> Tensor:
         if attn_mask is not None or is_causal or dropout_p:
-            raise UsageError("attention that is masked cannot be computed for rows of many lengths at once")
+            raise UsageError("attention with a mask cannot be computed on packed rows")
         by_token = [states.transpose(1, 2)[0] for states in (query, key, value)]  # (tokens, heads, width)
-        found, start = [], 0
+        outputs, start = [], 0
         for length, rows in self.runs:
             end = start + length * rows
             parts = [states[start:end].view(rows, length, *states.shape[1:]).transpose(1, 2) for states in by_token]
-            found.append(scaled_dot_product_attention(parts[0], parts[1], parts[2], **more).transpose(1, 2).flatten(0, 1))
+            outputs.append(scaled_dot_product_attention(parts[0], parts[1], parts[2], **more).transpose(1, 2).flatten(0, 1))
             start = end
-        return torch.cat(found)[None].transpose(1, 2)
+        return torch.cat(outputs)[None].transpose(1, 2)
 
 
 def _missing(lengths: Iterable[int]) -> int:
@@ -156,12 +156,12 @@ def _missing(lengths: Iterable[int]) -> int:
 
 
 def runs(lengths: Iterable[int]) -> list[tuple[int, int]]:
-    """Return each length with the number of its rows that follow each other."""
+    """Return the run-length encoding of ``lengths``: each length with the number of adjacent rows that have it."""
     return [(length, len(list(alike))) for length, alike in itertools.groupby(lengths)]
 
 
 def positions(ids: Sequence[int], before: int) -> Sequence[int]:
-    """Return each token's position. Where ``before`` positions are left out, padding is the last of them, as in RoBERTa."""
+    """Return each token's position. The first ``before`` positions are not used for text; padding gets the last of them, as in RoBERTa."""
     if not before:
         return range(len(ids))
     padding = before - 1

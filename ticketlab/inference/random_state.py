@@ -1,4 +1,4 @@
-"""Random seeds and the states of random generators: of one attacked example, and of a training, for its checkpoints."""
+"""Seeds and states of random generators, for each attacked example and for checkpoints of a training."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from torch import Tensor
 
 
 def derive_seed(seed: int, *parts: object) -> int:
-    """Return a seed of 63 bits for one purpose, so that equal run seeds do not mean equal random numbers everywhere."""
+    """Return a 63-bit seed for one purpose, so that a run's seed does not give the same random numbers everywhere."""
     text = "/".join(str(part) for part in (seed, *parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
 def example_seed(seed: int, example_id: str) -> int:
-    """Return 32 bits that depend on the run's seed and the example's id, and on nothing else."""
+    """Return a 32-bit seed that depends only on the run's seed and the example's id."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{example_id}".encode()).digest()[:4], "big")
 
 
@@ -34,7 +34,7 @@ def capture() -> dict[str, Tensor]:
 
 
 def restore(states: dict[str, Tensor]) -> None:
-    """Put the generators back into captured states."""
+    """Restore captured states."""
     torch.set_rng_state(states["cpu"].cpu())
     for name, state in states.items():
         if name.startswith("cuda"):
@@ -43,7 +43,7 @@ def restore(states: dict[str, Tensor]) -> None:
 
 @frozen
 class RandomState:
-    """The states of Python, numpy and torch (CPU)."""
+    """The states of the random generators of Python, numpy and torch (CPU)."""
 
     python: Any
     legacy: Any
@@ -51,11 +51,11 @@ class RandomState:
 
     @classmethod
     def now(cls) -> RandomState:
-        """Return the states as they are."""
+        """Return the current states."""
         return cls(random.getstate(), np.random.get_state(), torch.random.get_rng_state())
 
     def restore(self) -> None:
-        """Make these the states."""
+        """Restore these states."""
         random.setstate(self.python)
         np.random.set_state(self.legacy)
         torch.random.set_rng_state(self.tensors)
@@ -63,7 +63,7 @@ class RandomState:
 
 @contextlib.contextmanager
 def preserved() -> Iterator[None]:
-    """Put the random states back when the block ends."""
+    """Restore the random states when the block ends."""
     before = RandomState.now()
     try:
         yield
@@ -73,14 +73,14 @@ def preserved() -> Iterator[None]:
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Run the block on random states that start from ``seed``; they are put back when it ends."""
+    """Seed all random generators during the block, and restore their states when it ends."""
     with preserved():
         seed_all(seed)
         yield
 
 
 def seed_all(seed: int) -> None:
-    """Let every random state start from ``seed``."""
+    """Seed every random generator."""
     random.seed(seed)
-    np.random.seed(seed)  # the legacy state, because textattack draws from it
+    np.random.seed(seed)  # the legacy generator, which textattack uses
     torch.default_generator.manual_seed(seed)

@@ -10,21 +10,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ticketlab.backbone.positions import most_tokens
-from ticketlab.backbone.tokenizer import filler
+from ticketlab.backbone.input_limits import max_tokens
+from ticketlab.backbone.tokenizer import placeholder_token
 from ticketlab.inference import tokenization
 from ticketlab.inference.batch_invariant import BatchInvariantModel, Precision
 from ticketlab.inference.packing import Packing, Row
 
 Text = str | Sequence[str]
-"""One input: a text, or the texts of a pair."""
+"""One input: a text or the texts of a pair."""
 
 
 class Victim:
-    """A classifier of transformers with its tokenizer and the names of its labels, in the order of its logits.
+    """A transformers classifier with its tokenizer and its label names, in the order of its logits.
 
-    The model stays on its device. Texts are always truncated, to ``max_length`` tokens or to what the model can take. The logits of a text
-    depend on that text alone, whatever it is asked with.
+    The model stays on its device. Texts are always truncated to ``max_length`` tokens, or to the model's own limit if that is lower. The
+    logits of a text depend on that text alone, whatever the batch.
     """
 
     def __init__(
@@ -34,41 +34,41 @@ class Victim:
         self.tokenizer = tokenizer
         self.label_names = tuple(label_names)
         self.max_length = min(max_length, longest_input(model, tokenizer))
-        self.canonical = BatchInvariantModel(model, self._logits, precision=precision, packing=Packing(model, first_only=True))
+        self.batch_invariant_model = BatchInvariantModel(model, self._logits, precision=precision, packing=Packing(model, first_only=True))
         self.tally: Any = None
-        """Where a copy in another process counts its rows."""
+        """In a worker process, the shared counter of its rows."""
         self.tallies: list[Any] = []
-        """Those of all its copies."""
-        self._takes_segments = "token_type_ids" in inspect.signature(model.forward).parameters
+        """In the parent process, the counters of all workers."""
+        self._has_segments = "token_type_ids" in inspect.signature(model.forward).parameters
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
-        return self.canonical.device
+        """The model's device."""
+        return self.batch_invariant_model.device
 
     @property
     def precision(self) -> Precision:
-        """What the model computes in."""
-        return self.canonical.precision
+        """The precision in which the model computes."""
+        return self.batch_invariant_model.precision
 
     @property
     def rows(self) -> int:
-        """Rows that went through the model so far."""
-        return self.canonical.rows
+        """Rows computed so far in this process."""
+        return self.batch_invariant_model.rows
 
     @property
     def rows_everywhere(self) -> int:
-        """Rows that went through the model so far, in other processes too."""
+        """Rows computed so far in all processes."""
         return self.rows + sum(int(tally.value) for tally in self.tallies)
 
     def __call__(self, texts: Sequence[Text]) -> Tensor:
-        """Return logits on the CPU in float32, one row a text, in the order of the texts.
+        """Return the logits of each text, in float32 on the CPU: shape (texts, labels).
 
-        :raises ValueError: the model has another number of outputs than there are label names.
+        :raises ValueError: the numbers of outputs and of label names differ.
         """
         if not texts:
             return torch.empty(0, len(self.label_names))
-        return torch.stack(self.canonical(self.encode(texts)))
+        return torch.stack(self.batch_invariant_model(self.encode(texts)))
 
     def encode(self, texts: Sequence[Text]) -> list[dict[str, list[int]]]:
         """Return the model's inputs for each text, truncated and not padded."""
@@ -76,12 +76,12 @@ class Victim:
         rows = list(tokenization.rows(self.tokenizer, pairs, self.max_length))
         if not rows:
             return []
-        names = [name for name in rows[0] if name != "token_type_ids" or self._takes_segments]
-        return [{name: row[name] for name in names} if row["input_ids"] else self._nothing(names) for row in rows]
+        names = [name for name in rows[0] if name != "token_type_ids" or self._has_segments]
+        return [{name: row[name] for name in names} if row["input_ids"] else self._empty_row(names) for row in rows]
 
-    def _nothing(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Return the model's inputs for a text without any token, where the tokenizer puts no special ones around it."""
-        return {name: [int(name == "attention_mask")] for name in names} | {"input_ids": [filler(self.tokenizer)]}
+    def _empty_row(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Return the model's inputs for a text without tokens, for tokenizers that add no special ones."""
+        return {name: [int(name == "attention_mask")] for name in names} | {"input_ids": [placeholder_token(self.tokenizer)]}
 
     def _logits(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
         if self.tally is not None:
@@ -92,13 +92,13 @@ class Victim:
         return logits.unbind()
 
     def truncates(self, text: Text) -> bool:
-        """Say whether the model sees only the beginning of ``text``."""
+        """Return whether ``text`` is truncated before the model sees it."""
         columns = [text] if isinstance(text, str) else list(text)
-        with quiet(self.tokenizer):
+        with without_length_warning(self.tokenizer):
             return len(self.tokenizer(*columns, truncation=False)["input_ids"]) > self.max_length
 
     def seen(self, text: Text) -> list[tuple[int, int]] | None:
-        """Return from which to which character the model sees each of the texts; None where the tokenizer does not say (no fast one)."""
+        """Return the span of characters that the model sees of each text; None if the tokenizer reports no offsets (is not a fast one)."""
         if not getattr(self.tokenizer, "is_fast", False):
             return None
         columns = [text] if isinstance(text, str) else list(text)
@@ -109,7 +109,7 @@ class Victim:
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[Victim]:
-        """Keep the model in evaluation mode during the block; every submodule gets its own mode back."""
+        """Put the model into evaluation mode during the block, then restore the mode of every submodule."""
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
         try:
@@ -120,8 +120,8 @@ class Victim:
 
 
 @contextlib.contextmanager
-def quiet(tokenizer: Any) -> Iterator[None]:
-    """Keep a tokenizer from warning about a text that is longer than its model takes."""
+def without_length_warning(tokenizer: Any) -> Iterator[None]:
+    """Suppress a tokenizer's warning about texts longer than its model's maximum."""
     name = "deprecation_warnings"
     before = dict(getattr(tokenizer, name, {}))
     if hasattr(tokenizer, name):
@@ -134,6 +134,6 @@ def quiet(tokenizer: Any) -> Iterator[None]:
 
 
 def longest_input(model: nn.Module, tokenizer: Any) -> int:
-    """Return how many tokens the model and its tokenizer take."""
-    most = most_tokens(model)
+    """Return the maximum number of tokens of the model and its tokenizer."""
+    most = max_tokens(model)
     return int(tokenizer.model_max_length) if most is None else min(int(tokenizer.model_max_length), most)

@@ -1,4 +1,4 @@
-"""Cross-entropy: minus the log-probability that the model gives to the label."""
+"""Cross-entropy: the negative log-probability of the label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticketlab.losses.base import Loss, log_likelihood
 
 @frozen
 class CrossEntropy(Loss):
-    """The plain loss of a classification task; every example weighs the same."""
+    """The standard loss of a classification task. All examples have the same weight."""
 
     name: ClassVar[str] = "cross-entropy"
     summary: ClassVar[str] = "minus the log-probability of the label"

@@ -1,4 +1,4 @@
-"""Product of experts: the model learns what the bias model leaves to be explained."""
+"""Product of experts: the model learns what the bias model does not explain."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.core.settings import setting
-from ticketlab.losses.base import Loss, Need, log_likelihood
+from ticketlab.losses.base import Loss, LossInput, log_likelihood
 
 
 @frozen
 class ProductOfExperts(Loss):
     """Cross-entropy of softmax(log p + log p_b): the model's probabilities times those of the bias model (Liu et al., 2022, §3.3).
 
-    Examples that the bias model gets right by itself have little gradient left. With ``anneal`` below 1 the probabilities of the bias
-    model are raised to a power that falls linearly from 1 to it, so that the loss ends nearer to plain cross-entropy and the accuracy
-    in distribution suffers less (Utama et al., 2020).
+    Examples that the bias model already gets right contribute little gradient. With ``anneal`` below 1 the probabilities of the bias
+    model are raised to a power that falls linearly from 1 to ``anneal``. The loss then ends closer to plain cross-entropy, and the
+    in-distribution accuracy suffers less (Utama et al., 2020).
     """
 
     name: ClassVar[str] = "poe"
     summary: ClassVar[str] = "cross-entropy of the model's probabilities times those of a bias model"
     paper: ClassVar[str] = "Clark et al., 2019, https://aclanthology.org/D19-1418"
-    needs: ClassVar[tuple[Need, ...]] = ("bias", "progress")
+    required_inputs: ClassVar[tuple[LossInput, ...]] = ("bias", "progress")
 
     anneal: float = setting(1.0, at_least=0, at_most=1, help="power of the bias model's probabilities at the end of the training")
 
     def per_example(self, logits: Tensor, labels: Tensor, *, bias_log_probs: Tensor, progress: float) -> tuple[Tensor, Tensor]:
         """Return the losses and ones. See :meth:`Loss.per_example`."""
         power = 1 + (self.anneal - 1) * progress
-        together = (logits.log_softmax(dim=1) + power * bias_log_probs).log_softmax(dim=1)
-        losses = -log_likelihood(together, labels)
+        product = (logits.log_softmax(dim=1) + power * bias_log_probs).log_softmax(dim=1)
+        losses = -log_likelihood(product, labels)
         return losses, torch.ones_like(losses)

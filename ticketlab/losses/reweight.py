@@ -1,4 +1,4 @@
-"""Example reweighting: what the bias model gets right counts less."""
+"""Example reweighting: down-weights examples that the bias model gets right."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.core.settings import setting
-from ticketlab.losses.base import Loss, Need, log_likelihood
+from ticketlab.losses.base import Loss, LossInput, log_likelihood
 
 
 @frozen
 class Reweight(Loss):
-    """(1 - beta) x cross-entropy, beta being the probability that the bias model gives to the label (Liu et al., 2022, Eq. A.3).
+    """(1 - beta) x cross-entropy, where beta is the bias model's probability of the label (Liu et al., 2022, Eq. A.3).
 
-    The paper averages over the batch, so that batches of biased examples move the model less; the published code divides by the sum of the
+    The paper averages over the batch, so batches of biased examples move the model less. The published code divides by the sum of the
     weights (``reduction = "weights"``).
     """
 
     name: ClassVar[str] = "reweight"
     summary: ClassVar[str] = "cross-entropy, weighted by how wrong a bias model is"
     paper: ClassVar[str] = "Schuster et al., 2019, https://aclanthology.org/D19-1341"
-    needs: ClassVar[tuple[Need, ...]] = ("bias",)
+    required_inputs: ClassVar[tuple[LossInput, ...]] = ("bias",)
 
     reduction: Literal["weights", "batch"] = setting(
         "batch", choices=("weights", "batch"), help="divide the sum of weight x loss by the sum of weights, or by the batch size"
     )
 
     def per_example(self, logits: Tensor, labels: Tensor, *, bias_log_probs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the plain losses, and 1 - beta. See :meth:`Loss.per_example`."""
+        """Return the plain losses and the weights 1 - beta. See :meth:`Loss.per_example`."""
         losses = -log_likelihood(logits.log_softmax(dim=1), labels)
         return losses, 1 - log_likelihood(bias_log_probs, labels).exp().clamp(max=1)

@@ -1,4 +1,14 @@
-"""The contract of an objective: what a training minimises, and on what."""
+"""The base class of objectives: what a training minimises, and on which data.
+
+Who makes what, in the order of a training:
+
+1. A stage builds a :class:`TrainingContext` (model, data, loss, seed) and calls :meth:`Objective.start_session` with it.
+2. The :class:`TrainingSession` that it returns has loaded the model and tokenised the rows. The stage attaches pruners and other
+   callbacks to ``session.model``.
+3. :meth:`TrainingSession.loss_function` returns a :class:`~ticketlab.training.loss_function.TrainingLoss`: a function of a batch that
+   runs one forward pass.
+4. The training loop passes it, with each batch, to the adversary, which calls it as often as it needs to.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +35,11 @@ Head = Literal["found", "new"]
 
 @frozen
 class TrainingContext:
-    """What a stage gives an objective to begin with. ``start`` is a model folder or name; ``data`` is empty where no task is used.
+    """What a stage passes to :meth:`Objective.start_session`.
 
-    ``loss_inputs`` has what the loss needs of each training example, (rows, classes) in their order, by the name it takes it by. ``warn``
-    is called with what is doubtful about the model or its tokenizer, ``say`` with what is worth knowing of texts that the objective reads.
+    ``start`` is the folder or name of the model to start from. ``data`` is empty if the objective uses no task. ``loss_inputs`` maps the
+    keywords of the loss to its inputs for the training examples, each (rows, classes) in their order. ``warn`` is called with problems of
+    the model or its tokenizer, ``say`` with notices about the texts that the objective reads.
     """
 
     start: str
@@ -43,10 +54,10 @@ class TrainingContext:
 
 
 class TrainingSession(ABC):
-    """What one training works on: a model under the right head, on the CPU when it is made, its tokenizer and its rows.
+    """The model, tokenizer and rows of one training. The model has the objective's head and starts on the CPU.
 
-    ``head`` is for an objective whose head is worth keeping from one training to the next: whether it was in the checkpoint (``found``)
-    or is ``new``. Others leave it none.
+    ``head`` tells whether the head was in the checkpoint (``found``) or is newly initialised (``new``), for objectives whose head is kept
+    from one training to the next. It is None for all others.
     """
 
     model: Any
@@ -56,48 +67,48 @@ class TrainingSession(ABC):
 
     @abstractmethod
     def loss_function(self, callbacks: Sequence[Callback]) -> TrainingLoss:
-        """Return what the loop and the adversary call; it calls ``callbacks`` before each pass."""
+        """Return the function that the loop and the adversary call. It calls ``on_pass_start`` of ``callbacks`` before each pass."""
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
-        """Return scores on the development rows; ``dev_accuracy`` among them is what selection maximises. Modes are restored."""
+        """Return scores on the development rows, ``dev_accuracy`` among them. The mode of every submodule is restored."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what results say of the rows and of what the model sees of them, JSON values only."""
-        sight = self.rows.sight
-        return {"rows": len(self.rows), **(sight.facts() if sight.rows else {})}
+        """Return the entries of the result about the rows and their coverage by the model, as JSON values."""
+        coverage = self.rows.coverage
+        return {"rows": len(self.rows), **(coverage.facts() if coverage.rows else {})}
 
     def texts(self) -> TrainedOn | None:
-        """Return the hashes of what is learnt from, and of what selection goes by (``dev``); None where nobody counts them.
+        """Return the hashes of the training texts and of the texts used for selection (``dev``); None if they are not tracked.
 
-        Evaluations say how many of their examples are among them, in later commands too.
+        Evaluations, also those of later commands, report how many of their examples are among them.
         """
         return None
 
     def provenance(self) -> dict[str, str]:
-        """Return what results and tickets say of the data that was learnt from."""
+        """Return the identity of the training data, for results and tickets."""
         return {}
 
 
 @frozen
 class Objective(Component):
-    """Settings of what a training minimises."""
+    """Settings of an objective. One object may start several sessions."""
 
     kind: ClassVar[str] = "objective"
     uses_task: ClassVar[bool] = False
-    """Whether the task's examples and labels are learnt from."""
+    """Whether the objective trains on the task's examples and labels."""
 
     def start_session(self, context: TrainingContext) -> TrainingSession:
         """Load the model, and read and tokenise the rows.
 
-        :raises UsageError: the model cannot be loaded, or does not fit.
-        :raises DataError: there is nothing to learn from.
+        :raises UsageError: the model cannot be loaded, or does not fit the objective.
+        :raises DataError: there are no training rows.
         """
         raise NotImplementedError
 
     def external_inputs(self) -> Mapping[str, str]:
-        """Return the files whose content the result depends on, or the ``sha256:`` of what is no file, by what they are.
+        """Return the files whose content the result depends on, by name; ``sha256:`` and a hash for content that is not a file.
 
-        :raises DataError: they are not there.
+        :raises DataError: they are missing.
         """
         return {}

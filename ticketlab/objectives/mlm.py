@@ -1,4 +1,4 @@
-"""Masked language modelling on plain text (Devlin et al., 2019): what tickets that know no task are searched with (ORTicket, 2024)."""
+"""Masked language modelling on plain text (Devlin et al., 2019), the objective of task-agnostic tickets (ORTicket, 2024)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ticketlab.inference.random_state import derive_seed
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets import plain_text as texts
-from ticketlab.tasks.reading.splits import pick
-from ticketlab.tasks.trained_on import TrainedOn, of_texts
+from ticketlab.tasks.reading.splits import stratified_sample
+from ticketlab.tasks.trained_on import TrainedOn, hash_texts
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.evaluation import evaluating
 from ticketlab.training.masked_lm import MaskedLMLoss
@@ -31,15 +31,15 @@ BATCH = 64
 
 @frozen
 class MaskedLM(Objective):
-    """Guess words, chosen anew in each step: 80 % of them show the mask token, 10 % a random word, 10 % themselves.
+    """Predict words that are chosen at random in each step: 80 % are replaced by the mask token, 10 % by a random word, 10 % are kept.
 
-    The results depend on the text and not on where it is. Development text is the validation file, or else a tenth of the paragraphs;
-    its masks are the same for every run. A model without a masked-language-model head gets a new one, tied to its word embeddings:
-    train that first (``trains = "head"``), or a search follows noise.
+    Results depend on the content of the text, not on its path. The development text is the validation file, or else a tenth of the
+    paragraphs; its masks are the same in every run. A model without a masked-language-model head gets a new one whose decoder is tied to
+    the word embeddings. Train that head first (``trains = "head"``); otherwise a search follows noise.
     """
 
     name: ClassVar[str] = "mlm"
-    version: ClassVar[int] = 2  # paragraphs that repeat are on one side with 2
+    version: ClassVar[int] = 2  # 2: repeated paragraphs are all in the same split
     summary: ClassVar[str] = "masked language modelling on plain text, without a task"
     paper: ClassVar[str] = "Devlin et al., 2019, https://arxiv.org/abs/1810.04805"
 
@@ -48,40 +48,43 @@ class MaskedLM(Objective):
     text_column: str | None = setting(None, help="the column of the text; inferred if none")
     split_column: str | None = setting(
         "",
-        help="the column that says which split a row of a file belongs to, of which test is left out; if empty, the one whose values are "
-        "names of splits; none for all rows",
+        help="the column that names the split of each row of a file; test rows are skipped; if empty, the column whose values are names of "
+        "splits; none for all rows",
     )
     mask_ratio: float = setting(
-        0.15, above=0, at_most=1, unit="fraction", converter=parse_ratio, help="part of the tokens to guess; at least one in a row"
+        0.15, above=0, at_most=1, unit="fraction", converter=parse_ratio, help="fraction of the tokens to predict; at least one per row"
     )
-    rows: int | None = setting(None, at_least=1, unit="paragraphs", help="learn from at most so many, picked by a hash of the id")
-    dev_rows: int | None = setting(500, at_least=1, unit="paragraphs", help="measure on at most so many, picked likewise")
+    rows: int | None = setting(None, at_least=1, unit="paragraphs", help="train on at most this many, chosen by a hash of the id")
+    dev_rows: int | None = setting(500, at_least=1, unit="paragraphs", help="evaluate on at most this many, chosen likewise")
     max_length: int | None = setting(
-        None, at_least=4, unit="tokens", help="cut longer paragraphs into pieces, whatever the task's longest input; none is the recipe's"
+        None,
+        at_least=4,
+        unit="tokens",
+        help="split longer paragraphs into pieces, whatever the task's maximum length; none: the recipe's",
     )
-    shortest: int = setting(8, at_least=1, unit="tokens", help="leave out paragraphs of fewer, such as headings")
+    shortest: int = setting(8, at_least=1, unit="tokens", help="skip shorter paragraphs, such as headings")
 
     def start_session(self, context: TrainingContext) -> TrainingSession:
-        """Load the model under its head, or a new one drawn from the run's seed, and cut the text into rows."""
+        """Load the model with its head, or one initialised from the run's seed, and split the text into rows."""
         return _MaskedLMSession(self, context)
 
     def external_inputs(self) -> Mapping[str, str]:
-        """Return the files of the text, or the hash of what the hub has."""
+        """Return the files of the text, or the hash of a hub data set."""
         if not texts.is_local(self.text):
             return {"text": f"sha256:{self._read().fingerprint}"}
-        found = texts.found(self.text)
-        return {f"{split}.{index}": str(file) for split, files in found.items() for index, file in enumerate(files)}
+        by_split = texts.find_text_files(self.text)
+        return {f"{split}.{index}": str(file) for split, files in by_split.items() for index, file in enumerate(files)}
 
-    def _read(self) -> texts.Texts:
-        return texts.read(self.text, self.config, self.text_column, self.split_column)
+    def _read(self) -> texts.Paragraphs:
+        return texts.read_paragraphs(self.text, self.config, self.text_column, self.split_column)
 
 
 class _MaskedLMSession(TrainingSession):
     def __init__(self, settings: MaskedLM, context: TrainingContext) -> None:
         self._settings = settings
         self._context = context
-        self.model, self.tokenizer, found = loading.load_mlm(context.start, derive_seed(context.seed, "mlm head"), context.warn)
-        self.head = "found" if found else "new"
+        self.model, self.tokenizer, has_head = loading.load_mlm(context.start, derive_seed(context.seed, "mlm head"), context.warn)
+        self.head = "found" if has_head else "new"
         self._vocabulary = MaskingVocabulary.of(self.tokenizer, self.model.get_input_embeddings().num_embeddings)
         read = settings._read()
         self._fingerprint = read.fingerprint
@@ -90,7 +93,7 @@ class _MaskedLMSession(TrainingSession):
             context.say(notice)
         self.rows, short = self._rows(read.train, settings.rows)
         development, short_too = self._rows(read.dev, settings.dev_rows)
-        self._texts = of_texts(text=(paragraph.texts for paragraph in _chosen(read.train, settings.rows)))
+        self._texts = hash_texts(text=(paragraph.texts for paragraph in _chosen(read.train, settings.rows)))
         self._dropped["short"] = short + short_too
         self._development = development
 
@@ -100,13 +103,13 @@ class _MaskedLMSession(TrainingSession):
         return MaskedLMLoss(self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, callbacks=callbacks)
 
     def evaluate(self) -> dict[str, float]:
-        objective = self.loss_function(())
+        loss_function = self.loss_function(())
         device = next(self.model.parameters()).device
         loss = right = count = 0.0
         with evaluating(self.model):
-            for batch in self._measured:
+            for batch in self._development_batches:
                 moved = batch.to(device)
-                output = objective(moved)
+                output = loss_function(moved)
                 targets = moved.labels[moved.labels != NOT_MASKED]
                 loss += float((output.losses * output.weights).double().sum())
                 right += int((output.logits.argmax(dim=1) == targets).sum())
@@ -123,8 +126,8 @@ class _MaskedLMSession(TrainingSession):
         return {"text_fingerprint": self._fingerprint}
 
     @functools.cached_property
-    def _measured(self) -> list[Batch]:
-        """The development rows under masks that depend on nothing else."""
+    def _development_batches(self) -> list[Batch]:
+        """The development rows, with masks that depend on the rows alone."""
         ratio = self._settings.mask_ratio
         return [
             mask(self._development.collate(indices), self._vocabulary, ratio, derive_seed(0, "development", index))
@@ -136,11 +139,12 @@ class _MaskedLMSession(TrainingSession):
         rows, short = cut([paragraph.texts[0] for paragraph in chosen], self.tokenizer, self._context.max_length, self._settings.shortest)
         if not len(rows):
             raise DataError(
-                f"{self._settings.text}: none of {counted(len(chosen), 'paragraph')} has {counted(self._settings.shortest, 'token')}; "
-                "lower objective.shortest, or put more on a line"
+                f"{self._settings.text}: none of {counted(len(chosen), 'paragraph')} has "
+                f"{counted(self._settings.shortest, 'token')} or more; "
+                "lower objective.shortest, or put more text on a line"
             )
         return rows, short
 
 
 def _chosen(paragraphs: Sequence[Example], limit: int | None) -> list[Example]:
-    return list(paragraphs) if limit is None else pick(paragraphs, limit)[0]
+    return list(paragraphs) if limit is None else stratified_sample(paragraphs, limit)[0]

@@ -1,4 +1,4 @@
-"""The task: a classification loss on labelled examples."""
+"""Task: minimise a classification loss on the task's labelled examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticketlab.backbone import loading
 from ticketlab.core.callback import Callback
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
-from ticketlab.tasks.trained_on import DEV, TRAIN, TrainedOn, of_texts
+from ticketlab.tasks.trained_on import DEV, TRAIN, TrainedOn, hash_texts
 from ticketlab.training.batch import TokenizedRows, tokenize
 from ticketlab.training.evaluation import predict, scores
 from ticketlab.training.loss_function import ClassificationLoss
@@ -25,10 +25,10 @@ class TaskObjective(Objective):
     name: ClassVar[str] = "task"
     summary: ClassVar[str] = "the labels of the task, with a loss"
     uses_task: ClassVar[bool] = True
-    version: ClassVar[int] = 2  # with 2 the development scores say which F1 they are, and there are more of them
+    version: ClassVar[int] = 2  # 2: more development scores, named by the kind of F1
 
     def start_session(self, context: TrainingContext) -> TrainingSession:
-        """Put a classifier head on the model; it comes from the checkpoint, or is drawn from the run's seed."""
+        """Load the model with a classifier head, from the checkpoint or else initialised from the run's seed."""
         return _ClassificationSession(context)
 
 
@@ -49,12 +49,12 @@ class _ClassificationSession(TrainingSession):
     def evaluate(self) -> dict[str, float]:
         predicted = predict(self.model, self._development, precision=self._context.precision).argmax(dim=1)
         data = self._context.data
-        found = scores(predicted, self._development.labels, len(data.label_names), data.positive_index)
-        return {f"dev_{name}": score for name, score in found.items()}
+        by_name = scores(predicted, self._development.labels, len(data.label_names), data.positive_index)
+        return {f"dev_{name}": score for name, score in by_name.items()}
 
     def texts(self) -> TrainedOn:
         splits = self._context.data.splits
-        return of_texts(**{kind: (example.texts for example in splits[kind]) for kind in (TRAIN, DEV)})
+        return hash_texts(**{kind: (example.texts for example in splits[kind]) for kind in (TRAIN, DEV)})
 
     def provenance(self) -> dict[str, str]:
         return {"task": self._context.data.name, "task_fingerprint": self._context.data.fingerprint}

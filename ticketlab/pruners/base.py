@@ -1,4 +1,4 @@
-"""The contract of a pruner: a way to score the prunable units of a backbone."""
+"""The base classes of pruners, which score the prunable units of a backbone, and of their searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ticketlab.tickets.draw import Scope
 
 @frozen
 class SearchPlan:
-    """What a search knows before its first step. ``sparsity`` is what tickets will be drawn at, of each group of units."""
+    """What a search knows before its first step. ``sparsity`` is the sparsity of every group of units in the tickets to be drawn."""
 
     steps: int
     seed: int
@@ -24,20 +24,20 @@ class SearchPlan:
 
 
 def weight_units(backbone: Backbone, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
-    """Return the units of an unstructured pruner: every single weight, as matrix name and shape."""
+    """Return the units of an unstructured pruner: every single weight, as matrix names and shapes."""
     return {name: shape for name, shape in backbone.units(pooler=pooler, classifier=classifier).items() if name.startswith("weights/")}
 
 
 def structured_units(backbone: Backbone) -> dict[str, tuple[int, ...]]:
-    """Return the units of a structured pruner: heads and neurons, as layer and shape."""
+    """Return the units of a structured pruner: heads and neurons, as names and shapes per layer."""
     return {name: shape for name, shape in backbone.units().items() if not name.startswith("weights/")}
 
 
 class Search(Callback):
-    """One search under way. The training loop drives it; when it ends, :meth:`scores` is what ``draw`` ranks."""
+    """One running search, a callback of the training loop. When it ends, ``draw`` ranks its :meth:`scores`."""
 
     def scores(self) -> Mapping[str, Tensor]:
-        """Return a float tensor for each prunable group of units, on the CPU; units with the lowest scores are removed first.
+        """Return a float tensor on the CPU for each group of units. Units with the lowest scores are removed first.
 
         The names and shapes are those of :meth:`ticketlab.backbone.backbone.Backbone.units`.
         """
@@ -45,18 +45,22 @@ class Search(Callback):
 
     @property
     def ready(self) -> bool:
-        """Whether a look may keep what would be drawn now as the best; not so before iterative pruning has done its last pruning."""
+        """Whether an evaluation may select the ticket that would be drawn now. False until iterative pruning has done its last pruning."""
         return True
+
+    def close(self) -> None:
+        """Remove every hook and parametrization from the model. The search stage calls it once, after it has read the scores."""
 
 
 @frozen
 class Pruner(Component):
-    """Settings of a way to score units.
+    """Settings of a pruner.
 
-    ``trains_weights`` says whether the weights move during the search; ``searches`` is False for a search of no steps;
-    ``needs_sparsity`` says whether the search itself depends on the sparsity that will be drawn. ``leaves_model`` says whether the weights
-    at the end of the search are, under the ticket, a model to be used as it is. ``has_penalty`` is False for one that adds nothing to the
-    loss.
+    - ``trains_weights``: whether the weights are trained during the search.
+    - ``searches``: False for a pruner that needs no training steps.
+    - ``needs_sparsity``: whether the search itself depends on the sparsity to be drawn.
+    - ``leaves_model``: whether the weights at the end of the search, with the ticket applied, are a model to use without further training.
+    - ``has_penalty``: whether the search adds a penalty to the loss.
     """
 
     kind: ClassVar[str] = "pruner"
@@ -68,29 +72,29 @@ class Pruner(Component):
 
     @property
     def learns_at_rate(self) -> bool:
-        """Whether anything learns at the learning rate of the stage; not so where weights are frozen and the pruner has its own."""
+        """Whether anything is trained at the stage's learning rate. False if weights are frozen and the pruner has its own rate."""
         return True
 
     @property
     def restarts_after(self) -> float | None:
-        """The part of the steps after which learning rates begin anew, again and again; None where they never do."""
+        """The fraction of the steps after which the learning rate schedule restarts, each time; None if it never does."""
         return None
 
     def groups(self) -> tuple[str, ...]:
-        """Return the groups of units that are scored (heads, neurons, weights), or nothing where only the search knows.
+        """Return the groups of units that are scored (heads, neurons, weights), or nothing if only the search knows them.
 
-        Draw stages that ask for others are then refused before anything is computed.
+        Draw stages with settings for other groups are refused before anything is computed.
         """
         return ()
 
     def ranks(self) -> Scope | None:
-        """Return how the search itself compares units, which is then how its tickets are drawn; None where it does not."""
+        """Return the scope in which the search itself ranks units, which its tickets are then drawn with; None if it ranks none."""
         return None
 
     def check(self, sparsity: float) -> None:
-        """Refuse settings that cannot lead to the sparsity that is asked for, before anything is computed.
+        """Check, before anything is computed, that these settings can reach a sparsity.
 
-        :raises SettingError: it begins with the name of the setting.
+        :raises SettingError: they cannot; the message begins with the name of the setting.
         """
 
     def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:

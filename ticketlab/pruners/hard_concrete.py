@@ -1,4 +1,4 @@
-"""Hard-concrete masks: a stochastic gate for each weight, learnt while the weights stay frozen.
+"""Hard-concrete masks: a stochastic gate for each weight, trained while the weights are frozen.
 
 RobusT (Zheng et al., 2022, Eq. 1-5) with the hard-concrete distribution of Louizos et al. (2018).
 """
@@ -19,43 +19,43 @@ from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 
 LOW, HIGH = -0.1, 1.1
-"""The stretch of the concrete variable beyond [0, 1]: gamma and zeta of the paper."""
+"""The interval that the concrete variable is stretched to: gamma and zeta in the paper."""
 MARGIN = 1e-4
 """Uniform noise is kept this far from 0 and 1."""
 
 
 @frozen
 class HardConcrete(Pruner):
-    """One gate per weight of the encoder's matrices; gates are sampled once an optimizer step and serve all its passes.
+    """One gate per weight of the encoder's matrices. Gates are sampled once per optimizer step and used in all its passes.
 
-    Minimises the objective + penalty x R over the gates' locations (log alpha), R being the expected share of open gates (Eq. 4).
-    ``reduction="elements"`` averages R over all gates, as the paper; ``"matrices"`` averages the means of the matrices, as the published
-    code: a gate of a small matrix is then pulled harder than one of a large matrix. ``clip_penalty`` of the search says whether R's
-    gradient is clipped together with that of the objective.
+    Minimises the objective + penalty x R over the gates' locations (log alpha), where R is the expected fraction of open gates (Eq. 4).
+    ``reduction="elements"`` averages R over all gates, as in the paper. ``"matrices"`` averages the means of the matrices, as in the
+    published code; a gate of a small matrix then has a larger gradient than one of a large matrix. The setting ``clip_penalty`` of the
+    search decides whether R's gradient is clipped together with that of the objective.
     """
 
     name: ClassVar[str] = "hard-concrete"
-    summary: ClassVar[str] = "learn a stochastic gate per weight, the weights frozen"
+    summary: ClassVar[str] = "train a stochastic gate per weight, weights frozen"
     paper: ClassVar[str] = "Zheng et al., 2022, https://aclanthology.org/2022.acl-long.157"
 
     lr: float = setting(0.1, above=0, help="learning rate of the gates' locations")
-    penalty: float = setting(0.5, at_least=0, help="weight of the expected share of open gates in the loss (lambda)")
+    penalty: float = setting(0.5, at_least=0, help="weight of the expected fraction of open gates in the loss (lambda)")
     penalty_ramp: float = setting(
-        0.0, at_least=0, at_most=1, unit="fraction of the steps", help="raise the penalty linearly from 0 over this part of the search"
+        0.0, at_least=0, at_most=1, unit="fraction of the steps", help="raise the penalty linearly from 0 over this fraction of the search"
     )
     reduction: Literal["elements", "matrices"] = setting(
-        "elements", choices=("elements", "matrices"), help="average R over all gates (Eq. 4), or over the matrices' means"
+        "elements", choices=("elements", "matrices"), help="average R over all gates (Eq. 4), or over the means of the matrices"
     )
     temperature: float = setting(2 / 3, above=0, help="temperature of the concrete distribution (beta)")
     init_gate: float = setting(0.9, above=0, below=1, help="value of every deterministic gate at the start")
     resample: Literal["step", "pass"] = setting(
-        "step", choices=("step", "pass"), help="draw the gates once an optimizer step, or anew in each pass of it"
+        "step", choices=("step", "pass"), help="sample the gates once per optimizer step, or again in each of its passes"
     )
     pooler: bool = setting(False, help="prune the pooler's matrix too, as the published code does")
 
     @property
     def learns_at_rate(self) -> bool:
-        """No: the gates have a learning rate of their own."""
+        """False: the gates have their own learning rate."""
         return False
 
     def groups(self) -> tuple[str, ...]:
@@ -84,23 +84,23 @@ def open_probability(log_alpha: Tensor, temperature: float) -> Tensor:
 
 
 def sample_gate(log_alpha: Tensor, noise: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    """Return gates for uniform ``noise`` (Eq. 1-3), and their derivatives by log alpha. ``noise`` is overwritten."""
+    """Return gates for uniform ``noise`` (Eq. 1-3), and their derivatives with respect to log alpha. ``noise`` is overwritten."""
     concrete = noise.logit_(eps=MARGIN).add_(log_alpha).div_(temperature).sigmoid_()
     stretched = concrete.mul(HIGH - LOW).add_(LOW)
     gate = stretched.clamp(0, 1)
-    moving = stretched.eq_(gate).mul_((HIGH - LOW) / temperature)  # a clamped gate does not follow its location
+    moving = stretched.eq_(gate).mul_((HIGH - LOW) / temperature)  # a clamped gate has no gradient
     return gate, torch.addcmul(concrete, concrete, concrete, value=-1).mul_(moving)
 
 
 def shares(sizes: Mapping[str, int], reduction: str) -> dict[str, float]:
-    """Return the weight of one gate in R for each matrix; ``sizes`` are the numbers of their gates."""
+    """Return the weight of one gate in R, for each matrix. ``sizes`` are the numbers of gates of the matrices."""
     if reduction == "matrices":
         return {name: 1 / (len(sizes) * size) for name, size in sizes.items()}
     return dict.fromkeys(sizes, 1 / sum(sizes.values()))
 
 
 class HardConcreteSearch(Search):
-    """Masks the weights once a step: the passes see a detached product, whose gradient then goes through the gate once."""
+    """Masks the weights once per step. The passes see the product as a detached leaf; its gradient then goes through the gates once."""
 
     def __init__(self, settings: HardConcrete, backbone: Backbone, plan: SearchPlan) -> None:
         self._settings = settings
@@ -117,24 +117,24 @@ class HardConcreteSearch(Search):
         self._generator = torch.Generator(device).manual_seed(plan.seed)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return the gates' locations as one group."""
+        """Return the gates' locations as one optimizer group."""
         return [{"params": list(self.log_alpha.values()), "lr": self._settings.lr}]
 
     def on_step_start(self, step: int) -> None:
-        """Draw the gates of the step."""
+        """Sample the gates of the step."""
         self._step = step
         for log_alpha in self.log_alpha.values():
             log_alpha.grad = None
         self._draw_gates()
 
     def on_pass_start(self, index: int) -> None:
-        """Draw the gates anew, if each pass is to have its own."""
+        """Sample new gates if each pass has its own."""
         if index > 0 and self._settings.resample == "pass":
             self._collect()
             self._draw_gates()
 
     def on_after_backward(self) -> None:
-        """Send the gradients of the masked weights through the gates."""
+        """Propagate the gradients of the masked weights to the gates."""
         self._collect()
 
     @torch.no_grad()
@@ -150,7 +150,7 @@ class HardConcreteSearch(Search):
             log_alpha.grad = gradient.add_(slope, alpha=weight * self._shares[name])
 
     def metrics(self) -> dict[str, float]:
-        """Return R, and the shares of gates that are 0 and 1 without noise (the curves of the paper's Fig. 1)."""
+        """Return R, and the fractions of deterministic gates that are 0 and 1 (the curves of the paper's Fig. 1)."""
         opened = {name: open_probability(log_alpha.detach(), self._settings.temperature) for name, log_alpha in self.log_alpha.items()}
         gates = torch.cat([deterministic_gate(log_alpha.detach()).flatten() for log_alpha in self.log_alpha.values()])
         return {
@@ -160,11 +160,11 @@ class HardConcreteSearch(Search):
         }
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the noise generator's state; the locations are in the optimizer's groups."""
+        """Return the state of the noise generator. The locations are in the optimizer's groups."""
         return {"generator": self._generator.get_state()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take the generator's state back."""
+        """Restore the state of the noise generator."""
         self._generator.set_state(state["generator"].cpu())
 
     def scores(self) -> Mapping[str, Tensor]:
@@ -172,7 +172,7 @@ class HardConcreteSearch(Search):
         return {name: log_alpha.detach().cpu() for name, log_alpha in self.log_alpha.items()}
 
     def close(self) -> None:
-        """Take the gates off; the weights are as they were."""
+        """Remove the gates. The weights are unchanged."""
         for name in self._gated:
             masks.detach_mask(self._backbone.module(name))
 

@@ -1,4 +1,4 @@
-"""Iterative magnitude pruning, with and without rewinding the weights.
+"""IMP: iterative magnitude pruning, with and without rewinding the weights.
 
 SRNets (Liu et al., 2022, supplement, Algorithm 1), after Frankle and Carbin (2019) and Chen et al. (2020).
 """
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 LEAST_AMOUNT = 0.004
-"""So that the number of a pruning fits a byte."""
+"""The smallest amount: the index of a pruning must fit a byte."""
 Rewinding = Literal["never", "rounds", "end"]
 
 
 @frozen
 class IMP(Pruner):
-    """Train all weights; at every interval remove some of the smallest for good, up to the sparsity that is asked.
+    """Train all weights, and at every interval permanently remove some of the smallest, up to the requested sparsity.
 
-    The first pruning comes before the first step; the search ends one interval after the last one, or with the training. With ``restart``
-    every later pruning begins the optimizer and the learning rates anew, as the published code does: each round then trains as the first
-    interval of a whole training would, warm-up included (the published scripts have none). Without it one schedule covers the search.
+    The first pruning is done before the first step. The search ends one interval after the last pruning, or with the training. With
+    ``restart``, every later pruning resets the optimizer and restarts the learning rate schedule, as in the published code: each round
+    then trains like the first interval of a whole training, including warm-up (the published scripts use none). Without it, one schedule
+    covers the whole search.
     """
 
     name: ClassVar[str] = "imp"
-    summary: ClassVar[str] = "train the weights, and remove the smallest a part at a time"
+    summary: ClassVar[str] = "train the weights, and remove the smallest step by step"
     paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
     version: ClassVar[int] = 2
     trains_weights: ClassVar[bool] = True
@@ -50,24 +51,24 @@ class IMP(Pruner):
         at_most=1,
         unit="fraction",
         converter=parse_ratio,
-        help="part of the original weights that a pruning removes",
+        help="fraction of the original weights that each pruning removes",
     )
     interval: float = setting(
-        0.1, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="part of the training between two prunings"
+        0.1, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="fraction of the training between two prunings"
     )
-    scope: Scope = setting("local", choices=SCOPES, help="rank all weights together, or those of each matrix apart")
-    restart: bool = setting(False, help="begin the learning rates and the optimizer anew at each pruning, as the published code does")
+    scope: Scope = setting("local", choices=SCOPES, help="rank all weights together, or each matrix separately")
+    restart: bool = setting(False, help="reset the optimizer and restart the learning rates at each pruning, as the published code does")
     pooler: bool = setting(False, help="prune the pooler's matrix too")
     classifier: bool = setting(True, help="prune the classifier's matrix too, as the paper does")
 
     @property
     def rewinding(self) -> Rewinding:
-        """When weights go back to where they started."""
+        """When the weights are rewound to their initial values."""
         return "never"
 
     @property
     def restarts_after(self) -> float | None:
-        """The interval, where learning rates begin anew."""
+        """The interval if learning rates restart, else None."""
         return self.interval if self.restart else None
 
     def groups(self) -> tuple[str, ...]:
@@ -79,11 +80,11 @@ class IMP(Pruner):
         return self.scope
 
     def check(self, sparsity: float) -> None:
-        """Refuse prunings that do not fit into the training; see :meth:`Pruner.check`."""
+        """Check that the prunings fit into the training; see :meth:`Pruner.check`."""
         prunings(sparsity, self.amount, self.interval, steps=1)
 
     def attach(self, backbone: Backbone, plan: SearchPlan) -> IterativeSearch:
-        """Prune ``backbone`` for the first time.
+        """Start a search, and prune ``backbone`` for the first time.
 
         :raises SettingError: the prunings do not fit into the training.
         """
@@ -92,33 +93,33 @@ class IMP(Pruner):
 
 @frozen
 class IMPRewind(IMP):
-    """As ``imp``, to find a mask alone: the search ends right at the last pruning, and all weights go back to where they started.
+    """Like ``imp``, but to find only a mask: the search ends at the last pruning, and all weights are rewound to their initial values.
 
-    With ``rewind = "rounds"`` the encoder goes back at each pruning too, so that each round trains the pre-trained weights under the mask
-    so far ("the subnetwork parameters are rewound to the pre-trained values after (iii)", section 3.2.1, where (iii) is "re-training the
-    pruned subnetwork"); the head, which has no pre-trained values, learns on. With ``"end"`` the weights go back once, as Algorithm 1 of
-    the supplement is written.
+    With ``rewind = "rounds"`` the encoder is also rewound at each pruning, so each round trains the pre-trained weights under the current
+    mask ("the subnetwork parameters are rewound to the pre-trained values after (iii)", section 3.2.1, where (iii) is "re-training the
+    pruned subnetwork"). The head has no pre-trained values and keeps training. With ``"end"`` the weights are rewound once, as in
+    Algorithm 1 of the supplement.
     """
 
     name: ClassVar[str] = "imp-rewind"
-    summary: ClassVar[str] = "as imp, and take the weights back to where they started"
+    summary: ClassVar[str] = "like imp, and rewind the weights to their initial values"
 
     rewind: Literal["rounds", "end"] = setting(
-        "rounds", choices=("rounds", "end"), help="take the encoder back at each pruning (section 3.2.1), or at the end alone (Algorithm 1)"
+        "rounds", choices=("rounds", "end"), help="rewind the encoder at each pruning (section 3.2.1), or only at the end (Algorithm 1)"
     )
 
     @property
     def rewinding(self) -> Rewinding:
-        """When weights go back."""
+        """When the weights are rewound."""
         return self.rewind
 
 
 class IterativeSearch(Search):
-    """Zeroes the removed weights themselves: the model stays plain, and what is removed stays removed.
+    """Zeroes the removed weights themselves, without hooks or parametrizations, and keeps them at zero.
 
-    Gradients of removed weights are zeroed before clipping, so that norms count the others alone; the weights after every step,
-    whatever momentum and weight decay did to them. What a pruning restarts or rewinds, it does before the next step, so that a look
-    between the two sees what was trained.
+    Gradients of removed weights are zeroed before clipping, so that norms count only the remaining ones. The weights are zeroed again
+    after every step, because momentum and weight decay may move them. Restarts and rewinding happen before the step that follows a
+    pruning, so that an evaluation between the two sees the trained weights.
     """
 
     def __init__(self, settings: IMP, backbone: Backbone, plan: SearchPlan) -> None:
@@ -126,7 +127,7 @@ class IterativeSearch(Search):
         self._prunings = prunings(plan.sparsity, settings.amount, settings.interval, plan.steps)
         rounds = count_of(plan.sparsity, settings.amount) - (settings.rewinding != "never")
         self._end = min(plan.steps, step_at(rounds * settings.interval, plan.steps))
-        self._done = 0
+        self._done = 0  # prunings
         self._optimizer: Optimizer | None = None
         names = weight_units(backbone, pooler=settings.pooler, classifier=settings.classifier)
         self._weights = {name: backbone.weight(name) for name in names}
@@ -134,7 +135,7 @@ class IterativeSearch(Search):
         self._backbone = backbone
         kept = backbone.model.named_parameters() if settings.rewinding != "never" else ()
         self._start = {name: value.detach().clone() for name, value in kept}
-        self._renewals = {pruning.step for pruning in self._prunings if 0 < pruning.step < self._end}
+        self._later_prunings = {pruning.step for pruning in self._prunings if 0 < pruning.step < self._end}
         self._prune(0)
 
     @property
@@ -143,16 +144,16 @@ class IterativeSearch(Search):
         return self._done == len(self._prunings)
 
     def on_train_start(self, optimizer: Optimizer) -> None:
-        """Remember whose moments a pruning may have to reset."""
+        """Keep the optimizer, whose state a pruning may have to reset."""
         self._optimizer = optimizer
 
     def schedule_start(self, step: int) -> int:
-        """Return the step of the last pruning, where learning rates restart."""
-        return max((done for done in self._renewals if done <= step), default=0) if self._settings.restart else 0
+        """Return the step of the last pruning if learning rates restart there, else 0."""
+        return max((done for done in self._later_prunings if done <= step), default=0) if self._settings.restart else 0
 
     def on_step_start(self, step: int) -> None:
-        """Rewind the encoder and restart the optimizer after a pruning, as the settings say."""
-        if step not in self._renewals:
+        """After a pruning, rewind the encoder and reset the optimizer, as configured."""
+        if step not in self._later_prunings:
             return
         if self._settings.rewinding == "rounds":
             inside = {id(parameter) for parameter in self._backbone.base.parameters()}
@@ -168,32 +169,32 @@ class IterativeSearch(Search):
                 self._zero(name, weight.grad)
 
     def on_step_end(self, step: int) -> bool:
-        """Zero the removed weights again, and prune if it is time; end an interval after the last pruning, or right at it."""
+        """Zero the removed weights again, and prune if it is due. Return True at the end: at or one interval after the last pruning."""
         self._hold()
         self._prune(step + 1)
         return step + 1 >= self._end
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return how many prunings are done, and with which of them each weight went (0: it stays)."""
+        """Return the number of prunings done, and for each weight the index of the pruning that removed it (0: it is kept)."""
         return {"done": torch.tensor(self._done), **self._gone}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take that back; the weights, zeros and all, are in the optimizer's groups."""
+        """Restore that. The weights, including the zeros, are in the optimizer's groups."""
         self._done = int(state["done"])
         for name, gone in self._gone.items():
             gone.copy_(state[name])
 
     def metrics(self) -> dict[str, float]:
-        """Return the share of weights that are removed."""
+        """Return the fraction of weights that are removed."""
         removed = sum(int(torch.count_nonzero(gone)) for gone in self._gone.values())
         return {"sparsity": removed / sum(gone.numel() for gone in self._gone.values())}
 
     def scores(self) -> Mapping[str, Tensor]:
-        """Return the sizes of the weights that stay; removed ones lie below, those that went first the lowest."""
+        """Return the magnitudes of the kept weights. Removed weights have negative scores, lower the earlier they were removed."""
         return {name: self._score(name).cpu() for name in self._weights}
 
     def close(self) -> None:
-        """Leave the weights as trained, or rewind every parameter of the model to the bits that it started from."""
+        """Leave the weights as trained, or rewind every parameter of the model to its exact initial value."""
         self._rewind(self._start.keys())
         self._start = {}
         self._optimizer = None
@@ -223,4 +224,4 @@ class IterativeSearch(Search):
     @torch.no_grad()
     def _zero(self, name: str, tensor: Tensor) -> None:
         kept = torch.eq(self._gone[name], 0, out=torch.empty_like(tensor))
-        tensor.mul_(kept)  # on a CPU many times as fast as masked_fill_
+        tensor.mul_(kept)  # on a CPU many times faster than masked_fill_

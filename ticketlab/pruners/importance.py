@@ -1,4 +1,4 @@
-"""Importance coefficients: one learnt factor for each attention head and each FFN neuron, trained together with the weights.
+"""Importance coefficients: one trained factor for each attention head and each FFN neuron, learnt together with the weights.
 
 EarlyRobust (Xi et al., 2022, Eq. 3-6) and ORTicket (2024, Eq. 3-7), after EarlyBERT (Chen et al., 2021).
 """
@@ -20,22 +20,22 @@ from ticketlab.pruners.base import Pruner, Search, SearchPlan
 
 @frozen
 class Importance(Pruner):
-    """A coefficient, 1 at the start, scales the output of each head and the activation of each neuron.
+    """A coefficient, initially 1, scales the output of each head and the activation of each neuron.
 
-    Minimises the objective + heads_penalty x sum |c| of the heads + neurons_penalty x sum |c| of the neurons over weights and
-    coefficients together. The score of a unit is the magnitude of its coefficient.
+    Minimises the objective + heads_penalty x sum |c| over the heads + neurons_penalty x sum |c| over the neurons, with respect to both
+    weights and coefficients. The score of a unit is the magnitude of its coefficient.
     """
 
     name: ClassVar[str] = "importance"
-    summary: ClassVar[str] = "learn a coefficient per head and neuron, with the weights"
+    summary: ClassVar[str] = "train a coefficient per head and neuron together with the weights"
     paper: ClassVar[str] = "Xi et al., 2022, https://aclanthology.org/2022.emnlp-main.569"
     trains_weights: ClassVar[bool] = True
 
     heads_penalty: float = setting(1e-4, at_least=0, help="weight of the L1 norm of the heads' coefficients in the loss (lambda_H)")
     neurons_penalty: float = setting(1e-4, at_least=0, help="weight of the L1 norm of the neurons' coefficients in the loss (lambda_F)")
-    lr: float | None = setting(None, above=0, help="learning rate of the coefficients; none is that of the weights, as the papers have it")
+    lr: float | None = setting(None, above=0, help="learning rate of the coefficients; none: that of the weights, as in the papers")
     weight_decay: float = setting(
-        0.0, at_least=0, help="AdamW's weight decay on the coefficients; the papers have none, the published code 0.01, that of the weights"
+        0.0, at_least=0, help="AdamW's weight decay on the coefficients; the papers use none, the published code 0.01, as for the weights"
     )
 
     def groups(self) -> tuple[str, ...]:
@@ -48,10 +48,10 @@ class Importance(Pruner):
 
 
 class ImportanceSearch(Search):
-    """Scales the columns of the matrix that reads a unit instead of the unit's output: the same product, once a step.
+    """Scales, once per step, the columns of the matrix that reads a unit instead of the unit's output; the product is the same.
 
-    Attention output and second FFN matrix multiply the gated activations, so W (c x) = (W c) x. The passes of a step see W c, a detached
-    leaf that collects their gradients, which then go to the weight and to the coefficient by the product rule.
+    The attention output and the second FFN matrix multiply the gated activations, so W (c x) = (W c) x. The passes of a step see W c, a
+    detached leaf that collects their gradients. The product rule then gives the gradients of the weight and of the coefficient.
     """
 
     def __init__(self, settings: Importance, backbone: Backbone) -> None:
@@ -67,7 +67,7 @@ class ImportanceSearch(Search):
         return {name: gate.coefficient for name, gate in self._gates.items()}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return the coefficients as one group; unless told otherwise, the L1 penalty takes the place of weight decay."""
+        """Return the coefficients as one optimizer group. By default the L1 penalty replaces weight decay."""
         rate = {} if self._settings.lr is None else {"lr": self._settings.lr}
         return [{"params": list(self.coefficients.values()), "weight_decay": self._settings.weight_decay, **rate}]
 
@@ -77,13 +77,13 @@ class ImportanceSearch(Search):
             gate.scale()
 
     def on_after_backward(self) -> None:
-        """Send the gradients of the scaled weights to weights and coefficients."""
+        """Propagate the gradients of the scaled weights to weights and coefficients."""
         for gate in self._gates.values():
             gate.collect()
 
     @torch.no_grad()
     def add_penalty(self) -> None:
-        """Add the slopes of the L1 norms."""
+        """Add the gradients of the L1 norms."""
         for name, gate in self._gates.items():
             penalty = self._settings.heads_penalty if name.startswith("heads/") else self._settings.neurons_penalty
             slope = gate.coefficient.sign().mul_(penalty)
@@ -94,21 +94,21 @@ class ImportanceSearch(Search):
         return {f"{group}_importance": self._mean(group) for group in ("heads", "neurons")}
 
     def _mean(self, group: str) -> float:
-        found = [gate.coefficient.detach().abs() for name, gate in self._gates.items() if name.startswith(f"{group}/")]
-        return float(torch.cat(found).mean())
+        magnitudes = [gate.coefficient.detach().abs() for name, gate in self._gates.items() if name.startswith(f"{group}/")]
+        return float(torch.cat(magnitudes).mean())
 
     def scores(self) -> Mapping[str, Tensor]:
         """Return the magnitudes of the coefficients."""
         return {name: coefficient.detach().abs().cpu() for name, coefficient in self.coefficients.items()}
 
     def close(self) -> None:
-        """Take the coefficients off; the weights stay as trained, not scaled."""
+        """Remove the coefficients. The weights stay as trained, without the scaling."""
         for gate in self._gates.values():
             masks.detach_mask(gate.linear)
 
 
 class _Gate:
-    """The coefficients of the units that one matrix reads, ``width`` columns for each unit."""
+    """The coefficients of the units that one matrix reads, ``width`` columns per unit."""
 
     def __init__(self, linear: nn.Linear, width: int) -> None:
         self.linear = linear

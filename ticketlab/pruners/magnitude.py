@@ -1,4 +1,4 @@
-"""Magnitude: the score of a weight is its size, as in the lottery ticket baselines (Chen et al., 2020)."""
+"""Magnitude: the score of a weight is its absolute value, as in the lottery ticket baselines (Chen et al., 2020)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 
 @frozen
 class Magnitude(Pruner):
-    """A search of no steps, on the weights that it starts from."""
+    """Scores the weights that the search starts from; it takes no training steps."""
 
     name: ClassVar[str] = "magnitude"
-    summary: ClassVar[str] = "score weights by their size, without training"
+    summary: ClassVar[str] = "score weights by their magnitude, without training"
     paper: ClassVar[str] = "Chen et al., 2020, https://arxiv.org/abs/2007.12223"
     searches: ClassVar[bool] = False
     has_penalty: ClassVar[bool] = False
@@ -27,11 +27,11 @@ class Magnitude(Pruner):
         return ("weights",)
 
     def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
-        """Start (and end) the search."""
-        return _Sizes(backbone)
+        """Return a search whose scores are known at once."""
+        return _MagnitudeSearch(backbone)
 
 
-class _Sizes(Search):
+class _MagnitudeSearch(Search):
     def __init__(self, backbone: Backbone) -> None:
         self._backbone = backbone
 

@@ -1,4 +1,4 @@
-"""Mask training: a real-valued mask for each weight, binarized by a threshold, learnt while the weights stay frozen.
+"""Mask training: a real-valued mask for each weight, binarized by a threshold, trained while the weights are frozen.
 
 SRNets (Liu et al., 2022, supplement, Algorithm 2), after Mallya et al. (2018) and Zhao et al. (2020).
 """
@@ -24,40 +24,47 @@ from ticketlab.tickets.draw import SCOPES, Scope, draw, removed_count
 
 @frozen
 class MaskTraining(Pruner):
-    """A weight stays where its mask is at least the threshold; the gradient by the mask is that by the masked weight, times the weight.
+    """A weight is kept if its mask is at least the threshold. The gradient of the mask is that of the masked weight, times the weight.
 
-    Thresholds are set so that the sparsity is met, and between two updates the sparsity drifts. Masks that equal the threshold stay, so
-    where many are equal fewer weights are removed during the search; the ticket drawn at the end has exactly its count. So has the ticket
-    of every look at the development examples, at the sparsity of the end: where it still rises, looks at different times compare, and any
-    of them may be the best.
+    Thresholds are set to meet the sparsity; between two updates the sparsity drifts. Weights whose mask equals the threshold are kept, so
+    if many are equal, fewer weights are removed during the search. The ticket drawn at the end has the exact count. So do the tickets
+    that are evaluated on the development examples: they are drawn at the final sparsity even while the schedule is still rising, so
+    evaluations at different times are comparable and any of them may be selected as the best.
     """
 
     name: ClassVar[str] = "mask-training"
-    summary: ClassVar[str] = "learn which weights stay, the weights frozen"
+    summary: ClassVar[str] = "train a mask of the weights, with the weights frozen"
     paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
     version: ClassVar[int] = 2
     needs_sparsity: ClassVar[bool] = True
     leaves_model: ClassVar[bool] = True
     has_penalty: ClassVar[bool] = False
 
-    lr: float | None = setting(None, above=0, help="learning rate of the masks; none is that of the stage, as the paper has it")
+    lr: float | None = setting(None, above=0, help="learning rate of the masks; none: that of the stage, as in the paper")
     initial: Literal["hard", "soft"] = setting(
-        "hard", choices=("hard", "soft"), help="masks start at 0 or alpha x phi by the weights' sizes, or at the sizes themselves"
+        "hard",
+        choices=("hard", "soft"),
+        help="initial masks: 0 or alpha x phi by the weights' magnitudes, or the magnitudes themselves",
     )
-    alpha: float = setting(2.0, at_least=1, help="masks of weights that stay start at this many phi, if hard (alpha)")
-    phi: float = setting(0.01, above=0, help="threshold until its first update, if hard (phi)")
+    alpha: float = setting(2.0, at_least=1, help="initial masks of kept weights in multiples of phi, if hard (alpha)")
+    phi: float = setting(0.01, above=0, help="threshold until the first update, if hard (phi)")
     threshold_steps: int = setting(100, at_least=1, unit="steps", help="steps between two updates of the thresholds")
-    initial_sparsity: float | None = ratio(None, help="sparsity at the start, which then rises by a cubic schedule; none is fixed")
+    initial_sparsity: float | None = ratio(None, help="initial sparsity, which then rises by a cubic schedule; none: the sparsity is fixed")
     schedule_end: float = setting(
-        1.0, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="part of the search in which the sparsity rises"
+        1.0,
+        above=0,
+        at_most=1,
+        unit="fraction of the steps",
+        converter=parse_ratio,
+        help="part of the search in which the sparsity rises",
     )
-    scope: Scope = setting("local", choices=SCOPES, help="one threshold for all matrices, or each its own")
+    scope: Scope = setting("local", choices=SCOPES, help="one threshold for all matrices, or one per matrix")
     pooler: bool = setting(False, help="mask the pooler's matrix too, as the published code does")
     classifier: bool = setting(True, help="mask the classifier's matrix too, as the paper does")
 
     @property
     def learns_at_rate(self) -> bool:
-        """Whether the masks have no learning rate of their own."""
+        """Whether the masks are trained at the stage's learning rate."""
         return self.lr is None
 
     def groups(self) -> tuple[str, ...]:
@@ -69,9 +76,9 @@ class MaskTraining(Pruner):
         return self.scope
 
     def check(self, sparsity: float) -> None:
-        """Refuse a sparsity that would have to fall; see :meth:`Pruner.check`."""
+        """Check that the sparsity does not have to fall; see :meth:`Pruner.check`."""
         if self.initial_sparsity is not None and self.initial_sparsity > sparsity:
-            raise SettingError(f"initial_sparsity: {self.initial_sparsity:g} is more than the sparsity that is asked for, {sparsity:g}")
+            raise SettingError(f"initial_sparsity: {self.initial_sparsity:g} is more than the requested sparsity, {sparsity:g}")
 
     def attach(self, backbone: Backbone, plan: SearchPlan) -> MaskTrainingSearch:
         """Put a mask on each weight of ``backbone``.
@@ -83,18 +90,18 @@ class MaskTraining(Pruner):
 
 
 def lowest_kept(pool: Tensor, removed: int) -> float:
-    """Return the lowest value that stays when so many of ``pool``, a vector that is overwritten, are removed from below."""
+    """Return the lowest value that is kept when the ``removed`` lowest values of ``pool`` are removed. ``pool`` is overwritten."""
     if removed in (0, len(pool)):
         return -math.inf if removed == 0 else math.inf
     if pool.device.type != "cpu":
         return float(pool.kthvalue(removed + 1).values)
     values = pool.numpy()
-    values.partition(removed)  # five to ten times as fast as torch's kthvalue or topk
+    values.partition(removed)  # five to ten times faster than torch's kthvalue or topk
     return float(values[removed])
 
 
 class MaskTrainingSearch(Search):
-    """Masks the weights once a step: the passes see a detached product, whose gradient then goes straight through the threshold."""
+    """Masks the weights once per step. The passes see the product as a detached leaf; its gradient is passed straight to the masks."""
 
     def __init__(self, settings: MaskTraining, backbone: Backbone, plan: SearchPlan) -> None:
         self._settings = settings
@@ -116,7 +123,7 @@ class MaskTrainingSearch(Search):
             self._set_thresholds()
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return the masks as one group, without weight decay."""
+        """Return the masks as one optimizer group without weight decay."""
         rate = {} if self._settings.lr is None else {"lr": self._settings.lr}
         return [{"params": list(self.masks.values()), "weight_decay": 0.0, **rate}]
 
@@ -129,7 +136,7 @@ class MaskTrainingSearch(Search):
 
     @torch.no_grad()
     def on_after_backward(self) -> None:
-        """Send the gradients of the masked weights to the masks."""
+        """Propagate the gradients of the masked weights to the masks."""
         for name, masked in self._masked.items():
             product, masked.effective = masked.effective, None
             if product is None or product.grad is None:
@@ -138,7 +145,7 @@ class MaskTrainingSearch(Search):
             mask.grad = gradient if mask.grad is None else mask.grad.add_(gradient)
 
     def on_step_end(self, step: int) -> bool:
-        """Set the thresholds anew, if it is time or the schedule has come to its end."""
+        """Update the thresholds if it is due, or at the end of the schedule."""
         done = step + 1
         if done % self._settings.threshold_steps == 0 or done == self._end:
             self._sparsity = cubic(self._first, self._target, done / self._end)
@@ -146,17 +153,17 @@ class MaskTrainingSearch(Search):
         return False
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the thresholds, and the sparsity that they were set for; the masks are in the optimizer's groups."""
+        """Return the thresholds and the sparsity that they were set for. The masks are in the optimizer's groups."""
         thresholds = torch.tensor(list(self._thresholds.values()), dtype=torch.float64)
         return {"thresholds": thresholds, "sparsity": torch.tensor(self._sparsity, dtype=torch.float64)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take both back."""
+        """Restore the thresholds and the sparsity."""
         self._thresholds = dict(zip(self._thresholds, state["thresholds"].tolist(), strict=True))
         self._sparsity = float(state["sparsity"])
 
     def metrics(self) -> dict[str, float]:
-        """Return the share of weights that the thresholds remove now."""
+        """Return the fraction of weights that the current thresholds remove."""
         removed = sum(int((mask < self._thresholds[name]).sum()) for name, mask in self.masks.items())
         return {"sparsity": removed / sum(mask.numel() for mask in self.masks.values())}
 
@@ -165,7 +172,7 @@ class MaskTrainingSearch(Search):
         return {name: mask.detach().to("cpu", copy=True) for name, mask in self.masks.items()}
 
     def close(self) -> None:
-        """Take the masks off; the weights are as they were."""
+        """Remove the masks. The weights are unchanged."""
         for name in self._masked:
             masks.detach_mask(self._backbone.module(name))
 

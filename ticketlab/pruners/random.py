@@ -1,4 +1,4 @@
-"""Random: the score of a unit is a random number; a floor for every comparison."""
+"""Random: the score of a unit is a random number; a baseline for every comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ticketlab.pruners.base import Pruner, Search, SearchPlan, structured_units,
 
 @frozen
 class Random(Pruner):
-    """A search of no steps. ``draw`` with ``like`` set gives it the layer-wise sparsity of another ticket."""
+    """Scores units at random; it takes no training steps. ``like`` of a draw stage gives it the layer-wise sparsity of another ticket."""
 
     name: ClassVar[str] = "random"
     summary: ClassVar[str] = "score units at random, without training"
@@ -30,11 +30,11 @@ class Random(Pruner):
         return ("heads", "neurons") if self.structured else ("weights",)
 
     def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
-        """Start (and end) the search."""
-        return _Dice(structured_units(backbone) if self.structured else weight_units(backbone), plan.seed)
+        """Return a search whose scores are known at once."""
+        return _RandomSearch(structured_units(backbone) if self.structured else weight_units(backbone), plan.seed)
 
 
-class _Dice(Search):
+class _RandomSearch(Search):
     def __init__(self, units: Mapping[str, tuple[int, ...]], seed: int) -> None:
         self._units = units
         self._seed = seed

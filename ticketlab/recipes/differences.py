@@ -67,7 +67,7 @@ def brief(recipe: Recipe, differing: Mapping[tuple[str, ...], Any]) -> str:
 
 def label(recipe: Recipe) -> str:
     """Return what numbers of a recipe are called: its name, and in parentheses what it has otherwise."""
-    return labelled(recipe.name, brief(recipe, differences(recipe, recipe.plain)))
+    return labelled(recipe.name, brief(recipe, differences(recipe, recipe.without_overrides)))
 
 
 def labelled(name: str, overrides: str) -> str:

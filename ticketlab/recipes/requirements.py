@@ -9,6 +9,7 @@ from typing import Any, cast
 from ticketlab.core import registry
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
 from ticketlab.recipes import tables
+from ticketlab.recipes.head import HEAD
 from ticketlab.recipes.recipe import is_external
 from ticketlab.recipes.tables import Table
 
@@ -50,12 +51,12 @@ def remove_unneeded_stages(table: Table) -> Table:
     return {
         name: stage
         for name, stage in table.items()
-        if name in tables.HEAD or not needs or not isinstance(stage, Mapping) or stage.get("kind") != "bias" or name in wanted
+        if name in HEAD or not needs or not isinstance(stage, Mapping) or stage.get("kind") != "bias" or name in wanted
     }
 
 
 def _trains(name: str, stage: Any) -> bool:
-    return name not in tables.HEAD and isinstance(stage, Mapping) and stage.get("kind") in ("train", "search")
+    return name not in HEAD and isinstance(stage, Mapping) and stage.get("kind") in ("train", "search")
 
 
 def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
@@ -63,7 +64,7 @@ def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
     with contextlib.suppress(SettingError):
         objective, loss = (registry.current().get(kind, _name(stage, kind, default)) for kind, default in PLAIN.items())
         if getattr(objective, "uses_task", False):
-            return cast("tuple[str, ...]", getattr(loss, "needs", ()))
+            return cast("tuple[str, ...]", getattr(loss, "required_inputs", ()))
     return ()
 
 
@@ -111,5 +112,5 @@ def _is_plain_training(stage: Mapping[str, Any]) -> bool:
 
 def _put_first(table: Table, name: str, stage: Table) -> Table:
     """Return the table with a stage before all others."""
-    head = {key: value for key, value in table.items() if key in tables.HEAD}
+    head = {key: value for key, value in table.items() if key in HEAD}
     return {**head, name: stage, **{key: value for key, value in table.items() if key not in head}}

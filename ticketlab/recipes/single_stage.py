@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import evolve
 
+from ticketlab.attacks.results.record_file import file_name
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
-from ticketlab.core.settings import to_table
 from ticketlab.lab.finished_models import locate
 from ticketlab.lab.layout import RECIPE, RESULTS
 from ticketlab.lab.results import read_results
 from ticketlab.recipes import recipe, tables
+from ticketlab.recipes.overrides import task_tables
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.recipes.tables import Table
 from ticketlab.tasks.base import Task
+
+if TYPE_CHECKING:
+    from ticketlab.stages.attack import AttackStage
 
 
 def one_stage(
@@ -37,8 +41,8 @@ def one_stage(
     if not tasks:
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
     place = locate(model)
-    table: Table = {"model": place, "seeds": [seed], "tasks": [{"name": task.name, **to_table(task)} for task in tasks]}
-    table |= {"ood": [{"name": task.name, **to_table(task)} for task in ood], "ood_map": list(ood_map)}
+    table: Table = {"model": place, "seeds": [seed], "tasks": task_tables(tasks)}
+    table |= {"ood": task_tables(ood), "ood_map": list(ood_map)}
     table["scale"] = _scale_of(model)
     max_length = max_length or _max_length_of(model, tasks[0].name)
     if max_length is not None:
@@ -48,7 +52,15 @@ def one_stage(
     plain = _made(kind, table | {kind: {"kind": kind, "model": place, **({"attacks": named} if named else {})}})
     for assignment in sets:
         table = tables.override(table, assignment)
-    return evolve(_made(kind, table), plain=plain)
+    return evolve(_made(kind, table), without_overrides=plain)
+
+
+def one_stage_per_attack(recipe: Recipe) -> Recipe:
+    """Return an attack recipe with a stage for each attack: adding an attack later leaves the results of the others valid."""
+    stage = cast("AttackStage", recipe.stages["attack"])
+    if len(stage.attacks) == 1:
+        return recipe
+    return evolve(recipe, stages={f"attack-{file_name(attack.label)}": evolve(stage, attacks=(attack,)) for attack in stage.attacks})
 
 
 def _made(kind: str, table: Table) -> Recipe:

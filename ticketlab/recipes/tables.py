@@ -10,14 +10,10 @@ from typing import Any
 
 from ticketlab.core import files, registry
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.recipes.head import HEAD
 
 Table = dict[str, Any]
 
-HEAD = (
-    *("summary", "paper", "paper_seeds", "scale", "model", "max_length", "precision", "seeds", "train_rows"),
-    *("tasks", "ood", "ood_map"),
-)
-"""Top-level keys that are not stages."""
 OVERLAYS = ("scales", "per_task")
 """Tables of overrides: ``[scales.small.search]``, ``[per_task.imdb.search]``. They are gone once a recipe is resolved."""
 

@@ -1,4 +1,4 @@
-"""The table of attacks: a line for each model and attack, so that it is as narrow with ten attacks as with one."""
+"""The table of attacks: one line per model and attack, so that the table does not widen with the number of attacks."""
 
 from __future__ import annotations
 
@@ -6,52 +6,54 @@ from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
-from ticketlab.report.attack_cells import AttackCells
-from ticketlab.report.cells import number, percent
-from ticketlab.report.columns import how_measured
-from ticketlab.report.layout import Block, Sheet
-from ticketlab.report.rows import ResultRow, by_task
+from ticketlab.report.attack_summary import AttackSummary
+from ticketlab.report.layout import ColumnGroup, TableData
+from ticketlab.report.main_table_columns import measurement_note
+from ticketlab.report.number_format import number_with_interval, percent_with_interval
+from ticketlab.report.rows import ResultRow, group_by_task
 
-Cell = Callable[[AttackCells], str]
+Cell = Callable[[AttackSummary], str]
 
 
-def sheet(rows: Sequence[ResultRow], title: str) -> Sheet:
-    """Return a sheet with one line per row and attack. Clean % is of the attacked sample, as the other numbers are.
+def attack_table(rows: Sequence[ResultRow], title: str) -> TableData:
+    """Return a table with one line per row and attack. Clean % is measured on the attacked sample, like the other numbers.
 
-    The rows' name is left out where they have one alone and the title says it.
+    The column of row labels is omitted if all rows have the same label and the title contains it.
     """
-    lines = [(row, cells) for row in rows for cells in row.attacks]
-    attacks = [cells for _, cells in lines]
-    stub: dict[str, Callable[[ResultRow, AttackCells], str]] = {
+    lines = [(row, attack) for row in rows for attack in row.attacks]
+    attacks = [attack for _, attack in lines]
+    stub: dict[str, Callable[[ResultRow, AttackSummary], str]] = {
         "": lambda row, _: row.label,
         "Task": lambda row, _: row.task,
-        "Attack": lambda _, cells: cells.label,
+        "Attack": lambda _, attack: attack.label,
     }
     labels = {row.label for row, _ in lines}
     if len(labels) == 1 and labels.pop() in title:
         del stub[""]
-    if len(by_task(rows)) == 1:
+    if len(group_by_task(rows)) == 1:
         del stub["Task"]
-    named = Block(tuple(stub), [tuple(cell(row, cells) for cell in stub.values()) for row, cells in lines])
-    return Sheet(title, named, tuple(_blocks(attacks, how_measured([evolve(row, clean=None, challenges=()) for row in rows]))), len(stub))
+    names = ColumnGroup(tuple(stub), [tuple(cell(row, attack) for cell in stub.values()) for row, attack in lines])
+    note = measurement_note([evolve(row, clean=None, challenges=()) for row in rows])
+    return TableData(title, names, tuple(_column_groups(attacks, note)), len(stub))
 
 
-def _blocks(attacks: Sequence[AttackCells], note: str) -> list[Block]:
-    """Return a block for each column: any of them may be the last that a terminal has room for."""
+def _column_groups(attacks: Sequence[AttackSummary], note: str) -> list[ColumnGroup]:
+    """Return each column as a group of its own, so that a narrow terminal can break the table after any column."""
     columns: dict[str, Cell] = {
-        "Clean %": lambda cells: percent(cells.clean),
-        "Aua %": lambda cells: percent(cells.aua),
-        "Suc %": lambda cells: percent(cells.suc),
-        "#Query": lambda cells: number(cells.queries),
+        "Clean %": lambda attack: percent_with_interval(attack.clean),
+        "Aua %": lambda attack: percent_with_interval(attack.aua),
+        "Suc %": lambda attack: percent_with_interval(attack.suc),
+        "#Query": lambda attack: number_with_interval(attack.queries),
     }
-    if any(cells.words for cells in attacks):
-        columns["Words %"] = lambda cells: percent(cells.words)
-    if any(cells.similarity for cells in attacks):
-        columns["Similarity"] = lambda cells: number(cells.similarity, digits=3)
-    if any(cells.errors for cells in attacks):
-        columns["Errors"] = lambda cells: str(cells.errors)
-    if any(cells.timeouts for cells in attacks):
-        columns["Timeouts"] = lambda cells: str(cells.timeouts)
+    if any(attack.words for attack in attacks):
+        columns["Words %"] = lambda attack: percent_with_interval(attack.words)
+    if any(attack.similarity for attack in attacks):
+        columns["Similarity"] = lambda attack: number_with_interval(attack.similarity, digits=3)
+    if any(attack.errors for attack in attacks):
+        columns["Errors"] = lambda attack: str(attack.errors)
+    if any(attack.timeouts for attack in attacks):
+        columns["Timeouts"] = lambda attack: str(attack.timeouts)
     return [
-        Block((head,), [(cell(cells),) for cells in attacks], "" if index else note) for index, (head, cell) in enumerate(columns.items())
+        ColumnGroup((head,), [(cell(attack),) for attack in attacks], "" if index else note)
+        for index, (head, cell) in enumerate(columns.items())
     ]

@@ -1,4 +1,4 @@
-"""What making a model took, and what it is like: from the stages that led to it."""
+"""The cost of a model, its number of trained parameters and its sparsity, from the stages that led to it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from attrs import frozen
 
 from ticketlab.lab.results import augmentation_sources, checkpoint_name
 from ticketlab.recipes.recipe import split_checkpoint
-from ticketlab.report.statistics import Measure, distinct, summarise
+from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Stage = Mapping[str, Any]
 Stages = Mapping[str, Stage]
-MAKING = ("bias", "train", "search", "draw")
-OPTIMISING = ("train", "search")
+MODEL_KINDS = ("bias", "train", "search", "draw")
+"""The kinds of stages that contribute to a model."""
+OPTIMIZING_KINDS = ("train", "search")
 
 
 @frozen
 class ModelCost:
-    """``seconds`` are those of all the stages; ``search_seconds`` and ``training_seconds`` of their optimizer steps alone.
+    """``seconds`` is the time of all the stages; ``search_seconds`` and ``training_seconds`` count their optimizer steps only.
 
-    A number of seconds is None where it would hold a training of which only a checkpoint was used: ``partly`` names these.
-    ``parameters`` counts what the last training could change: the mask scores, of a model that a search left. ``sparsity`` has the removed
-    fraction of each group of units.
+    A time is None if it would include a training of which only a checkpoint was used, since only whole trainings are timed; ``partly``
+    names these trainings. ``parameters`` is the number that the last training could change, which for a model from a search are the mask
+    scores. ``sparsity`` has the removed fraction of each group of units.
     """
 
     sparsity: Mapping[str, Measure]
@@ -35,54 +36,56 @@ class ModelCost:
 
 
 def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
-    """Return what the stages of each seed say about making ``model``, the name of a stage, or its checkpoint ``at``.
+    """Return the cost of ``model``, the name of a stage, or of its checkpoint ``at``, over the stages of each seed.
 
-    Of a model from outside they say nothing.
+    Nothing is known about a model from outside the recipe.
     """
     seeds = [stages for stages in seeds if model in stages]
-    chosen = distinct([stages[model] for stages in seeds])
-    seeds = [stages for stages in seeds if any(stages[model] is one for one in chosen)]
-    led = [_led_to(model, stages) for stages in seeds]
-    partly = _partly(model, at, led[0]) if led else {}
-    groups = {_prepares(led[0][name]) for name in partly if led[0][name]["kind"] in OPTIMISING}
-    stages = [list(found.values()) for found in led]
-    made = [_result(one) for one in chosen]
+    model_stages = distinct_stages([stages[model] for stages in seeds])
+    seeds = [stages for stages in seeds if any(stages[model] is stage for stage in model_stages)]
+    by_seed = [_stages_leading_to(model, stages) for stages in seeds]
+    partly = _partly_used(model, at, by_seed[0]) if by_seed else {}
+    partly_in_search = {_belongs_to_search(by_seed[0][name]) for name in partly if by_seed[0][name]["kind"] in OPTIMIZING_KINDS}
+    stages = [list(leading.values()) for leading in by_seed]
+    results = [_result(stage) for stage in model_stages]
+    search = [[stage for stage in leading if _belongs_to_search(stage)] for leading in stages]
+    training = [[stage for stage in leading if not _belongs_to_search(stage)] for leading in stages]
     return ModelCost(
-        sparsity=_sparsity(made),
-        parameters=summarise([result.get("trainable_parameters") for result in made]),
-        search_seconds=None if True in groups else _spent([[stage for stage in found if _prepares(stage)] for found in stages]),
-        training_seconds=None if False in groups else _spent([[stage for stage in found if not _prepares(stage)] for found in stages]),
-        seconds=None if partly else _cost(stages, "seconds"),
+        sparsity=_sparsity(results),
+        parameters=summarise([result.get("trainable_parameters") for result in results]),
+        search_seconds=None if True in partly_in_search else _optimizer_seconds(search),
+        training_seconds=None if False in partly_in_search else _optimizer_seconds(training),
+        seconds=None if partly else _total_seconds(stages, "seconds"),
         partly=tuple(partly.values()),
     )
 
 
-def _led_to(model: str, stages: Stages) -> dict[str, Stage]:
-    """Return the stages that a model was made from, its own included, in their order.
+def _stages_leading_to(model: str, stages: Stages) -> dict[str, Stage]:
+    """Return the stages that a model depends on, including its own, in the order of the recipe.
 
-    Where results do not say what stages start from, they are all that came before and make models.
+    If the results do not record the inputs of stages, these are all earlier stages of :data:`MODEL_KINDS`.
     """
     before = list(stages)[: list(stages).index(model) + 1]
     if not any("inputs" in stages[name] for name in before):
-        learnt = augmentation_sources(stages)
-        return {name: stages[name] for name in before if stages[name]["kind"] in MAKING or name in learnt}
-    wanted = {model}
+        augmenting = augmentation_sources(stages)
+        return {name: stages[name] for name in before if stages[name]["kind"] in MODEL_KINDS or name in augmenting}
+    needed = {model}
     for name in reversed(before):
-        if name in wanted:
-            wanted |= {split_checkpoint(value)[0] for value in stages[name].get("inputs", {}).values()}
-    return {name: stages[name] for name in before if name in wanted}
+        if name in needed:
+            needed |= {split_checkpoint(value)[0] for value in stages[name].get("inputs", {}).values()}
+    return {name: stages[name] for name in before if name in needed}
 
 
-def _partly(model: str, at: str, led: Stages) -> dict[str, str]:
-    """Return the stages of which only a checkpoint was used, by name, as they are called with it; not those that were used whole too."""
+def _partly_used(model: str, at: str, leading: Stages) -> dict[str, str]:
+    """Return the stages of which only checkpoints were used, by name, with the names of these checkpoints."""
     used: dict[str, set[str]] = {model: {at}}
-    for stage in led.values():
-        for name, where in map(split_checkpoint, stage.get("inputs", {}).values()):
-            used.setdefault(name, set()).add(where)
+    for stage in leading.values():
+        for name, checkpoint in map(split_checkpoint, stage.get("inputs", {}).values()):
+            used.setdefault(name, set()).add(checkpoint)
     return {
-        name: " and ".join(checkpoint_name(name, place) for place in sorted(places))
-        for name, places in used.items()
-        if name in led and "" not in places
+        name: " and ".join(checkpoint_name(name, checkpoint) for checkpoint in sorted(checkpoints))
+        for name, checkpoints in used.items()
+        if name in leading and "" not in checkpoints
     }
 
 
@@ -91,24 +94,24 @@ def _result(stage: Stage) -> Mapping[str, Any]:
     return result
 
 
-def _sparsity(made: Sequence[Mapping[str, Any]]) -> dict[str, Measure]:
-    """Return the sparsity of the models, by group of units; none of one that no ticket holds."""
-    groups = [result.get("sparsity", {}) for result in made]
-    found = {name: summarise([one.get(name) for one in groups]) for name in dict.fromkeys(name for one in groups for name in one)}
-    return {name: measure for name, measure in found.items() if measure is not None}
+def _sparsity(results: Sequence[Mapping[str, Any]]) -> dict[str, Measure]:
+    """Return the sparsity of the models by group of units; empty for models without a ticket."""
+    groups = [result.get("sparsity", {}) for result in results]
+    measures = {name: summarise([one.get(name) for one in groups]) for name in dict.fromkeys(name for one in groups for name in one)}
+    return {name: measure for name, measure in measures.items() if measure is not None}
 
 
-def _spent(stages: Sequence[Sequence[Stage]]) -> Measure | None:
-    """Return the seconds of optimizer steps. A bias model has none, whatever it measures."""
-    return _cost([[stage for stage in found if stage["kind"] in OPTIMISING] for found in stages], "training_seconds")
+def _optimizer_seconds(seeds: Sequence[Sequence[Stage]]) -> Measure | None:
+    """Return the seconds of optimizer steps. A bias model has none, even if its stage reports training seconds."""
+    return _total_seconds([[stage for stage in stages if stage["kind"] in OPTIMIZING_KINDS] for stages in seeds], "training_seconds")
 
 
-def _cost(stages: Sequence[Sequence[Stage]], which: str) -> Measure | None:
-    """Return the seconds of the stages of each seed together; None where no seed has any."""
-    costs = [[stage["cost"][which] for stage in found if which in stage.get("cost", {})] for found in stages]
-    return summarise([sum(seconds) for seconds in costs if seconds])
+def _total_seconds(seeds: Sequence[Sequence[Stage]], key: str) -> Measure | None:
+    """Return the total seconds of the stages of each seed; None if no seed has any."""
+    seconds = [[stage["cost"][key] for stage in stages if key in stage.get("cost", {})] for stages in seeds]
+    return summarise([sum(of_seed) for of_seed in seconds if of_seed])
 
 
-def _prepares(stage: Stage) -> bool:
-    """Say whether a stage searches, or trains something else than the task for a search to start from."""
+def _belongs_to_search(stage: Stage) -> bool:
+    """Return whether a stage is a search, or a training on another objective than the task, which prepares a search."""
     return bool(stage["kind"] == "search" or _result(stage).get("objective", "task") != "task")

@@ -1,4 +1,4 @@
-"""Results as a csv file, one line per number, as plotting and statistics packages like them. Each line says whose number it is."""
+"""Results as a CSV file in long format: one line per number, with columns that identify the run, model, data and attack."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from attrs import frozen
 
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
-from ticketlab.report.challenges import ChallengeCells, SubsetCells
 from ticketlab.report.rows import ResultRow
+from ticketlab.report.set_summary import SetSummary, SubsetSummary
 from ticketlab.report.statistics import Measure, summarise
 
-ABOUT = ("run", "label", "task", "model", "scale", "seeds", "of", "checkpoint", "stage", "key")
-"""Whose number it is: the run's directory, the recipe with what overrides it, and which stage measured which model."""
-ON = ("set", "split", "subset", "attack", "sample", "sample_seed")
-"""What it was measured on."""
-NUMBERS = ("measure", "mean", "deviation", "low", "high", "n", "n_largest")
-COLUMNS = (*ABOUT, *ON, *NUMBERS)
+IDENTITY_COLUMNS = ("run", "label", "task", "model", "scale", "seeds", "of", "checkpoint", "stage", "key")
+"""What the number belongs to: the run's directory, the recipe with its overrides, the measured model and the measuring stage."""
+DATA_COLUMNS = ("set", "split", "subset", "attack", "sample", "sample_seed")
+"""The examples that the number was measured on."""
+NUMBER_COLUMNS = ("measure", "mean", "deviation", "low", "high", "n", "n_largest")
+COLUMNS = (*IDENTITY_COLUMNS, *DATA_COLUMNS, *NUMBER_COLUMNS)
 KEY_DIGITS = 16
 
 
 @frozen
-class _Line:
+class _CsvLine:
     measure: str
     value: Measure | None
     set: str = ""
@@ -40,109 +40,108 @@ class _Line:
 
 
 def write_csv(rows: Sequence[ResultRow], path: str | Path) -> None:
-    """Write the rows to a file, atomically, in the place of nothing but the numbers of the same runs.
+    """Write the rows to a file, atomically. Only a file with numbers of the same runs is overwritten.
 
-    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``stage`` is the stage that measured, ``of`` and
-    ``checkpoint`` the model; ``stage`` is empty for what the making of a model took. ``key`` has the beginning of the stage's key, one for
-    each seed: numbers with equal keys are one measurement. ``set`` names the challenge set, and is empty for the task's own; ``subset`` is
+    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``stage`` is the stage that measured, and empty for the
+    cost of a model; ``of`` and ``checkpoint`` identify the model. ``key`` has the first digits of the stage's key, one for each seed:
+    numbers with equal keys are the same measurement. ``set`` names the challenge set, and is empty for the task's own data; ``subset`` is
     the part of the set that the number is about, ``COLUMN=VALUE``.
 
-    :raises UsageError: another file is there.
+    :raises UsageError: the file cannot be written, or is not a file with numbers of the same runs.
     """
     path = files.expand(path)
-    check_place(path)
-    check_runs(path, {row.run for row in rows})
+    check_csv_path(path)
+    check_csv_runs(path, {row.run for row in rows})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    made: set[tuple[str, ...]] = set()
+    with_cost: set[tuple[str, ...]] = set()
     for row in rows:
         model = row.run, row.task, row.of, row.checkpoint
-        lines = [*_measured(row), *(_making(row) if model not in made else ()), *_attacked(row)]
-        made.add(model)
+        lines = [*_evaluation_lines(row), *(_cost_lines(row) if model not in with_cost else ()), *_attack_lines(row)]
+        with_cost.add(model)
         for line in lines:
             if line.value is not None:
                 keys = " ".join(key[:KEY_DIGITS] for key in line.keys)
-                about = (row.run, row.label, row.task, row.model, row.scale, row.seeds, row.of, row.checkpoint)
-                on = (line.set, line.split, line.subset, line.attack, line.sample, line.sample_seed)
+                identity = (row.run, row.label, row.task, row.model, row.scale, row.seeds, row.of, row.checkpoint)
+                data = (line.set, line.split, line.subset, line.attack, line.sample, line.sample_seed)
                 low, high = line.value.interval or (None, None)
                 numbers = (line.value.mean, line.value.deviation, low, high, line.value.n, line.value.largest)
-                writer.writerow((*about, line.stage, keys, *on, line.measure, *numbers))
+                writer.writerow((*identity, line.stage, keys, *data, line.measure, *numbers))
     files.write_text(files.expand(path), text.getvalue())
 
 
-def check_place(path: str | Path) -> None:
-    """Make sure that a file may be written: its folder is there or can be made, and nothing is in its place, or numbers like these.
+def check_csv_path(path: str | Path) -> None:
+    """Check that a CSV file can be written: its folder is writable or can be created, and no file of another kind would be overwritten.
 
-    :raises UsageError: it may not.
+    :raises UsageError: it cannot.
     """
     path = files.expand(path)
     folder = next(place for place in path.absolute().parents if place.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(f"{path}: no file can be written in {folder}")
     head = ",".join(COLUMNS).encode()
-    if has_numbers(path):
+    if csv_has_content(path):
         with path.open("rb") as file:
             if file.read(len(head)).rstrip() != head:
                 raise UsageError(
-                    f"{path}: there is such a file already, and it holds no numbers of this version of ticketlab; name another one, or "
+                    f"{path}: the file exists and does not hold numbers written by this version of ticketlab; name another file, or "
                     "remove it"
                 )
 
 
-def has_numbers(path: str | Path) -> bool:
-    """Say whether a file is there that holds anything."""
+def csv_has_content(path: str | Path) -> bool:
+    """Return whether the file exists and is not empty."""
     path = files.expand(path)
     return path.is_file() and path.stat().st_size > 0
 
 
-def check_runs(path: str | Path, runs: Collection[str]) -> None:
-    """Make sure that a file of numbers holds none of other runs than these, which are about to be written.
+def check_csv_runs(path: str | Path, runs: Collection[str]) -> None:
+    """Check that an existing CSV file holds numbers of these runs only, since it is about to be overwritten.
 
-    :raises UsageError: it does.
+    :raises UsageError: it holds numbers of another run, or is damaged.
     """
-    if not has_numbers(path):
+    if not csv_has_content(path):
         return
     path = files.expand(path)
     try:
         with path.open(encoding="utf-8", newline="", errors="replace") as file:
-            found = dict.fromkeys(line.get("run") or "" for line in csv.DictReader(file))
+            existing = dict.fromkeys(line.get("run") or "" for line in csv.DictReader(file))
     except csv.Error as problem:
-        raise UsageError(f"{path}: there is such a file already, and it is damaged ({problem}); name another file, or remove it") from None
-    others = [run for run in found if run not in runs]
+        raise UsageError(f"{path}: the file exists and is damaged ({problem}); name another file, or remove it") from None
+    others = [run for run in existing if run not in runs]
     if others:
         raise UsageError(
-            f"{path}: there is such a file already, with the numbers of another run ({others[0] or 'unknown'}); name another file, or "
-            "remove it"
+            f"{path}: the file exists and holds the numbers of another run ({others[0] or 'unknown'}); name another file, or remove it"
         )
 
 
-def _measured(row: ResultRow) -> Iterator[_Line]:
-    """Yield what evaluation found."""
+def _evaluation_lines(row: ResultRow) -> Iterator[_CsvLine]:
+    """Yield the results of the evaluation."""
     if row.own_split is not None:
-        yield from _judged(row, row.own_split, "clean", "")
-    for cells in row.challenges:
-        yield from _judged(row, cells, "accuracy", cells.name)
+        yield from _set_lines(row, row.own_split, "clean", "")
+    for summary in row.challenges:
+        yield from _set_lines(row, summary, "accuracy", summary.name)
     if row.own_split is not None:
-        yield _Line("latency", row.latency, stage=row.stage, keys=row.keys)
+        yield _CsvLine("latency", row.latency, stage=row.stage, keys=row.keys)
 
 
-def _making(row: ResultRow) -> Iterator[_Line]:
-    """Yield what the model is like, and what making it took: once a model, however often it is measured."""
+def _cost_lines(row: ResultRow) -> Iterator[_CsvLine]:
+    """Yield the sparsity and the cost of the model. They are written once per model, even if it is measured several times."""
     for group, measure in row.sparsity.items():
-        yield _Line(f"sparsity {group}", measure, keys=row.made)
+        yield _CsvLine(f"sparsity {group}", measure, keys=row.model_keys)
     for name in ("parameters", "search_seconds", "training_seconds", "seconds"):
-        yield _Line(name, getattr(row, name), keys=row.made)
+        yield _CsvLine(name, getattr(row, name), keys=row.model_keys)
 
 
-def _attacked(row: ResultRow) -> Iterator[_Line]:
+def _attack_lines(row: ResultRow) -> Iterator[_CsvLine]:
     for attack in row.attacks:
-        named = ("clean", "aua", "suc", "queries", "words", "similarity", "replaceable_examples", "replaceable_words")
-        measured = {name: getattr(attack, name) for name in named}
+        names = ("clean", "aua", "suc", "queries", "words", "similarity", "replaceable_examples", "replaceable_words")
+        measured = {name: getattr(attack, name) for name in names}
         for name in ("attacked", "skipped", "errors", "timeouts"):
             measured[name] = summarise([getattr(sample, name) for sample in attack.samples])
         for name, measure in measured.items():
-            yield _Line(
+            yield _CsvLine(
                 name,
                 measure,
                 split=attack.split,
@@ -154,39 +153,39 @@ def _attacked(row: ResultRow) -> Iterator[_Line]:
             )
 
 
-def _judged(row: ResultRow, cells: ChallengeCells, accuracy: str, name: str) -> Iterator[_Line]:
-    """Yield what the predictions on a set say; ``accuracy`` is what its accuracy is called."""
+def _set_lines(row: ResultRow, summary: SetSummary, accuracy: str, name: str) -> Iterator[_CsvLine]:
+    """Yield the measures of the predictions on a set; ``accuracy`` is the name for its accuracy."""
 
-    def line(measure: str, value: Measure | None, subset: str = "") -> _Line:
-        return _Line(measure, value, set=name, split=cells.split, subset=subset, stage=row.stage, keys=row.keys)
+    def line(measure: str, value: Measure | None, subset: str = "") -> _CsvLine:
+        return _CsvLine(measure, value, set=name, split=summary.split, subset=subset, stage=row.stage, keys=row.keys)
 
-    yield line(accuracy, cells.accuracy)
-    positive = f" {cells.positive_label}" if cells.positive_label else ""
-    named = {measure: f"{measure}{positive}" if measure == "binary_f1" else measure for measure in cells.measures}
-    for measure, value in cells.measures.items():
-        yield line(named[measure], value)
-    yield line("majority", _fact(cells.majority, cells.n))
-    for measure, baseline in cells.baselines.items():
-        yield line(f"majority_{named[measure]}", _fact(baseline, cells.n))
-    yield line("outside", cells.outside)
-    for label, share in cells.labels.items():
-        yield line(f"examples {label}", _fact(share, cells.n))
-    for kind, measures in (("predicted", cells.predicted), ("recall", cells.recall)):
+    yield line(accuracy, summary.accuracy)
+    positive = f" {summary.positive_label}" if summary.positive_label else ""
+    names = {measure: f"{measure}{positive}" if measure == "binary_f1" else measure for measure in summary.measures}
+    for measure, value in summary.measures.items():
+        yield line(names[measure], value)
+    yield line("majority", _constant(summary.majority, summary.n))
+    for measure, baseline in summary.baselines.items():
+        yield line(f"majority_{names[measure]}", _constant(baseline, summary.n))
+    yield line("outside", summary.outside)
+    for label, fraction in summary.labels.items():
+        yield line(f"examples {label}", _constant(fraction, summary.n))
+    for kind, measures in (("predicted", summary.predicted), ("recall", summary.recall)):
         for label, value in measures.items():
             yield line(f"{kind} {label}", value)
-    for column, subsets in cells.subsets.items():
+    for column, subsets in summary.subsets.items():
         for part, subset in subsets.items():
-            for measure, value in _subset(subset):
+            for measure, value in _subset_measures(subset):
                 yield line(measure, value, f"{column}={part}")
 
 
-def _subset(cells: SubsetCells) -> Iterator[tuple[str, Measure | None]]:
-    yield "accuracy", cells.accuracy
-    yield "majority", _fact(cells.majority, cells.n)
-    for label, measure in cells.recall.items():
+def _subset_measures(summary: SubsetSummary) -> Iterator[tuple[str, Measure | None]]:
+    yield "accuracy", summary.accuracy
+    yield "majority", _constant(summary.majority, summary.n)
+    for label, measure in summary.recall.items():
         yield f"recall {label}", measure
 
 
-def _fact(value: float | None, n: int) -> Measure | None:
-    """Return a number that belongs to the examples, whatever a model says of them: without deviation and interval."""
+def _constant(value: float | None, n: int) -> Measure | None:
+    """Return a property of the examples, independent of the model, as a measure without deviation and interval."""
     return None if value is None else Measure(value, n=n)

@@ -1,4 +1,4 @@
-"""Tables whose columns come in blocks: one table where the terminal is wide enough, else several, none with a cell cut off."""
+"""Layout of tables on a terminal: one table if it is wide enough, otherwise several, split between groups of columns, no cell cut off."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EMPTY = "-"
-WIDEST = 10_000
-NARROWEST = 16
-"""The characters that a column of text keeps."""
+UNLIMITED_WIDTH = 10_000
+MIN_TEXT_WIDTH = 16
+"""The minimum width of a folded text column, in characters."""
 
 
 @frozen
-class Block:
-    """Columns that stay together. ``lines`` has their cells, one tuple a line; ``note`` is what the caption says about them."""
+class ColumnGroup:
+    """Columns that stay together. ``lines`` has one tuple of cells per line; ``note`` is the caption's text about the columns."""
 
     heads: tuple[str, ...]
     lines: Sequence[tuple[str, ...]]
@@ -29,91 +29,94 @@ class Block:
 
 
 @frozen
-class Sheet:
-    """What a table shows, before it is known how wide it may be. All texts are plain: they are escaped when drawn.
+class TableData:
+    """The content of a table, independent of its width. All texts are plain; they are escaped when the table is rendered.
 
-    ``stub`` stands on the left of every table; its first ``words`` columns are text, all other columns numbers. A line in ``baselines`` is
-    left out of a table that has nothing about it.
+    ``stub`` is repeated on the left of every part of the table. Its first ``text_columns`` columns are text, all other columns are
+    numbers. A line in ``baselines`` is omitted from a part that has no value in it.
     """
 
     title: str
-    stub: Block
-    blocks: tuple[Block, ...]
-    words: int = 1
+    stub: ColumnGroup
+    groups: tuple[ColumnGroup, ...]
+    text_columns: int = 1
     baselines: frozenset[int] = frozenset()
 
 
-def draw(sheet: Sheet, blocks: Sequence[Block] | None = None, *, tight: bool = False, widest_words: int | None = None) -> Table:
-    """Return a table of some of the blocks of a sheet, by default of all.
+def rich_table(
+    data: TableData, groups: Sequence[ColumnGroup] | None = None, *, tight: bool = False, max_text_width: int | None = None
+) -> Table:
+    """Return a Rich table of some of the column groups, by default of all.
 
-    ``tight`` leaves less space between columns; columns of text are folded at ``widest_words`` characters.
+    ``tight`` leaves less space between columns; text columns are folded at ``max_text_width`` characters.
     """
     from rich import box
     from rich.table import Table
 
-    parts = sheet.blocks if blocks is None else blocks
-    caption = "; ".join(block.note for block in (sheet.stub, *parts) if block.note)
-    table = Table(title=shown(sheet.title), caption=shown(caption), box=box.SIMPLE, collapse_padding=tight)
+    groups = data.groups if groups is None else groups
+    caption = "; ".join(group.note for group in (data.stub, *groups) if group.note)
+    table = Table(title=cell_text(data.title), caption=cell_text(caption), box=box.SIMPLE, collapse_padding=tight)
     table.title_justify = table.caption_justify = "left"
-    for number, head in enumerate(head for block in (sheet.stub, *parts) for head in block.heads):
-        if number < sheet.words:
-            table.add_column(shown(head), overflow="fold", max_width=widest_words)
+    for number, head in enumerate(head for group in (data.stub, *groups) for head in group.heads):
+        if number < data.text_columns:
+            table.add_column(cell_text(head), overflow="fold", max_width=max_text_width)
         else:
-            table.add_column(shown(head), justify="right")
-    for line, stub in enumerate(sheet.stub.lines):
-        cells = [cell for block in parts for cell in block.lines[line]]
-        if line not in sheet.baselines or any(cell != EMPTY for cell in cells):
-            table.add_row(*map(shown, [*stub, *cells]))
+            table.add_column(cell_text(head), justify="right")
+    for line, stub in enumerate(data.stub.lines):
+        cells = [cell for group in groups for cell in group.lines[line]]
+        if line not in data.baselines or any(cell != EMPTY for cell in cells):
+            table.add_row(*map(cell_text, [*stub, *cells]))
     return table
 
 
-def shown(text: object) -> str:
-    """Return a text for a cell: as :func:`ticketlab.core.formatting.printable` shows it, line breaks kept, and none of it markup."""
+def cell_text(text: object) -> str:
+    """Return a text for a cell: made printable by :func:`ticketlab.core.formatting.printable`, line breaks kept, markup escaped."""
     from rich.markup import escape
 
     return escape(formatting.printable(text, lines=True))
 
 
-def fit(sheet: Sheet, console: Console) -> list[Table]:
-    """Return the tables that show a sheet: each has as many of the blocks, in their order, as the console is wide.
+def fit_to_console(data: TableData, console: Console) -> list[Table]:
+    """Return the tables that show the data, each with as many consecutive column groups as fit the console's width.
 
-    Where one block alone is too wide, its lines' names are folded, and if that is not enough its columns part.
+    If a single group is too wide, the text columns are folded; if that is not enough, the group is split into its columns.
     """
-    whole = draw(sheet)
+    whole = rich_table(data)
     if _width(whole, console) <= console.width:
         return [whole]
-    parts: list[list[Block]] = []
-    for block in sheet.blocks:
-        if parts and _width(draw(sheet, [*parts[-1], block], tight=True), console) <= console.width:
-            parts[-1].append(block)
+    parts: list[list[ColumnGroup]] = []
+    for group in data.groups:
+        if parts and _width(rich_table(data, [*parts[-1], group], tight=True), console) <= console.width:
+            parts[-1].append(group)
         else:
-            parts.append([block])
-    return [table for blocks in parts for table in _squeeze(sheet, blocks, console)]
+            parts.append([group])
+    return [table for groups in parts for table in _narrow(data, groups, console)]
 
 
-def _squeeze(sheet: Sheet, blocks: Sequence[Block], console: Console) -> list[Table]:
-    table = draw(sheet, blocks, tight=True)
+def _narrow(data: TableData, groups: Sequence[ColumnGroup], console: Console) -> list[Table]:
+    table = rich_table(data, groups, tight=True)
     if _width(table, console) <= console.width:
         return [table]
-    folded = draw(sheet, blocks, tight=True, widest_words=NARROWEST)
+    folded = rich_table(data, groups, tight=True, max_text_width=MIN_TEXT_WIDTH)
     room = console.width - _width(folded, console)
     if room >= 0:
-        return [draw(sheet, blocks, tight=True, widest_words=NARROWEST + room // sheet.words)]
-    if len(blocks[0].heads) == 1:
+        return [rich_table(data, groups, tight=True, max_text_width=MIN_TEXT_WIDTH + room // data.text_columns)]
+    if len(groups[0].heads) == 1:
         return [folded]
-    (block,) = blocks
+    (group,) = groups
     columns = [
-        Block((head,), [(line[number],) for line in block.lines], "" if number else block.note) for number, head in enumerate(block.heads)
+        ColumnGroup((head,), [(line[number],) for line in group.lines], "" if number else group.note)
+        for number, head in enumerate(group.heads)
     ]
-    return fit(evolve(sheet, blocks=tuple(columns)), console)
+    return fit_to_console(evolve(data, groups=tuple(columns)), console)
 
 
 def _width(table: Table, console: Console) -> int:
-    return console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
+    return console.measure(table, options=console.options.update(max_width=UNLIMITED_WIDTH)).maximum
 
 
-def headings(labels: Sequence[str]) -> list[str]:
-    """Return what stands over the columns of each of several models: the label without the words that all begin with; nothing for one."""
+def model_headings(labels: Sequence[str]) -> list[str]:
+    """Return the heading above each model's columns: its label without the words that all labels begin with; empty for one model."""
     if len(labels) < 2:
         return ["" for _ in labels]
     words = [label.split(" ") for label in labels]

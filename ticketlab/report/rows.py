@@ -1,4 +1,4 @@
-"""From the results of runs to one row per task, measured model and evaluation, each number summarised over the seeds."""
+"""One row per task, measured model and evaluation, from the results of a run; each number is summarised over the seeds."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from typing import Any
 from attrs import evolve, frozen
 
 from ticketlab.lab.results import augmentation_sources, checkpoint_name, stage_results
-from ticketlab.report import attack_cells, challenges
-from ticketlab.report.attack_cells import AttackCells
-from ticketlab.report.challenges import ChallengeCells
+from ticketlab.report.attack_summary import AttackSummary, attack_settings, summarise_attacks
 from ticketlab.report.cost import Stages, model_cost
-from ticketlab.report.statistics import Measure, distinct, summarise
+from ticketlab.report.set_summary import SetSummary, summarise_set
+from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Model = tuple[str, str]
-"""The stage that left a model, or where one from outside is, and the checkpoint; the latter is empty for the finished model."""
+"""The stage that produced a model, or the path or name of an external one, and the checkpoint; that is empty for the finished model."""
 
 
 @frozen
 class ResultRow:
-    """One model on one task. ``seconds`` is what making the model took: evaluation and attacks are not in it.
+    """One model on one task. ``seconds`` is the cost of the model; evaluation and attacks are not included.
 
-    ``of`` and ``checkpoint`` say which model it is, ``stage`` and ``split`` what evaluated it, on which examples: they are empty where
-    nothing but attacks measured it. ``run`` is the run's directory, and ``model`` what the recipe starts from. ``keys`` has the stage's key
-    for each of ``seeds`` measurements that differ, and ``made`` that of the stage that left the model.
+    ``of`` and ``checkpoint`` identify the model; ``stage`` and ``split`` are the stage and the examples of its evaluation, and empty if the
+    model was only attacked. ``run`` is the name of the run's directory, and ``model`` the model that the recipe starts from. ``keys`` has
+    the stage's key for each of the ``seeds`` distinct measurements, and ``model_keys`` those of the stage that produced the model.
 
-    ``search_seconds`` and ``training_seconds`` are those of the optimizer steps alone, as the papers time them; what is learnt from other
-    text than the task's belongs to the search, and a search that leaves a model is a search. They are None where only a checkpoint of a
-    training was used, as whole trainings are timed. ``parameters`` counts what the last training can change; ``sparsity`` has the removed
-    fraction of each group of units; ``latency`` is the measured seconds per evaluated example. ``own_split`` has what the predictions
-    behind ``clean`` say beside their accuracy.
+    ``search_seconds`` and ``training_seconds`` count optimizer steps only, as papers report them. Training on text other than the task's
+    belongs to the search, and so does a search that yields a model. They are None if only a checkpoint of a training was used, because
+    only whole trainings are timed. ``parameters`` is the number that the last training can change; ``sparsity`` has the removed fraction of
+    each group of units; ``latency`` is the measured time per evaluated example in seconds. ``own_split`` has the other measures of the
+    predictions behind ``clean``.
     """
 
     label: str
@@ -40,107 +39,106 @@ class ResultRow:
     scale: str
     seeds: int
     clean: Measure | None
-    attacks: tuple[AttackCells, ...]
+    attacks: tuple[AttackSummary, ...]
     sparsity: Mapping[str, Measure]
     parameters: Measure | None
     search_seconds: Measure | None
     training_seconds: Measure | None
     seconds: Measure | None
     latency: Measure | None
-    own_split: ChallengeCells | None
-    challenges: tuple[ChallengeCells, ...]
+    own_split: SetSummary | None
+    challenges: tuple[SetSummary, ...]
     run: str = ""
     of: str = ""
     checkpoint: str = ""
     stage: str = ""
     split: str = ""
     keys: tuple[str, ...] = ()
-    made: tuple[str, ...] = ()
+    model_keys: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
     """The trainings of which only a checkpoint was used."""
     repeated: int = 0
-    """The seeds whose measurement is that of an earlier one, as nothing in it depends on the seed."""
+    """The number of seeds whose measurement is that of an earlier seed, because nothing in it depends on the seed."""
 
 
-def rows(results: Mapping[str, Any], name: str | None = None) -> list[ResultRow]:
-    """Return the rows of what a ``results.json`` holds.
+def result_rows(results: Mapping[str, Any], name: str | None = None) -> list[ResultRow]:
+    """Return the rows of a ``results.json``.
 
-    A row is called like the recipe and what overrides it, or ``name`` in place of the recipe, and also like the model where there are
-    several or it is a checkpoint, like the stage where several evaluate one model, and like the split where there are several. Attacks of
-    a model that several stages evaluate are a row of their own.
+    A row's label is the recipe's name, or ``name`` instead, with the recipe's overrides. To distinguish rows, the label also has the model
+    if there are several or it is a checkpoint, the stage if several stages evaluate the model, and the split if there are several. The
+    attacks on a model that several stages evaluate have a row of their own.
     """
     label = results.get("label", results["recipe"])
     label = label if name is None else name + label.removeprefix(results["recipe"])
-    found: list[ResultRow] = []
+    rows: list[ResultRow] = []
     for task, by_seed in results["tasks"].items():
         seeds: list[Stages] = list(by_seed.values())
-        measuring = [(name, stage) for stages in seeds for name, stage in _measuring(stages).items()]
-        models = list(dict.fromkeys(_model(stage) for _, stage in measuring))
+        models = list(dict.fromkeys(_measured_model(stage) for stages in seeds for stage in _measuring_stages(stages).values()))
         for model in models:
             alone = len(models) == 1 and not model[1]
-            found += _rows(label if alone else f"{label} {checkpoint_name(*model)}", task, model, seeds, results)
-    splits = {row.split for row in found if row.split}
-    return [evolve(row, label=f"{row.label} on {row.split}") if row.split and len(splits) > 1 else row for row in found]
+            rows += _rows(label if alone else f"{label} {checkpoint_name(*model)}", task, model, seeds, results)
+    splits = {row.split for row in rows if row.split}
+    return [evolve(row, label=f"{row.label} on {row.split}") if row.split and len(splits) > 1 else row for row in rows]
 
 
-def by_task(rows: Sequence[ResultRow]) -> list[list[ResultRow]]:
-    """Return the rows of each task, in the order of their first ones."""
+def group_by_task(rows: Sequence[ResultRow]) -> list[list[ResultRow]]:
+    """Return the rows of each task, in the order of their first rows."""
     return [[row for row in rows if row.task == task] for task in dict.fromkeys(row.task for row in rows)]
 
 
-def errors(results: Mapping[str, Any]) -> int:
-    """Return how many attacked examples ended in an error, over all tasks, seeds and attacks."""
-    return _counted(results, "errors")
+def count_errors(results: Mapping[str, Any]) -> int:
+    """Return the number of attacked examples that ended in an error, over all tasks, seeds and attacks."""
+    return _count(results, "errors")
 
 
-def timeouts(results: Mapping[str, Any]) -> int:
-    """Return how many attacked examples were given up after their time limit, over all tasks, seeds and attacks."""
-    return _counted(results, "timeouts")
+def count_timeouts(results: Mapping[str, Any]) -> int:
+    """Return the number of attacked examples that exceeded their time limit, over all tasks, seeds and attacks."""
+    return _count(results, "timeouts")
 
 
-def mostly_late(results: Mapping[str, Any]) -> list[str]:
-    """Return the attacks of which more examples were given up after the time limit than have a result."""
-    return list(dict.fromkeys(name for name, found in _attacks_in(results) if found.get("timeouts", 0) > found["n"]))
+def mostly_timed_out(results: Mapping[str, Any]) -> list[str]:
+    """Return the attacks in which more examples exceeded the time limit than have a result."""
+    return list(dict.fromkeys(name for name, attack in _attacks_in(results) if attack.get("timeouts", 0) > attack["n"]))
 
 
-def _counted(results: Mapping[str, Any], status: str) -> int:
-    """Return the number of attacked examples that ended so, those included whose texts a training learns from."""
-    return sum(found.get(status, 0) for _, found in _attacks_in(results))
+def _count(results: Mapping[str, Any], status: str) -> int:
+    """Return the number of attacked examples that ended with this status, including those whose texts augment a training."""
+    return sum(attack.get(status, 0) for _, attack in _attacks_in(results))
 
 
 def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(name, found) for stage in stage_results(results) for name, found in stage.result.get("attacks", {}).items()]
+    return [(name, attack) for stage in stage_results(results) for name, attack in stage.result.get("attacks", {}).items()]
 
 
-def _measuring(stages: Stages) -> Stages:
-    """Return the stages that measured a model: not those whose texts a training learns from."""
-    learnt = augmentation_sources(stages)
-    return {name: stage for name, stage in stages.items() if "of" in stage and name not in learnt}
+def _measuring_stages(stages: Stages) -> Stages:
+    """Return the stages that measured a model, without attacks whose texts augment a training."""
+    augmenting = augmentation_sources(stages)
+    return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting}
 
 
-def _model(stage: Mapping[str, Any]) -> Model:
+def _measured_model(stage: Mapping[str, Any]) -> Model:
     return str(stage["of"]), str(stage.get("at", ""))
 
 
 def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> Iterator[ResultRow]:
     """Yield the rows of one model: one, or one for each stage that evaluated it and one for the attacks."""
-    measured = [{name: stage for name, stage in _measuring(stages).items() if _model(stage) == model} for stages in seeds]
+    measured = [{name: stage for name, stage in _measuring_stages(stages).items() if _measured_model(stage) == model} for stages in seeds]
     names = list(dict.fromkeys(name for stages in measured for name, stage in stages.items() if "clean" in stage))
-    plain = _unmeasured(label, task, model, seeds, results)
-    attacks = attack_cells.of_model(measured, _told_apart(seeds))
+    row = _row_without_results(label, task, model, seeds, results)
+    attacks = summarise_attacks(measured, _ambiguous_attacks(seeds))
     if len(names) <= 1:
-        row = evolve(plain, attacks=attacks, seeds=max((len(cells.keys) for cells in attacks), default=0) or len(seeds))
-        yield _evaluated(row, names[0], measured, results) if names else row
+        row = evolve(row, attacks=attacks, seeds=max((len(attack.keys) for attack in attacks), default=0) or len(seeds))
+        yield _with_evaluation(row, names[0], measured, results) if names else row
         return
     for name in names:
-        yield _evaluated(evolve(plain, label=f"{label} {name}"), name, measured, results)
+        yield _with_evaluation(evolve(row, label=f"{label} {name}"), name, measured, results)
     if attacks:
-        yield evolve(plain, attacks=attacks)
+        yield evolve(row, attacks=attacks)
 
 
-def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
-    """Return a row that says how a model was made."""
-    made = model_cost(seeds, *model)
+def _row_without_results(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
+    """Return a row that identifies a model and has its cost, but no measurements."""
+    cost = model_cost(seeds, *model)
     return ResultRow(
         label=label,
         task=task,
@@ -149,66 +147,70 @@ def _unmeasured(label: str, task: str, model: Model, seeds: Sequence[Stages], re
         seeds=len(seeds),
         clean=None,
         attacks=(),
-        sparsity=made.sparsity,
-        parameters=made.parameters,
-        search_seconds=made.search_seconds,
-        training_seconds=made.training_seconds,
-        seconds=made.seconds,
+        sparsity=cost.sparsity,
+        parameters=cost.parameters,
+        search_seconds=cost.search_seconds,
+        training_seconds=cost.training_seconds,
+        seconds=cost.seconds,
         latency=None,
         own_split=None,
         challenges=(),
         run=results.get("run", ""),
         of=model[0],
         checkpoint=model[1],
-        made=tuple(checkpoint_name(str(stages[model[0]]["key"]), model[1]) for stages in seeds if "key" in stages.get(model[0], {})),
-        partly=made.partly,
+        model_keys=tuple(checkpoint_name(str(stages[model[0]]["key"]), model[1]) for stages in seeds if "key" in stages.get(model[0], {})),
+        partly=cost.partly,
     )
 
 
-def _evaluated(row: ResultRow, name: str, measured: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
-    """Return the row with what the stage ``name`` found; a measurement that several seeds share counts once."""
-    stages = distinct([found[name] for found in measured if name in found])
-    own = challenges.cells(row.task, [stage["clean"] for stage in stages], _shown(results, row.task))
-    sets = dict.fromkeys(one for stage in stages for one in stage.get("ood", {}))
+def _with_evaluation(row: ResultRow, name: str, measured: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:
+    """Return the row with the results of the stage ``name``; a measurement shared by several seeds counts once."""
+    stages = distinct_stages([of_seed[name] for of_seed in measured if name in of_seed])
+    own = summarise_set(row.task, [stage["clean"] for stage in stages], _reported_measures(results, row.task))
+    sets = dict.fromkeys(name for stage in stages for name in stage.get("ood", {}))
     return evolve(
         row,
         seeds=len(stages),
-        repeated=sum(name in found for found in measured) - len(stages),
+        repeated=sum(name in of_seed for of_seed in measured) - len(stages),
         stage=name,
         split=own.split,
         keys=tuple(str(stage["key"]) for stage in stages if "key" in stage),
         clean=own.accuracy,
         own_split=own,
         challenges=tuple(
-            challenges.cells(one, [stage["ood"][one] for stage in stages if one in stage.get("ood", {})], _shown(results, one))
-            for one in sets
+            summarise_set(ood, [stage["ood"][ood] for stage in stages if ood in stage.get("ood", {})], _reported_measures(results, ood))
+            for ood in sets
         ),
         latency=summarise([_latency(stage) for stage in stages]),
     )
 
 
-def _shown(results: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the measures that are shown of a data set beside its accuracy."""
+def _reported_measures(results: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the measures that are shown for a data set in addition to its accuracy."""
     return tuple(results.get("data", {}).get(name, {}).get("measures", ()))
 
 
 def _latency(stage: Mapping[str, Any]) -> float | None:
-    """Return the seconds per predicted example, those of the challenge sets included."""
+    """Return the seconds per predicted example, including the examples of challenge sets."""
     seconds = stage.get("cost", {}).get("prediction_seconds")
     predicted = sum(one["n"] for one in (stage["clean"], *stage.get("ood", {}).values()))
     return seconds / predicted if seconds is not None and predicted else None
 
 
-def _told_apart(seeds: Sequence[Stages]) -> set[str]:
-    """Return the attacks that stages run with different settings, so that their name alone does not say which numbers are theirs."""
+def _ambiguous_attacks(seeds: Sequence[Stages]) -> set[str]:
+    """Return the attacks whose name alone does not identify their numbers.
+
+    They ran with several settings, or in several stages on one model.
+    """
     settings: dict[str, list[Any]] = {}
-    for stage in (stage for stages in seeds for stage in _measuring(stages).values()):
+    for stage in (stage for stages in seeds for stage in _measuring_stages(stages).values()):
         for name in stage.get("attacks", {}):
-            found = attack_cells.settings_of(stage, name)
-            if found not in settings.setdefault(name, []):
-                settings[name].append(found)
+            of_attack = attack_settings(stage, name)
+            if of_attack not in settings.setdefault(name, []):
+                settings[name].append(of_attack)
     on_one_model = [
-        Counter((_model(stage), name) for stage in _measuring(stages).values() for name in stage.get("attacks", {})) for stages in seeds
+        Counter((_measured_model(stage), name) for stage in _measuring_stages(stages).values() for name in stage.get("attacks", {}))
+        for stages in seeds
     ]
-    repeated = {name for counted in on_one_model for (_, name), count in counted.items() if count > 1}
-    return repeated | {name for name, found in settings.items() if len(found) > 1}
+    repeated = {name for counts in on_one_model for (_, name), count in counts.items() if count > 1}
+    return repeated | {name for name, of_attack in settings.items() if len(of_attack) > 1}

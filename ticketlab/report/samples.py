@@ -1,4 +1,4 @@
-"""The examples behind the numbers of an attack: how many of its sample were attacked, and what became of the others."""
+"""The examples behind an attack's numbers: how many of its sample were attacked, skipped, or left without a result."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from attrs import frozen
 
 
 @frozen
-class Sample:
-    """What became of a sample of ``size`` examples of ``split``, attacked once.
+class AttackedSample:
+    """The outcome of one attack on a sample of ``size`` examples of ``split``.
 
-    ``skipped`` were misclassified before the attack; of those that ended in ``errors`` or ``timeouts`` nothing is known.
+    ``skipped`` examples were misclassified before the attack; those that ended in ``errors`` or ``timeouts`` have no result.
     """
 
     split: str
@@ -22,44 +22,45 @@ class Sample:
     timeouts: int
 
     @classmethod
-    def of(cls, split: str, found: Mapping[str, Any]) -> Sample:
-        """Return the sample of what an attack's part of a ``results.json`` says."""
-        errors, timeouts = found.get("errors", 0), found.get("timeouts", 0)
-        return cls(split, found["n"] + errors + timeouts, found.get("skipped", 0), errors, timeouts)
+    def of(cls, split: str, result: Mapping[str, Any]) -> AttackedSample:
+        """Return the sample described by one attack's part of a ``results.json``."""
+        errors, timeouts = result.get("errors", 0), result.get("timeouts", 0)
+        return cls(split, result["n"] + errors + timeouts, result.get("skipped", 0), errors, timeouts)
 
     @property
     def unknown(self) -> int:
-        """How many have no result."""
+        """The number of examples without a result."""
         return self.errors + self.timeouts
 
     @property
     def attacked(self) -> int:
-        """How many were attacked and have a result: those behind the success rate and the number of queries."""
+        """The number of attacked examples with a result: those behind the success rate and the number of queries."""
         return self.size - self.skipped - self.unknown
 
 
-def described(samples: Iterable[Sample]) -> Iterator[str]:
+def describe_samples(samples: Iterable[AttackedSample]) -> Iterator[str]:
     """Yield a description of the samples of each split, such as ``sample of 100 test examples, 86 attacked``."""
-    by_split: dict[str, list[Sample]] = {}
+    by_split: dict[str, list[AttackedSample]] = {}
     for sample in samples:
         by_split.setdefault(sample.split, []).append(sample)
-    for split, alike in sorted(by_split.items()):
-        yield "; ".join(_parts(split, alike))
+    for split, same_split in sorted(by_split.items()):
+        yield "; ".join(_parts(split, same_split))
 
 
-def _parts(split: str, samples: Sequence[Sample]) -> Iterator[str]:
-    size, attacked = _range([one.size for one in samples]), _range([one.attacked for one in samples])
-    named = {"": "", "all": "", "train": "training "}.get(split, f"{split} ") + ("example" if size == "1" else "examples")
-    every = " of all splits" if split == "all" else ""
-    yield f"sample of {size} {named}{every}, {'all' if attacked == size != '0' else attacked} attacked"
-    skipped, unknown = _range([one.skipped for one in samples]), _range([one.unknown for one in samples])
+def _parts(split: str, samples: Sequence[AttackedSample]) -> Iterator[str]:
+    size, attacked = _range([sample.size for sample in samples]), _range([sample.attacked for sample in samples])
+    examples = {"": "", "all": "", "train": "training "}.get(split, f"{split} ") + ("example" if size == "1" else "examples")
+    of_all = " of all splits" if split == "all" else ""
+    yield f"sample of {size} {examples}{of_all}, {'all' if attacked == size != '0' else attacked} attacked"
+    skipped, unknown = _range([sample.skipped for sample in samples]), _range([sample.unknown for sample in samples])
     if skipped != "0":
-        yield f"{skipped} misclassified before the attack {'was' if skipped == '1' else 'were'} skipped: in Clean and Aua, not in Suc"
+        was = "was" if skipped == "1" else "were"
+        yield f"{skipped} misclassified before the attack {was} skipped: counted in Clean and Aua, not in Suc"
     if unknown != "0":
         yield f"{unknown} {'has' if unknown == '1' else 'have'} no result"
 
 
 def _range(numbers: Sequence[int]) -> str:
     """Return ``3`` or ``3 to 7``."""
-    few, most = min(numbers), max(numbers)
-    return str(most) if few == most else f"{few} to {most}"
+    smallest, largest = min(numbers), max(numbers)
+    return str(largest) if smallest == largest else f"{smallest} to {largest}"

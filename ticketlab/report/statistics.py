@@ -1,4 +1,4 @@
-"""The numbers beside a mean: the deviation over seeds, and the interval of a fraction."""
+"""Statistics over seeds: the mean, its deviation, and the confidence interval of a fraction."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ticketlab.core.intervals import wilson
 
 @frozen
 class Measure:
-    """A number over seeds. ``deviation`` is None for one seed, ``interval`` and ``n`` where the number is none of examples.
+    """A number over seeds. ``deviation`` is None for one seed; ``interval`` and ``n`` are None if the number is not over examples.
 
-    ``n`` is the number of examples behind each seed's value: the smallest, where they differ, and ``largest`` is then the largest.
+    ``n`` is the number of examples behind each seed's value. If the seeds differ, it is the smallest and ``largest`` is the largest.
     """
 
     mean: float
@@ -25,27 +25,27 @@ class Measure:
     largest: int | None = None
 
 
-def distinct(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return stages of several seeds without those whose key an earlier one has: they are one measurement, and no second one."""
+def distinct_stages(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the stages of several seeds without those whose key is that of an earlier one: they are the same measurement."""
     seen: set[str] = set()
-    found = []
+    distinct = []
     for stage in stages:
         key = stage.get("key")
         if key is None or key not in seen:
-            found.append(stage)
+            distinct.append(stage)
         seen.add(str(key))
-    return found
+    return distinct
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Return the sample standard deviation (n - 1 below the sum), or None for fewer than two values."""
+    """Return the sample standard deviation (with n - 1 degrees of freedom), or None for fewer than two values."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
 def summarise(values: Sequence[float | None], sizes: Sequence[int | None] = ()) -> Measure | None:
-    """Return the mean and deviation of one value per seed, those that are None aside; None when nothing is left.
+    """Return the mean and deviation of one value per seed, ignoring None; None if there is no value.
 
-    ``sizes`` has the number of examples behind each value, where it is a fraction; the smallest counts for the interval.
+    ``sizes`` has the number of examples behind each value if the values are fractions; the interval uses the smallest.
     """
     known = [value for value in values if value is not None]
     if not known:
@@ -55,22 +55,22 @@ def summarise(values: Sequence[float | None], sizes: Sequence[int | None] = ()) 
     return Measure(mean, deviation(known), None if n is None else wilson(mean, n), n, largest)
 
 
-def summarise_means(found: Sequence[Mapping[str, Any]], key: str) -> Measure | None:
-    """Return the mean and deviation of means over examples, one per seed; what they are made of stands under ``KEY_of``.
+def summarise_means(seeds: Sequence[Mapping[str, Any]], key: str) -> Measure | None:
+    """Return the mean and deviation of means over examples, one per seed; each mean's sample size and interval are in ``KEY_of``.
 
-    The interval of one seed is its own; several have none, as each seed has its own spread of examples.
+    A single seed has its own interval. Several seeds have none, since the spread of the examples differs between seeds.
     """
-    known = [one for one in found if one.get(key) is not None]
+    known = [one for one in seeds if one.get(key) is not None]
     measure = summarise([one[key] for one in known])
-    parts = [one.get(f"{key}_of", {}) for one in known]
-    if measure is None or not all("n" in one for one in parts):
+    details = [one.get(f"{key}_of", {}) for one in known]
+    if measure is None or not all("n" in one for one in details):
         return measure
-    interval = parts[0]["interval"] if len(parts) == 1 else None
-    n, largest = _extremes(one["n"] for one in parts)
+    interval = details[0]["interval"] if len(details) == 1 else None
+    n, largest = _extremes(one["n"] for one in details)
     return evolve(measure, interval=tuple(interval) if interval else None, n=n, largest=largest)
 
 
 def _extremes(sizes: Iterable[int]) -> tuple[int | None, int | None]:
-    """Return the smallest size, and the largest where it is another one."""
-    found = sorted(sizes)
-    return (found[0], found[-1] if found[-1] > found[0] else None) if found else (None, None)
+    """Return the smallest size, and the largest if it differs."""
+    ordered = sorted(sizes)
+    return (ordered[0], ordered[-1] if ordered[-1] > ordered[0] else None) if ordered else (None, None)

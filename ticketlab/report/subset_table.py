@@ -1,4 +1,4 @@
-"""The tables of a challenge set's subsets: accuracy and the recall of each label, a line per value of a column."""
+"""The tables of a challenge set's subsets: accuracy and the recall of each label, one line per value of a column."""
 
 from __future__ import annotations
 
@@ -6,74 +6,78 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from ticketlab.report.cells import share, shares
-from ticketlab.report.challenges import SubsetCells
-from ticketlab.report.layout import EMPTY, Block, Sheet, headings
-from ticketlab.report.rows import ResultRow, by_task
+from ticketlab.report.layout import EMPTY, ColumnGroup, TableData, model_headings
+from ticketlab.report.number_format import distinct_percents, percent
+from ticketlab.report.rows import ResultRow, group_by_task
+from ticketlab.report.set_summary import SubsetSummary
 
-FEW = 12
-"""Columns with more values are better shown after everything else."""
-MOST = 40
+FEW_VALUES = 12
+"""Columns with more values are shown after all other tables."""
+MAX_VALUES = 40
 """Columns with more values are not shown."""
-CAPTION = "majority: always saying the commonest label of the line; under each label its recall"
+CAPTION = "majority: always predicting the most common label of the line; under each label its recall"
 
 
 @frozen
-class _Column:
-    """One column of one set, with the subsets by value of each model that was evaluated on the set."""
+class _SubsetColumn:
+    """A column of a challenge set, with the subsets by value for each model that was evaluated on the set."""
 
     title: str
-    models: Sequence[tuple[str, Mapping[str, SubsetCells]]]
+    models: Sequence[tuple[str, Mapping[str, SubsetSummary]]]
 
     @property
     def values(self) -> list[str]:
         return list(dict.fromkeys(value for _, subsets in self.models for value in subsets))
 
 
-def sheets(rows: Sequence[ResultRow]) -> tuple[list[Sheet], list[Sheet]]:
-    """Return a sheet for each challenge set and column: those with few values, and those that are better shown last."""
+def subset_tables(rows: Sequence[ResultRow]) -> tuple[list[TableData], list[TableData]]:
+    """Return a table for each challenge set and column: first those with few values, then those to be shown last."""
     columns = list(_columns(rows))
-    few = [_sheet(column) for column in columns if len(column.values) <= FEW]
-    return few, [_sheet(column) for column in columns if FEW < len(column.values) <= MOST]
+    few = [_subset_table(column) for column in columns if len(column.values) <= FEW_VALUES]
+    return few, [_subset_table(column) for column in columns if FEW_VALUES < len(column.values) <= MAX_VALUES]
 
 
-def left_out(rows: Sequence[ResultRow]) -> list[str]:
+def omitted_columns(rows: Sequence[ResultRow]) -> list[str]:
     """Return a line about each column that has too many values to show."""
     return [
         f"{column.title}: {len(column.values)} values are too many for a table; their numbers are in results.json and in the file of --csv"
         for column in _columns(rows)
-        if len(column.values) > MOST
+        if len(column.values) > MAX_VALUES
     ]
 
 
-def _columns(rows: Sequence[ResultRow]) -> Iterator[_Column]:
-    several = len(by_task(rows)) > 1
-    for same in by_task(rows):
-        found: dict[tuple[str, str], list[tuple[str, Mapping[str, SubsetCells]]]] = {}
-        for row in same:
-            for cells in row.challenges:
-                for column, subsets in cells.subsets.items():
-                    found.setdefault((cells.name, column), []).append((row.label, subsets))
-        for (name, column), models in found.items():
-            yield _Column(f"{same[0].task}, {name} by {column}" if several else f"{name} by {column}", models)
+def _columns(rows: Sequence[ResultRow]) -> Iterator[_SubsetColumn]:
+    several = len(group_by_task(rows)) > 1
+    for same_task in group_by_task(rows):
+        by_column: dict[tuple[str, str], list[tuple[str, Mapping[str, SubsetSummary]]]] = {}
+        for row in same_task:
+            for summary in row.challenges:
+                for column, subsets in summary.subsets.items():
+                    by_column.setdefault((summary.name, column), []).append((row.label, subsets))
+        for (name, column), models in by_column.items():
+            yield _SubsetColumn(f"{same_task[0].task}, {name} by {column}" if several else f"{name} by {column}", models)
 
 
-def _sheet(column: _Column) -> Sheet:
-    in_column = [subsets for _, subsets in column.models]
-    by_value = {value: [subsets[value] for subsets in in_column if value in subsets] for value in column.values}
-    labels = list(dict.fromkeys(label for subsets in in_column for cells in subsets.values() for label in cells.recall))
+def _subset_table(column: _SubsetColumn) -> TableData:
+    by_model = [subsets for _, subsets in column.models]
+    by_value = {value: [subsets[value] for subsets in by_model if value in subsets] for value in column.values}
+    labels = list(dict.fromkeys(label for subsets in by_model for subset in subsets.values() for label in subset.recall))
     stub = [
-        (value, " or ".join(dict.fromkeys(f"{one.n:,}" for one in cells)), shares(one.majority for one in cells))
-        for value, cells in by_value.items()
+        (
+            value,
+            " or ".join(dict.fromkeys(f"{subset.n:,}" for subset in subsets)),
+            distinct_percents(subset.majority for subset in subsets),
+        )
+        for value, subsets in by_value.items()
     ]
-    blocks = []
-    for over, (_, subsets) in zip(headings([model for model, _ in column.models]), column.models, strict=True):
-        heads = (f"{over}Acc %", *(f"{over}{label}\n%" for label in labels))
-        blocks.append(Block(heads, [_cells(subsets.get(value), labels) for value in by_value]))
-    return Sheet(column.title, Block(("", "n", "Majority\n%"), stub, CAPTION), tuple(blocks))
+    groups = []
+    for heading, (_, subsets) in zip(model_headings([model for model, _ in column.models]), column.models, strict=True):
+        heads = (f"{heading}Acc %", *(f"{heading}{label}\n%" for label in labels))
+        groups.append(ColumnGroup(heads, [_cells(subsets.get(value), labels) for value in by_value]))
+    return TableData(column.title, ColumnGroup(("", "n", "Majority\n%"), stub, CAPTION), tuple(groups))
 
 
-def _cells(cells: SubsetCells | None, labels: Sequence[str]) -> tuple[str, ...]:
-    if cells is None:
+def _cells(subset: SubsetSummary | None, labels: Sequence[str]) -> tuple[str, ...]:
+    if subset is None:
         return (EMPTY,) * (1 + len(labels))
-    return share(cells.accuracy), *(share(cells.recall.get(label)) for label in labels)
+    return percent(subset.accuracy), *(percent(subset.recall.get(label)) for label in labels)

@@ -1,4 +1,4 @@
-"""Whether a folder can hold a model and its tokenizer, found out without loading it: in time to say so before any work."""
+"""Checks whether a folder holds a model and its tokenizer, without loading them, so that errors are reported before any work."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ticketlab.core import files
 from ticketlab.lab.layout import is_run
 
 
-def lack(place: str) -> str | None:
-    """Return what keeps a folder from being a model that transformers reads; None for nothing that can be seen from outside."""
+def problem_of(place: str) -> str | None:
+    """Return why transformers cannot load a model from a folder; None if no problem can be seen without loading it."""
     from ticketlab.backbone.tokenizer import FILES as TOKENIZER_FILES
 
     folder = Path(place)
@@ -26,7 +26,7 @@ def lack(place: str) -> str | None:
         return "its config.json is damaged"
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
-        pickled = " but pickled ones, which are not read" if (folder / "pytorch_model.bin").is_file() else ""
+        pickled = ", only pickled ones, which are not loaded" if (folder / "pytorch_model.bin").is_file() else ""
         return f"the folder has no weights (model.safetensors){pickled}"
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
         return f"the folder has no tokenizer ({', '.join(TOKENIZER_FILES[:3])})"
@@ -34,7 +34,7 @@ def lack(place: str) -> str | None:
 
 
 def _is_whole(file: Path) -> bool:
-    """Say whether the header of a file of tensors can be read, and the file is as long as that says."""
+    """Return whether the header of a safetensors file can be read and agrees with the length of the file."""
     from safetensors import SafetensorError, safe_open
 
     try:

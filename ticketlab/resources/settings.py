@@ -1,4 +1,4 @@
-"""The settings of attacks that name resources: the same words wherever an attack needs one."""
+"""The settings that name resources, shared by all attacks that need them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def encoder() -> Any:
 def mlm() -> Any:
     """Declare the setting ``mlm``."""
     return setting(
-        None, help="masked language model: a folder, a hub name, or a stage or run of a lab; none: bert-base-uncased of the hub's cache"
+        None, help="masked language model: a folder, a hub name, or a stage or run of a lab; none: bert-base-uncased from the hub's cache"
     )
 
 
 def tagger() -> Any:
     """Declare the setting ``tagger``."""
     return setting(
-        DEFAULT, converter=known, help="part-of-speech tagger: textblob, nltk, nltk:FOLDER (of its data), or none: no such constraint"
+        DEFAULT, converter=known, help="part-of-speech tagger: textblob, nltk, nltk:FOLDER (with its data), or none: no such constraint"
     )
 
 
 def wordnet() -> Any:
     """Declare the setting ``wordnet``."""
-    return setting(None, help="a folder of WordNet's files (data.noun, ...); none: Debian's, or the corpus on NLTK's data path")
+    return setting(None, help="a folder with WordNet's files (data.noun, ...); none: Debian's, or the corpus on NLTK's data path")

@@ -1,4 +1,4 @@
-"""Words that attacks leave alone: the closed classes of English, written down here because textattack would download its list."""
+"""Stop words, which attacks do not change: the closed word classes of English. textattack would download its list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 
 ENGLISH = Path(__file__).with_suffix(".txt")
-"""The short list, a word a line."""
+"""The short list, one word per line."""
 
 _ALSO_IN_TEXTFOOLER = """
     across along alongside amid among amongst around aside atop behind beneath beside besides beyond despite except inside like minus near
@@ -30,5 +30,5 @@ def english() -> frozenset[str]:
 
 @functools.cache
 def textfooler() -> frozenset[str]:
-    """Return the longer list that TextFooler leaves alone: also adverbs that join clauses, indefinite pronouns and numerals."""
+    """Return TextFooler's longer list, which adds conjunctive adverbs, indefinite pronouns and numerals."""
     return english() | frozenset(_ALSO_IN_TEXTFOOLER.split())

@@ -1,4 +1,4 @@
-"""Part-of-speech taggers in the universal tag set: textblob's lexicon and rules, which come with the package, or NLTK's perceptron."""
+"""Part-of-speech taggers with the universal tag set: textblob's lexicon and rules, included in its package, or NLTK's perceptron."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticketlab.core.errors import ResourceError, SettingError
 from ticketlab.resources import nltk_data
 
 Tagger = Callable[[Sequence[str]], list[str]]
-"""Takes words in their context and returns the universal tag of each. Pure."""
+"""Maps a sequence of words to their universal tags; a pure function."""
 
 TAGGERS = ("textblob", "nltk", "none")
 DEFAULT = "textblob"
@@ -45,18 +45,18 @@ _UNIVERSAL = {
 
 
 def known(name: Any) -> Any:
-    """Return the name of a tagger as it is.
+    """Return ``name`` unchanged if it is the name of a tagger.
 
-    :raises SettingError: it is none.
+    :raises SettingError: it is not.
     """
     base, colon, folder = str(name).partition(":")
     if base not in TAGGERS or (colon and (base != "nltk" or not folder)):
-        raise SettingError(f"{name!r} is no tagger: write {', '.join(TAGGERS[:-1])}, nltk:FOLDER or {TAGGERS[-1]}")
+        raise SettingError(f"{name!r} is not a tagger: write {', '.join(TAGGERS[:-1])}, nltk:FOLDER or {TAGGERS[-1]}")
     return name
 
 
 def find(name: str) -> str | None:
-    """Return where a tagger's code or data is, or None. Imports nothing."""
+    """Return the path of a tagger's code or data, or None. Imports nothing."""
     base, _, folder = name.partition(":")
     if base == "none":
         return NOT_USED
@@ -66,7 +66,7 @@ def find(name: str) -> str | None:
 
 
 def identity(place: str) -> str:
-    """Return what makes the tagger at ``place``, which :func:`find` found, the one it is."""
+    """Return what identifies the tagger at ``place``, the result of :func:`find`."""
     if place == NOT_USED:
         return place
     if place == packages.folder("textblob"):
@@ -76,23 +76,23 @@ def identity(place: str) -> str:
 
 @functools.lru_cache(maxsize=2)
 def load(place: str) -> Tagger:
-    """Return the tagger at ``place``, read once per process.
+    """Return the tagger at ``place``, loaded once per process.
 
     :raises ResourceError: its data cannot be read.
     """
     if place == packages.folder("textblob"):
-        tags(("a", "zyzzying"))  # it reads four files when first used, and an attack that is interrupted then would leave it half of them
+        tags(("a", "zyzzying"))  # its first call reads four files, and an interruption would leave it with a part of them
         return tags
     return cached(_perceptron(place))
 
 
 def universal(penn: str) -> str:
-    """Return the universal tag of a Penn Treebank tag; ``X`` when there is none. ``NNP-PERS`` counts as ``NNP``."""
+    """Return the universal tag of a Penn Treebank tag, ``X`` if unknown. ``NNP-PERS`` counts as ``NNP``."""
     return _UNIVERSAL.get(penn.partition("-")[0] or penn, "X")
 
 
 def cached(tag: Callable[[tuple[str, ...]], Sequence[str]]) -> Tagger:
-    """Return a tagger that remembers what it said of the latest contexts."""
+    """Return a tagger that caches its most recent results."""
     remembered = functools.lru_cache(maxsize=_KEPT)(lambda words: tuple(tag(words)))
     return lambda words: list(remembered(tuple(words)))
 
@@ -101,7 +101,7 @@ def _textblob(words: tuple[str, ...]) -> Sequence[str]:
     from textblob.en import tag
 
     tagged = tag(" ".join(words), tokenize=False)
-    if len(tagged) != len(words):  # it split a word or joined two: without context then
+    if len(tagged) != len(words):  # it split a word or joined two, so tag each without context
         return [universal(tag(word, tokenize=False)[0][1]) for word in words]
     return [universal(penn) for _, penn in tagged]
 
@@ -113,7 +113,7 @@ tags = cached(_textblob)
 def _perceptron(place: str) -> Callable[[tuple[str, ...]], Sequence[str]]:
     """Return NLTK's perceptron with the weights at ``place``.
 
-    The files are read here: NLTK takes them from its data path alone, and from no folder that other accounts can write. They are JSON.
+    The JSON files are read here, because NLTK reads them only from its data path, and not from folders that other users can write to.
     """
     perceptron = importlib.import_module("nltk.tag.perceptron").PerceptronTagger(load=False)
     try:

@@ -1,7 +1,7 @@
-"""The one place that imports textattack: offline, without noise, and leaving the process as it was.
+"""The only module that imports textattack: offline, silently, and without side effects on the process.
 
-What its import would do otherwise: download six NLTK packages and mark that as done, switch off every logger of the process,
-change ``os.environ``, and load flair, which it only needs for taggers that no attack here uses.
+Otherwise its import would download six NLTK packages and mark that as done, disable all loggers of the process, change
+``os.environ``, and load flair, which it needs only for taggers that no attack here uses.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _ITS_MARKER = "post_install_check_3"
 
 
 def installed() -> bool:
-    """Say whether textattack is installed, without importing it."""
+    """Return whether textattack is installed, without importing it."""
     return importlib.util.find_spec("textattack") is not None
 
 
 def import_textattack() -> Any:
-    """Import textattack and return it; the first call takes some seconds.
+    """Import textattack and return it; the first call takes several seconds.
 
     :raises ResourceError: it is not installed, or does not import.
     """
@@ -47,7 +47,15 @@ def import_textattack() -> Any:
     from ticketlab.inference.random_state import preserved
 
     try:
-        with preserved(), _stub_flair(), _loggers(), _environment(), _cache_elsewhere(), _nltk_offline(), warnings.catch_warnings():
+        with (
+            preserved(),
+            _stub_flair(),
+            _restored_loggers(),
+            _restored_environment(),
+            _fake_cache(),
+            _nltk_offline(),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             textattack = importlib.import_module("textattack")
     except Exception as problem:
@@ -61,7 +69,7 @@ def import_textattack() -> Any:
 
 
 def with_names(function: Any, names: dict[str, Any]) -> Any:
-    """Return a function that sees other things under some names of its module; the module itself stays as it is."""
+    """Return a copy of a function with other values for some global names; its module is unchanged."""
     return types.FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__)
 
 
@@ -72,9 +80,9 @@ def _forget(package: str) -> None:
 
 @contextlib.contextmanager
 def _stub_flair() -> Iterator[None]:
-    """Let textattack find three empty flair modules, unless flair is loaded already.
+    """Provide empty stubs of three flair modules to textattack, unless flair is loaded already.
 
-    They are gone afterwards, so that ``import flair`` elsewhere finds the real one or says that there is none.
+    They are removed afterwards, so that ``import flair`` elsewhere finds the real package or fails as usual.
     """
     if "flair" in sys.modules:
         yield
@@ -94,7 +102,7 @@ def _stub_flair() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _loggers() -> Iterator[None]:
+def _restored_loggers() -> Iterator[None]:
     known = {name: logger.disabled for name, logger in logging.root.manager.loggerDict.items() if isinstance(logger, logging.Logger)}
     try:
         yield
@@ -104,7 +112,7 @@ def _loggers() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _environment() -> Iterator[None]:
+def _restored_environment() -> Iterator[None]:
     before = dict(os.environ)
     try:
         yield
@@ -115,8 +123,8 @@ def _environment() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _cache_elsewhere() -> Iterator[None]:
-    """Show textattack a cache folder in which its downloads are marked as done, so that it starts none and marks nothing."""
+def _fake_cache() -> Iterator[None]:
+    """Give textattack a cache folder in which its downloads are marked as done, so that it downloads nothing."""
     expand = os.path.expanduser
     with tempfile.TemporaryDirectory(prefix=f"ticketlab-{temporary.mark()}") as folder:
         (Path(folder) / _ITS_MARKER).touch()
@@ -129,9 +137,9 @@ def _cache_elsewhere() -> Iterator[None]:
 
 @functools.cache
 def _stop_word_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder with our stop words where nltk looks for them, kept as long as the process.
+    """Return a folder with our stop words in NLTK's layout, which exists until the process ends.
 
-    It is private: nltk refuses data that other accounts could write, which an installed package's folder may be.
+    It is private: NLTK refuses data that other users could write to, as the folder of an installed package may be.
     """
     temporary.sweep_temporary_folders(Path(tempfile.gettempdir()))
     folder = tempfile.TemporaryDirectory(prefix=f"ticketlab-nltk-{temporary.mark()}")

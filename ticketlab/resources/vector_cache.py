@@ -1,4 +1,4 @@
-"""Word vectors that were read from a text file, kept on disk as an array that later processes map into memory."""
+"""The disk cache of word vectors: the content of a text file as an array that later processes map into memory."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import platformdirs
 from numpy.typing import NDArray
 
 Vectors = tuple[list[str], NDArray[np.float32]]
-"""Words, and one row each."""
+"""Words, and a matrix with a row for each."""
 
 SMALLEST = 4 << 20
-"""Files of fewer bytes are read in less time than it takes to look them up."""
+"""Smaller files, in bytes, are read faster than they are looked up in the cache."""
 _FORMAT = 1
 
 
-def kept(path: Path, read: Callable[[Path], Vectors]) -> Vectors:
-    """Return what ``read`` makes of a file; it is called once for each content, and again when what was kept of it is broken.
+def cached(path: Path, read: Callable[[Path], Vectors]) -> Vectors:
+    """Return the vectors that ``read`` reads from a file; it is called once per content, and again if the cache entry is damaged.
 
-    The folder is ``ticketlab/word-vectors`` in the user's cache (``$XDG_CACHE_HOME``); it can be deleted at any time. Where it cannot be
-    written, the file is read each time.
+    The cache is ``ticketlab/word-vectors`` in the user's cache folder (``$XDG_CACHE_HOME``), and can be deleted at any time. If it is not
+    writable, the file is read every time.
     """
     if path.stat().st_size < SMALLEST:
         return read(path)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     place = platformdirs.user_cache_path("ticketlab") / "word-vectors" / f"{digest[:32]}-{_FORMAT}"
-    found = _load(place)
-    if found is None:
-        found = read(path)
+    vectors = _load(place)
+    if vectors is None:
+        vectors = read(path)
         with contextlib.suppress(OSError):
-            _keep(place, *found)
-    return found
+            _store(place, *vectors)
+    return vectors
 
 
 def _load(place: Path) -> Vectors | None:
@@ -46,12 +46,12 @@ def _load(place: Path) -> Vectors | None:
         matrix = np.load(place / "vectors.npy", mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    good = matrix.ndim == 2 and matrix.dtype == np.float32 and matrix.flags.c_contiguous and len(matrix) == len(words)
-    return (words, matrix) if good else None
+    valid = matrix.ndim == 2 and matrix.dtype == np.float32 and matrix.flags.c_contiguous and len(matrix) == len(words)
+    return (words, matrix) if valid else None
 
 
-def _keep(place: Path, words: list[str], matrix: NDArray[np.float32]) -> None:
-    """Put both files in place at once, so that nobody finds one of them."""
+def _store(place: Path, words: list[str], matrix: NDArray[np.float32]) -> None:
+    """Move both files into place atomically."""
     temporary = place.with_name(f".{uuid.uuid4().hex}")
     temporary.mkdir(parents=True)
     try:

@@ -1,4 +1,4 @@
-"""What the entries of a tokenizer's vocabulary are: words, pieces that go on with a word, or marks that no text holds."""
+"""The entries of a tokenizer's vocabulary: words, pieces that continue a word, or special tokens."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _RESERVED = re.compile(r"[\[<]unused[ _]?\d+[\]>]")
 
 
 @frozen
-class Piece:
-    """One entry: its characters without the tokenizer's marks, whether it goes on with a word, and whether it is no text at all.
+class WordPiece:
+    """An entry: its text without the tokenizer's marks, whether it continues a word, and whether it is special.
 
-    ``special`` are the tokenizer's own tokens such as ``[SEP]``, entries kept free such as ``[unused7]``, and places beyond the vocabulary.
+    ``special`` entries are the tokenizer's own tokens (``[SEP]``), reserved ones (``[unused7]``), and ids beyond the vocabulary.
     """
 
     text: str
@@ -25,8 +25,8 @@ class Piece:
     special: bool
 
 
-class Pieces(Sequence[Piece]):
-    """The entries by id, as many as a model has outputs. WordPiece, byte-level BPE and SentencePiece vocabularies are known."""
+class WordPieces(Sequence[WordPiece]):
+    """The entries by id, as many as a model has outputs. WordPiece, byte-level BPE and SentencePiece vocabularies are supported."""
 
     def __init__(self, tokenizer: Any, size: int) -> None:
         self._tokenizer = tokenizer
@@ -35,9 +35,9 @@ class Pieces(Sequence[Piece]):
         self._special = {*tokenizer.all_special_tokens, *(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)}
         marks = (_CONTINUES, *_STARTS)
         self._mark = max(marks, key=lambda mark: sum(token is not None and token.startswith(mark) for token in self._tokens))
-        self.mark_what_continues = self._mark == _CONTINUES
-        """Whether marked entries are those that go on with a word; else they are those that begin one."""
-        self._known: dict[int, Piece] = {}
+        self.marks_continuations = self._mark == _CONTINUES
+        """Whether marked entries continue a word; otherwise they begin one."""
+        self._known: dict[int, WordPiece] = {}
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -47,20 +47,20 @@ class Pieces(Sequence[Piece]):
             self._known[index] = self._piece(self._tokens[index])
         return self._known[index]
 
-    def _piece(self, token: str | None) -> Piece:
+    def _piece(self, token: str | None) -> WordPiece:
         if token is None or token in self._special or _RESERVED.fullmatch(token):
-            return Piece(token or "", continues=False, special=True)
+            return WordPiece(token or "", continues=False, special=True)
         marked = token.startswith(self._mark)
-        if self.mark_what_continues:
-            return Piece(token.removeprefix(_CONTINUES), continues=marked, special=False)
-        return Piece(self._text([token]), continues=not marked, special=False)
+        if self.marks_continuations:
+            return WordPiece(token.removeprefix(_CONTINUES), continues=marked, special=False)
+        return WordPiece(self._text([token]), continues=not marked, special=False)
 
     def word(self, ids: Sequence[int]) -> str:
-        """Return the characters of some entries, one after the other, as one word."""
-        if self.mark_what_continues:
+        """Return the concatenated text of some entries as one word."""
+        if self.marks_continuations:
             return "".join(self[index].text for index in ids)
         return self._text([self._tokens[index] for index in ids])
 
     def _text(self, tokens: Sequence[str]) -> str:
-        """Return the text of tokens; one character may be spread over several."""
+        """Return the text of tokens; several tokens may encode one character."""
         return str(self._tokenizer.convert_tokens_to_string(list(tokens))).strip()

@@ -21,26 +21,26 @@ Rows = NDArray[np.intp]
 _ROWS_AT_ONCE = 1 << 14
 _WORDS_AT_ONCE = 128
 _GROUP = 16
-_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x93NUMPY", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-"""How zip, gzip, bzip2 and xz files, arrays and pickles begin."""
+_BINARY = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x93NUMPY", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+"""The first bytes of zip, gzip, bzip2 and xz files, arrays and pickles."""
 
 
 class WordVectors:
-    """One vector a word, with the methods of textattack's ``AbstractWordEmbedding``.
+    """Word vectors with the methods of textattack's ``AbstractWordEmbedding``.
 
-    Similarity is the cosine, in double precision; a vector of zeros has none (0) with any. Neighbours are searched among all words when
-    they are first asked for, or before that for many words at once (:meth:`prefetch`), and kept. They are exact, and the same either way.
+    Similarity is the cosine, in double precision; it is 0 for a zero vector. Nearest neighbours are searched among all words when first
+    requested, or earlier for many words at once (:meth:`prefetch`), and cached. They are exact, and the same either way.
     """
 
     def __init__(self, matrix: Matrix, words: Sequence[str]) -> None:
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         self.words = list(words)
         last_first = zip(reversed(self.words), range(len(self.words) - 1, -1, -1), strict=True)
-        self._index = dict(last_first)  # of a repeated word the first counts
+        self._index = dict(last_first)  # the first entry of a repeated word counts
         lengths = _lengths(self.matrix)
         self._ordinary = bool(((lengths == 0) | ((lengths > 1e-18) & (lengths < 1e18))).all())
         self._lengths = np.where(lengths > 0, lengths, 1.0)
-        self._near: dict[int, dict[int, float]] = {}  # by word, nearest first: the neighbours and their cosines
+        self._neighbours: dict[int, dict[int, float]] = {}  # by word: the neighbours and their cosines, nearest first
 
     def __len__(self) -> int:
         return len(self.words)
@@ -53,21 +53,21 @@ class WordVectors:
         return vector
 
     def word2index(self, word: str) -> int:
-        """Return the number of a word; KeyError when it has none."""
+        """Return the index of a word; raises KeyError if it is unknown."""
         return self._index[word]
 
     def index2word(self, index: int) -> str:
-        """Return the word of a number."""
+        """Return the word with an index."""
         return self.words[index]
 
     def get_cos_sim(self, a: str | int, b: str | int) -> float:
-        """Return the cosine of two words' vectors."""
+        """Return the cosine similarity of two words."""
         i, j = self._number(a), self._number(b)
-        known = self._near.get(i, {}).get(j) or self._near.get(j, {}).get(i)
+        known = self._neighbours.get(i, {}).get(j) or self._neighbours.get(j, {}).get(i)
         return float(self._cosines(i, np.array([j]))[0]) if known is None else known
 
     def get_mse_dist(self, a: str | int, b: str | int) -> float:
-        """Return the squared Euclidean distance of two words' vectors."""
+        """Return the squared Euclidean distance of two words."""
         difference = self.matrix[self._number(a)] - self.matrix[self._number(b)]
         return float(difference @ difference)
 
@@ -75,28 +75,28 @@ class WordVectors:
         """Return the ``topn`` nearest other words, nearest first; of equally near ones the earlier."""
         number = self._number(index)
         self._find([number], topn)
-        return list(itertools.islice(self._near.get(number, ()), max(topn, 0)))
+        return list(itertools.islice(self._neighbours.get(number, ()), max(topn, 0)))
 
     def prefetch(self, words: Iterable[str], topn: int) -> None:
-        """Find the ``topn`` nearest neighbours of many words, ten times as fast as one by one. Words without a vector are passed over."""
+        """Search the ``topn`` nearest neighbours of many words, ten times as fast as one by one. Unknown words are ignored."""
         self._find([self._index[word] for word in words if word in self._index], topn)
 
     def _find(self, numbers: Iterable[int], topn: int) -> None:
         topn = min(topn, len(self) - 1)
-        missing = [number for number in dict.fromkeys(numbers) if len(self._near.get(number, ())) < topn]
+        missing = [number for number in dict.fromkeys(numbers) if len(self._neighbours.get(number, ())) < topn]
         for start in range(0, len(missing), _WORDS_AT_ONCE):
             block = missing[start : start + _WORDS_AT_ONCE]
             for number, rows in zip(block, self._candidates(block, topn), strict=True):
                 others = rows[rows != number]
                 cosines = self._cosines(number, others)
                 order = np.argsort(-cosines, kind="stable")[:topn]
-                self._near[number] = dict(zip(others[order].tolist(), cosines[order].tolist(), strict=True))
+                self._neighbours[number] = dict(zip(others[order].tolist(), cosines[order].tolist(), strict=True))
 
     def _candidates(self, block: Sequence[int], topn: int) -> list[Rows]:
-        """Return for each word of a block rows, ascending, among which are its ``topn`` nearest and itself.
+        """Return a superset of the ``topn`` nearest rows of each word in a block, including itself, in ascending order.
 
-        The cosines here are products in single precision, wrong by at most ``error``. Words are taken together in groups: as many groups
-        as there are words wanted reach ``cut`` with their best word, so no word wanted is below it by more than twice the error.
+        The cosines here are computed in single precision, with an error of at most ``error``. Rows are divided into groups. The best row
+        of at least ``topn + 1`` groups reaches ``cut``, so none of the nearest rows is below it by more than twice the error.
         """
         groups = -(-len(self) // _GROUP)
         if topn >= groups or not self._ordinary:
@@ -111,16 +111,16 @@ class WordVectors:
             best[start // _GROUP : start // _GROUP + whole] = cosines[: whole * _GROUP].reshape(whole, _GROUP, len(block)).max(axis=1)
             if len(cosines) % _GROUP:
                 best[-1] = cosines[whole * _GROUP :].max(axis=0)
-        error = (self.matrix.shape[1] + 8) * np.finfo(np.float32).eps  # of a sum of that many products, with twice the room
+        error = (self.matrix.shape[1] + 8) * np.finfo(np.float32).eps  # the error bound of a sum of that many products, doubled
         candidates = []
         for reached in np.ascontiguousarray(best.T):
-            cut = np.partition(reached, groups - 1 - topn)[groups - 1 - topn]  # one more than wanted: the word itself may be among them
+            cut = np.partition(reached, groups - 1 - topn)[groups - 1 - topn]  # one more than requested, for the word itself
             rows = np.flatnonzero(reached >= cut - 2 * error)[:, None] * _GROUP + np.arange(_GROUP)
             candidates.append(rows[rows < len(self)])
         return candidates
 
     def _cosines(self, number: int, rows: Rows) -> NDArray[np.float64]:
-        """Return the cosines of a word with others; each is the same whatever it is computed with."""
+        """Return the cosines of a word with others; each value is independent of the other rows."""
         vector = self.matrix[number].astype(np.float64)
         products = [(self.matrix[rows[start : start + _ROWS_AT_ONCE]] * vector).sum(axis=1) for start in range(0, len(rows), _ROWS_AT_ONCE)]
         cosines: NDArray[np.float64] = np.concatenate([np.empty(0), *products]) / (self._lengths[rows] * self._lengths[number])
@@ -138,17 +138,16 @@ def _lengths(matrix: Matrix) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=2)
 def load(path: str) -> WordVectors:
-    """Read a file once per process. Raises as :func:`read`."""
+    """Read a file once per process; see :func:`read`."""
     return read(Path(path))
 
 
 def read(path: Path) -> WordVectors:
-    """Read GloVe or word2vec text, or ``.npy`` with its words beside it (``.txt``, one a line, or a parquet column ``index``).
+    """Read GloVe or word2vec text, or a ``.npy`` file next to a file of its words (``.txt``, one per line, or a parquet column ``index``).
 
-    What was read of a large text file is kept on disk (:mod:`ticketlab.resources.vector_cache`). Arrays are mapped into memory. No pickle
-    is read.
+    Large text files are cached on disk (:mod:`ticketlab.resources.vector_cache`). Arrays are mapped into memory. Pickles are never read.
 
-    :raises ResourceError: the file is none of these, cannot be read, or a number in it is not finite in single precision.
+    :raises ResourceError: the file has another format, cannot be read, or has a number that is not finite in single precision.
     """
     try:
         if not path.is_file():
@@ -156,7 +155,7 @@ def read(path: Path) -> WordVectors:
         if path.suffix.lower() == ".npy":
             return _read_array(path)
         _check_text(path)
-        words, matrix = vector_cache.kept(path, _read_text)
+        words, matrix = vector_cache.cached(path, _read_text)
     except OSError as problem:
         raise ResourceError(f"{path}: cannot be read: {problem.strerror or problem}") from None
     return WordVectors(matrix, words)
@@ -167,11 +166,11 @@ def _read_array(path: Path) -> WordVectors:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError:
         raise
-    except Exception as problem:  # of a header that is none numpy raises whatever its parser of Python does
+    except Exception as problem:  # for an invalid header numpy raises whatever its Python parser does
         raise ResourceError(f"{path}: not a plain numpy array ({' '.join(str(problem).split())})") from None
     if matrix.dtype.kind not in "fiu":
-        raise ResourceError(f"{path}: an array of {matrix.dtype}, and word vectors are numbers")
-    words = _words_beside(path)
+        raise ResourceError(f"{path}: an array of {matrix.dtype}, but word vectors must be numbers")
+    words = _words_of_array(path)
     if matrix.ndim != 2 or len(matrix) != len(words) or not matrix.size:
         raise ResourceError(
             f"{path}: {counted(len(words), 'word')} for an array of shape {matrix.shape}; there must be a row of numbers for each word"
@@ -181,7 +180,7 @@ def _read_array(path: Path) -> WordVectors:
     return WordVectors(matrix, words)
 
 
-def _words_beside(path: Path) -> list[str]:
+def _words_of_array(path: Path) -> list[str]:
     text = path.with_suffix(".txt")
     if text.exists():
         try:
@@ -193,18 +192,18 @@ def _words_beside(path: Path) -> list[str]:
     tables = sorted(path.parent.glob("*_index.parquet"))
     if len(tables) != 1:
         raise ResourceError(f"{path}: its words are missing, one a line in {text.name}")
-    arrow: Any = importlib.import_module("pyarrow")  # comes with datasets
+    arrow: Any = importlib.import_module("pyarrow")  # installed with datasets
     try:
         column: list[Any] = importlib.import_module("pyarrow.parquet").read_table(tables[0], columns=["index"]).column(0).to_pylist()
     except (arrow.ArrowException, ValueError, LookupError) as problem:
-        raise ResourceError(f"{tables[0]}: no parquet file with a column `index` of words: {' '.join(str(problem).split())}") from None
+        raise ResourceError(f"{tables[0]}: not a parquet file with a column `index` of words: {' '.join(str(problem).split())}") from None
     if not all(isinstance(word, str) for word in column):
-        raise ResourceError(f"{tables[0]}: the column `index` must hold words alone")
+        raise ResourceError(f"{tables[0]}: the column `index` must contain only words")
     return column
 
 
 def _not_finite(matrix: Any) -> int | None:
-    """Return the first row with a number that is not finite in single precision."""
+    """Return the first row with a number that is not finite in single precision, or None."""
     for start in range(0, len(matrix), _ROWS_AT_ONCE):
         with np.errstate(over="ignore"):
             part = matrix[start : start + _ROWS_AT_ONCE].astype(np.float32, copy=False)
@@ -215,16 +214,16 @@ def _not_finite(matrix: Any) -> int | None:
 
 
 def _check_text(path: Path) -> None:
-    """Refuse what is no text by its beginning.
+    """Check by its first bytes that a file is text.
 
-    :raises ResourceError: it is none.
+    :raises ResourceError: it is not.
     """
     with path.open("rb") as file:
         start = file.read(4096)
-    if b"\0" in start or start.startswith(_NO_TEXT):
+    if b"\0" in start or start.startswith(_BINARY):
         raise ResourceError(
-            f"{path}: not text: word2vec's binary form, an archive, an array or a pickle; unpack it, or write a word and its numbers on a "
-            "line (gensim: `vectors.save_word2vec_format(FILE, binary=False)`)"
+            f"{path}: not text but word2vec's binary format, an archive, an array or a pickle; unpack it, or write a word and its numbers "
+            "per line (gensim: `vectors.save_word2vec_format(FILE, binary=False)`)"
         )
 
 
@@ -236,10 +235,13 @@ def _read_text(path: Path) -> tuple[list[str], Matrix]:
         for number, line in enumerate(file, start=1):
             word, *values = line.rstrip().split(" ")
             if number == 1 and len(values) == 1:
-                header = 1  # word2vec begins with the two sizes
+                header = 1  # the header of word2vec: the two sizes
                 continue
             if rows and len(values) > len(rows[0]) and not any(map(_is_number, values[: -len(rows[0])])):
-                word, values = " ".join((word, *values[: -len(rows[0])])), values[-len(rows[0]) :]  # as `. . .` of GloVe 840B
+                word, values = (
+                    " ".join((word, *values[: -len(rows[0])])),
+                    values[-len(rows[0]) :],
+                )  # a token with spaces, such as `. . .` in GloVe 840B
             try:
                 row = np.array(values, dtype=np.float32)
             except ValueError:
@@ -251,7 +253,7 @@ def _read_text(path: Path) -> tuple[list[str], Matrix]:
             words.append(word)
             rows.append(row)
     if not rows:
-        raise ResourceError(f"{path}: there are no word vectors in it")
+        raise ResourceError(f"{path}: it contains no word vectors")
     matrix = np.stack(rows)
     if (bad := _not_finite(matrix)) is not None:
         raise ResourceError(f"{path} line {bad + 1 + header}: a number is not finite")

@@ -1,4 +1,4 @@
-"""WordNet from a folder, read by NLTK's reader: NLTK's own corpus, or Debian's /usr/share/wordnet, without downloads."""
+"""WordNet from NLTK's corpus or Debian's /usr/share/wordnet, read with NLTK's reader and without downloads."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _LEXICOGRAPHERS = {
 _NUMBERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 
 
-def find(asked: str | None) -> str | None:
-    """Return where WordNet is: in a folder ``asked`` for, in Debian's place, or on NLTK's data path; None if it is nowhere."""
-    return nltk_data.find(_CORPUS, asked, among=(DEBIAN,), file=_FIRST) if packages.folder("nltk") else None
+def find(folder: str | None) -> str | None:
+    """Return the path of WordNet: in ``folder`` or, if that is None, in Debian's or on NLTK's data path; None if it is missing."""
+    return nltk_data.find(_CORPUS, folder, among=(DEBIAN,), file=_FIRST) if packages.folder("nltk") else None
 
 
-def lacking(asked: str) -> str:
-    """Return why nothing was found in a folder ``asked`` for."""
+def why_missing(folder: str) -> str:
+    """Return why WordNet was not found in ``folder``."""
     if not packages.folder("nltk"):
         return f"nltk, which reads it, is not installed: {textattack_import.HOW_TO_GET}"
-    return nltk_data.lacking(_CORPUS, asked, among=(DEBIAN,), file=_FIRST)
+    return nltk_data.why_missing(_CORPUS, folder, among=(DEBIAN,), file=_FIRST)
 
 
 def identity(place: str) -> str:
-    """Return the digest of the files that synonyms depend on."""
+    """Return the digest of the files that determine the synonyms."""
     return nltk_data.digest(place, _FILES)
 
 
@@ -61,7 +61,7 @@ def load(place: str) -> WordNet:
     """
     try:
         return WordNet(_reader(place))
-    except Exception as problem:  # NLTK's reader lets through whatever a damaged line leads to
+    except Exception as problem:  # NLTK's reader raises arbitrary errors for damaged lines
         reason = " ".join(f"{problem}".split()) or type(problem).__name__
         raise ResourceError(f"WordNet {place}: does not load ({reason[:200]})") from problem
 
@@ -76,8 +76,8 @@ class WordNet:
         self._lock = threading.Lock()
 
     def _synonyms(self, word: str) -> tuple[str, ...]:
-        """Return the other words of all synsets that a word, or its base form, is in: sorted, phrases left out."""
-        with self._lock:  # the reader seeks in files that it shares
+        """Return the other words of all synsets of a word or its base form, sorted and without phrases."""
+        with self._lock:  # the reader seeks in shared files
             names = {name for synset in self.reader.synsets(word) for name in synset.lemma_names()}
         return tuple(sorted(name for name in names if name != word and "_" not in name))
 
@@ -87,21 +87,21 @@ def _reader(place: str) -> Any:
     data = importlib.import_module("nltk.data")
 
     class Reader(module.WordNetCorpusReader):  # type: ignore[misc,name-defined]
-        """NLTK's reader on files that are read whole, from any place, with or without ``lexnames``, which Debian leaves out."""
+        """NLTK's reader on files that are read into memory, from any folder, with or without ``lexnames``, which Debian omits."""
 
         def open(self, file: str) -> _Lines:
             return _Lines(_lexnames() if file == "lexnames" else nltk_data.read(place, file))
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Leave out the comparison with another WordNet on NLTK's data path: it serves other languages only."""
+            """Skip the comparison with another WordNet on NLTK's data path, which is only for other languages."""
 
     class Nowhere(data.PathPointer):  # type: ignore[misc,name-defined]
-        """NLTK opens folders on its data path alone; nothing is opened through this."""
+        """A dummy: NLTK opens only folders on its data path, and nothing is opened through this."""
 
         open = join = file_size = None
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there is English only
+        warnings.simplefilter("ignore")  # that only English is available
         reader = Reader(Nowhere(), None)
     for part in "arnv":
         reader._data_file(part)
@@ -109,7 +109,7 @@ def _reader(place: str) -> Any:
 
 
 class _Lines(io.BytesIO):
-    """The lines of a file in memory as texts; positions are in bytes, as in WordNet's indices."""
+    """A file in memory that yields its lines as text; positions are in bytes, as in WordNet's indices."""
 
     def readline(self, size: int | None = -1, /) -> Any:
         return super().readline(size).decode()
@@ -119,6 +119,6 @@ class _Lines(io.BytesIO):
 
 
 def _lexnames() -> bytes:
-    """Return the file of lexicographers' names: their number, name and part of speech. ``adj.ppl`` came last."""
+    """Return the file of lexicographer files: their number, name and part of speech. ``adj.ppl`` is the last one."""
     names = [(part, f"{part}.{name}") for part, group in _LEXICOGRAPHERS.items() for name in group.split()]
     return "".join(f"{number:02d}\t{name}\t{_NUMBERS[part]}\n" for number, (part, name) in enumerate([*names, ("adj", "adj.ppl")])).encode()

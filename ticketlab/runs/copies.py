@@ -1,4 +1,4 @@
-"""Copies in a run's directory: each draw's ticket and each evaluation's predictions, named by task, stage and seed."""
+"""Copies of stage outputs in a run's directory: the tickets of draws and the predictions of evaluations, by task, stage and seed."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ import functools
 import shutil
 from pathlib import Path
 
-from ticketlab.attacks.results.records import file_name
+from ticketlab.attacks.results.record_file import file_name
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab import integrity
 from ticketlab.lab.layout import PREDICTION_FILES, PREDICTIONS, TICKET, TICKETS
 from ticketlab.recipes.recipe import Recipe
 
-COPIED = {"draw": (TICKET, TICKETS), "evaluate": (PREDICTIONS, PREDICTION_FILES)}
-"""The file of a stage that is copied, by the stage's kind, and the folder that has the copies."""
+COPIED_FILES = {"draw": (TICKET, TICKETS), "evaluate": (PREDICTIONS, PREDICTION_FILES)}
+"""The file of a stage that is copied, by the stage's kind, and the folder for the copies."""
 
 
 def copy_path(run: Path, kind: str, task: str, name: str, seed: int | str) -> Path:
-    """Return where a run's directory has the copy for a task's stage ``name`` of this kind."""
-    left, folder = COPIED[kind]
-    return run / folder / f"{_stem(task, name)}-seed{seed}{Path(left).suffix}"
+    """Return the path of the copy for a task's stage ``name`` of this kind in a run's directory."""
+    file, folder = COPIED_FILES[kind]
+    return run / folder / f"{_stem(task, name)}-seed{seed}{Path(file).suffix}"
 
 
-def copy(run: Path, kind: str, task: str, name: str, seed: int, stage: Path) -> None:
-    """Copy what a finished stage left in its folder ``stage``, if it is of a kind that is copied.
+def copy_stage_output(run: Path, kind: str, task: str, name: str, seed: int, stage: Path) -> None:
+    """Copy the output of a finished stage from its folder ``stage``, if stages of this kind are copied.
 
-    :raises Damaged: the file is not what the stage left.
+    :raises Damaged: the file is not what the stage wrote.
     """
-    if kind not in COPIED:
+    if kind not in COPIED_FILES:
         return
-    source = stage / COPIED[kind][0]
+    source = stage / COPIED_FILES[kind][0]
     integrity.check(source)
     files.write_atomic(copy_path(run, kind, task, name, seed), functools.partial(shutil.copyfile, source))
 
 
-def check(recipe: Recipe) -> None:
-    """Check that no two copies have one name, on file systems that ignore case too.
+def check_unique_names(recipe: Recipe) -> None:
+    """Check that no two copies have the same name, even on file systems that ignore case.
 
-    :raises UsageError: they do, as of a task ``a`` with a stage ``b-draw`` and a task ``a-b`` with a stage ``draw``.
+    :raises UsageError: two have, such as those of a task ``a`` with a stage ``b-draw`` and a task ``a-b`` with a stage ``draw``.
     """
-    taken: dict[tuple[str, str], tuple[str, str]] = {}
+    owners: dict[tuple[str, str], tuple[str, str]] = {}
     for task in recipe.tasks:
         for name, stage in recipe.of(task).stages.items():
-            if stage.name not in COPIED:
+            if stage.name not in COPIED_FILES:
                 continue
             stem = _stem(task.label, name)
-            other = taken.setdefault((stage.name, stem.lower()), (task.label, name))
-            if other != (task.label, name):
+            owner = owners.setdefault((stage.name, stem.lower()), (task.label, name))
+            if owner != (task.label, name):
                 raise UsageError(
-                    f"the stage `{name}` of {task.label} and the stage `{other[1]}` of {other[0]} would both leave "
-                    f"{COPIED[stage.name][1]}/{stem}; rename a stage or a task"
+                    f"the stage `{name}` of {task.label} and the stage `{owner[1]}` of {owner[0]} would both write "
+                    f"{COPIED_FILES[stage.name][1]}/{stem}; rename a stage or a task"
                 )
 
 

@@ -1,4 +1,4 @@
-"""What a run ran on: recorded, never part of a result."""
+"""The environment of a run: versions, device and threads. It is recorded with the run and never part of a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ("ticketlab", "torch", "transformers", "datasets", "tokenizers", "num
 
 
 def describe() -> dict[str, Any]:
-    """Return versions, device and threads."""
+    """Return the content of ``environment.json``."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),

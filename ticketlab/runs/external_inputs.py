@@ -1,4 +1,4 @@
-"""References of a recipe that lead out of it: a file, a folder, a model, or the tickets of a run."""
+"""References of a recipe to external inputs: a file, a folder, a model, or the tickets of another run."""
 
 from __future__ import annotations
 
@@ -16,37 +16,41 @@ from ticketlab.runs import copies, fingerprint
 from ticketlab.stages.base import Input
 from ticketlab.tasks import trained_on
 
-MODELS = ("model", "start", "teacher")
-"""References that mean a model."""
+MODEL_FIELDS = ("model", "start", "teacher")
+"""Settings that refer to a model."""
 TICKET_FIELDS = ("ticket", "like")
-"""References that mean a ticket, which each seed of a run has of its own."""
+"""Settings that refer to a ticket, of which a run has one per task and seed."""
 
 
-def resolve(field: str, value: str, task: str = "", seed: int = 0) -> tuple[Input, str]:
-    """Return what a reference that names no stage came to for a task and seed, and its fingerprint.
+def resolve_reference(field: str, value: str, task: str = "", seed: int = 0) -> tuple[Input, str]:
+    """Return the input that an external reference means for a task and seed, and its fingerprint.
 
-    Of a ticket it may be the directory of a run, whose ticket for this task and seed is taken, or a path with ``{task}`` and ``{seed}``.
+    A reference to a ticket may be the directory of a run, whose ticket for this task and seed is used, or a path with ``{task}`` and
+    ``{seed}``.
 
     :raises UsageError: there is no such file, model or ticket.
     """
     if field in TICKET_FIELDS:
-        path = _ticket(files.expand(value.replace("{task}", task).replace("{seed}", str(seed))), task, seed)
+        path = _ticket_of_run(files.expand(value.replace("{task}", task).replace("{seed}", str(seed))), task, seed)
     else:
         path = files.expand(value)
-    if field in MODELS:
+    if field in MODEL_FIELDS:
         resolved = loading.resolve_model(str(path / MODEL) if (path / MODEL).is_dir() else value)
         return Input(resolved, is_stage=False), fingerprint.of_model(resolved)
     if not path.exists():
         raise UsageError(f"{path if field in TICKET_FIELDS else value}: there is no such file")
-    made_in = drawn_in(path) if field == "ticket" else ""
+    made_in = stage_folder_of_ticket(path) if field == "ticket" else ""
     if made_in and (Path(made_in) / trained_on.FILE).is_file():
         parts = (path, Path(made_in) / trained_on.FILE)
         return Input(str(path), is_stage=False, made_in=made_in), " ".join(fingerprint.of_path(str(part)) for part in parts)
     return Input(str(path), is_stage=is_stage(path)), fingerprint.of_path(str(path))
 
 
-def drawn_in(ticket: Path) -> str:
-    """Return the folder of the stage that drew a ticket, given that stage's file or a run's copy of it; empty where that is unknown."""
+def stage_folder_of_ticket(ticket: Path) -> str:
+    """Return the folder of the stage that drew a ticket; empty if it is unknown.
+
+    ``ticket`` is the file in that folder, or the copy of it in a run's directory.
+    """
     if ticket.name == TICKET:
         return str(ticket.parent)
     run = ticket.absolute().parent.parent
@@ -58,31 +62,31 @@ def drawn_in(ticket: Path) -> str:
     return ""
 
 
-def resolve_all(field: str, value: str, recipe: Recipe) -> Iterator[tuple[Input, str]]:
-    """Yield what :func:`resolve` returns for each task and seed of a recipe, where it depends on them, or else once."""
+def resolve_for_tasks_and_seeds(field: str, value: str, recipe: Recipe) -> Iterator[tuple[Input, str]]:
+    """Yield what :func:`resolve_reference` returns for each task and seed of a recipe, or once if it does not depend on them."""
     cases = itertools.product(recipe.tasks, recipe.seeds) if field in TICKET_FIELDS else [(recipe.tasks[0], 0)]
-    yield from (resolve(field, value, task.label, seed) for task, seed in cases)
+    yield from (resolve_reference(field, value, task.label, seed) for task, seed in cases)
 
 
-def _ticket(path: Path, task: str, seed: int) -> Path:
-    """Return the ticket that a run's directory has for a task and seed; any other path as it is.
+def _ticket_of_run(path: Path, task: str, seed: int) -> Path:
+    """Return the ticket for a task and seed if ``path`` is the directory of a run, otherwise ``path``.
 
-    :raises UsageError: the run has none, or several.
+    :raises UsageError: the run has no such ticket, or several.
     """
     if not is_run(path):
         return path
     try:
         tasks = files.read_json(path / RESULTS)["tasks"]
         stages = tasks.get(task, {}).get(str(seed), {})
-        drawn = [name for name, stage in stages.items() if stage["kind"] == "draw"]
-        known = "; ".join(f"{name}: seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" for name, seeds in tasks.items())
+        draws = [name for name, stage in stages.items() if stage["kind"] == "draw"]
+        available = "; ".join(f"{name}: seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" for name, seeds in tasks.items())
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{path / RESULTS}: not the results of a run, or damaged") from None
-    if len(drawn) > 1:
+    if len(draws) > 1:
         raise UsageError(
-            f"{path}: the run drew several tickets for each seed ({', '.join(drawn)}); name one: "
-            f"{copies.copy_path(path, 'draw', task, drawn[0], '{seed}')}"
+            f"{path}: the run drew several tickets for each seed ({', '.join(draws)}); name one: "
+            f"{copies.copy_path(path, 'draw', task, draws[0], '{seed}')}"
         )
-    if not drawn:
-        raise UsageError(f"{path}: the run drew no ticket for `{task}`, seed {seed} (it has {known})")
-    return copies.copy_path(path, "draw", task, drawn[0], seed)
+    if not draws:
+        raise UsageError(f"{path}: the run drew no ticket for `{task}`, seed {seed} (it has {available})")
+    return copies.copy_path(path, "draw", task, draws[0], seed)

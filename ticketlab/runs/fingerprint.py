@@ -1,4 +1,4 @@
-"""What identifies a model that a recipe starts from, by content and not by path."""
+"""Fingerprints of models and files that a recipe refers to, by content rather than path."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from pathlib import Path
 from ticketlab.backbone import loading
 from ticketlab.core.files import expand
 
-WEIGHTS_AND_WORDS = (".safetensors", ".bin", ".json", ".txt", ".model")
+MODEL_FILE_SUFFIXES = (".safetensors", ".bin", ".json", ".txt", ".model")
+"""The files of a folder that are part of its fingerprint: weights, configurations and vocabularies."""
 
 
 def of_path(path: str) -> str:
-    """Return the sha256 of a file, or of the model and tokenizer files in a folder, names included."""
-    place = expand(path)
-    files = [place] if place.is_file() else sorted(file for file in place.iterdir() if file.suffix in WEIGHTS_AND_WORDS)
+    """Return the sha256 of a file, or of the model and tokenizer files in a folder with their names."""
+    expanded = expand(path)
+    files = [expanded] if expanded.is_file() else sorted(file for file in expanded.iterdir() if file.suffix in MODEL_FILE_SUFFIXES)
     digest = hashlib.sha256()
     for file in files:
-        if place.is_dir():
+        if expanded.is_dir():
             digest.update(file.name.encode())
-        state = file.stat()
-        digest.update(_content(file, state.st_size, state.st_mtime_ns))
+        stat = file.stat()
+        digest.update(_content(file, stat.st_size, stat.st_mtime_ns))
     return f"sha256:{digest.hexdigest()}"
 
 
 @functools.lru_cache(maxsize=512)
 def _content(file: Path, size: int, changed: int) -> bytes:
-    """Return the sha256 of a file, read once for as long as its size and time stay."""
+    """Return the sha256 of a file. It is read again only if its size or modification time changes."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").digest()
 
 
-def of_external_input(places: Mapping[str, str]) -> dict[str, str]:
-    """Return the fingerprints of :meth:`ticketlab.stages.base.Stage.external_inputs`; a place that does not exist has none."""
-    named = {
-        name: place if place.startswith("sha256:") else of_path(place) if expand(place).exists() else "" for name, place in places.items()
+def of_external_inputs(paths: Mapping[str, str]) -> dict[str, str]:
+    """Return the fingerprints of :meth:`ticketlab.stages.base.Stage.external_inputs`, without those of paths that do not exist."""
+    fingerprints = {
+        name: path if path.startswith("sha256:") else of_path(path) if expand(path).exists() else "" for name, path in paths.items()
     }
-    return {name: found for name, found in named.items() if found}
+    return {name: fingerprint for name, fingerprint in fingerprints.items() if fingerprint}
 
 
 def of_model(name: str) -> str:
-    """Return the fingerprint of a resolved model: of its folder's content, or the hub's commit."""
+    """Return the fingerprint of a resolved model: of its folder's content, or the commit on the hub."""
     return of_path(name) if expand(name).exists() else _of_hub(name)
 
 

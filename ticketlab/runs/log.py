@@ -1,4 +1,4 @@
-"""The log of a run: one JSON line a record, and every plugin that follows runs."""
+"""The log of a run: ``log.jsonl``, one JSON record per line, and the plugins that observe runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticketlab.core import disk_and_memory, registry
 
 @frozen
 class Log:
-    """Appends to ``log.jsonl``, where there is one, and calls ``ticketlab_on_log``."""
+    """Appends records to ``log.jsonl`` and passes them to the hook ``ticketlab_on_log``. ``path`` is None for a read-only lab."""
 
     path: Path | None
 

@@ -1,4 +1,4 @@
-"""What a run would do: its stages and whether their results are in the lab, found out without computing anything."""
+"""The plan of a run, for ``--dry-run``: its stages and whether they are in the lab. Nothing is computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ticketlab.core.formatting import counted
 from ticketlab.lab.lab import Lab
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import fingerprint, preflight
-from ticketlab.runs.stage_cache import is_complete, load_task, locate, needs_model
+from ticketlab.runs.run_inputs import load_task_data, needs_model
+from ticketlab.runs.stage_cache import cached_result, resolve_stage
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets import challenge_sets
 
@@ -23,51 +24,52 @@ IN_LAB, MISSING = "in the lab", "to be computed"
 
 
 def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
-    """Yield a line for each stage of each task and seed, after checking all that a run checks before it computes.
+    """Yield a line for each stage of each task and seed, after running the checks that a run makes before it computes anything.
 
-    What a run would need and this machine lacks (a data set or model of the hub, the resources of an attack) is named in a line of its own.
+    What the run needs and this machine lacks (a data set or model from the Hugging Face hub, the resources of an attack) is listed in
+    lines of its own.
 
-    :raises TicketlabError: what :func:`ticketlab.runs.run.run` would raise before computing anything.
+    :raises TicketlabError: any error that :func:`ticketlab.runs.run.run` would raise before computing anything.
     """
     be_deterministic()
-    absent: list[str] = []
+    unavailable: list[str] = []
 
-    def here(read: Callable[[], T]) -> T | None:
+    def if_available(load: Callable[[], T]) -> T | None:
         try:
-            return read()
+            return load()
         except (Unavailable, ResourceError) as problem:
-            absent.append(str(problem))
+            unavailable.append(str(problem))
             return None
 
-    data = {task.label: here(functools.partial(load_task, recipe.of(task), task)) for task in recipe.tasks}
-    sets = {task.label: here(functools.partial(challenge_sets.load, task)) for part in recipe.parts() for task in part.ood}
-    model = here(functools.partial(_model, recipe)) if any(map(needs_model, recipe.parts())) else ""
-    here(functools.partial(preflight.resources, recipe))
+    tasks = {task.label: if_available(functools.partial(load_task_data, recipe.of(task), task)) for task in recipe.tasks}
+    sets = {task.label: if_available(functools.partial(challenge_sets.load, task)) for part in recipe.parts() for task in part.ood}
+    model = if_available(functools.partial(_model, recipe)) if any(map(needs_model, recipe.parts())) else ""
+    if_available(functools.partial(preflight.check_resources, recipe))
     for part in recipe.parts():
-        own = [read for task in part.tasks if (read := data[task.label])]
-        ood = [read for task in part.ood if (read := sets[task.label])]
+        own = [data for task in part.tasks if (data := tasks[task.label])]
+        ood = [data for task in part.ood if (data := sets[task.label])]
         if len(ood) == len(part.ood):
-            preflight.labels(part, own, ood)
-        preflight.measures(part, own)
-        here(functools.partial(preflight.references, part))
-        preflight.bias_files(part, own)
-        preflight.augmentations(part, own)
-    yield from (f"note: {line}" for line in dict.fromkeys(absent))
-    if model is None or None in sets.values() or not any(data.values()):
+            preflight.check_labels(part, own, ood)
+        preflight.check_selection_metrics(part, own)
+        if_available(functools.partial(preflight.check_references, part))
+        preflight.check_bias_files(part, own)
+        preflight.check_augmentation_files(part, own)
+    yield from (f"note: {line}" for line in dict.fromkeys(unavailable))
+    if model is None or None in sets.values() or not any(tasks.values()):
         yield "so the stages are not looked up in the lab"
         return
     for task in recipe.tasks:
-        if read := data[task.label]:
+        if data := tasks[task.label]:
             part = recipe.of(task)
-            ood = [one for other in part.ood if (one := sets[other.label])]
+            ood = [challenge_set for other in part.ood if (challenge_set := sets[other.label])]
             for seed in recipe.seeds:
-                yield from _stages(part, Lab(Path(lab)), task.label, read, ood, model, seed)
+                yield from _stages(part, Lab(Path(lab)), task.label, data, ood, model, seed)
 
 
 def _model(recipe: Recipe) -> str:
     """Return the resolved model.
 
-    :raises Unavailable: it is a name on the hub, neither cached nor reachable.
+    :raises Unavailable: it is the name of a model on the hub that is neither cached nor reachable.
     """
     model = loading.resolve_model(recipe.model)
     try:
@@ -80,14 +82,12 @@ def _model(recipe: Recipe) -> str:
 
 
 def _stages(recipe: Recipe, lab: Lab, task: str, data: TaskData, ood: list[TaskData], model: str, seed: int) -> Iterator[str]:
+    precision = pick_precision(recipe.precision)
     earlier: dict[str, tuple[str, Path]] = {}
-    found: dict[str, bool] = {}
+    in_lab: dict[str, bool] = {}
     for name in recipe.stages:
-        placed = locate(
-            recipe, name, task=task, data=data, ood=ood, model=model, precision=pick_precision(recipe.precision), seed=seed, earlier=earlier
-        )
-        folder = lab.stage(placed.key)
-        earlier[name] = placed.key, folder
-        found[name] = is_complete(folder, placed.keep) and lab.result(placed.key) is not None
-        yield f"{task} seed {seed} {name}: {IN_LAB if found[name] else MISSING}"
-    yield f"{task} seed {seed}: {sum(found.values())} of {counted(len(found), 'stage')} {IN_LAB} at {lab.root}"
+        stage = resolve_stage(recipe, name, task=task, data=data, ood=ood, model=model, precision=precision, seed=seed, earlier=earlier)
+        earlier[name] = stage.key, lab.stage(stage.key)
+        in_lab[name] = cached_result(lab, stage) is not None
+        yield f"{task} seed {seed} {name}: {IN_LAB if in_lab[name] else MISSING}"
+    yield f"{task} seed {seed}: {sum(in_lab.values())} of {counted(len(in_lab), 'stage')} {IN_LAB} at {lab.root}"

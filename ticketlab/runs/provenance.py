@@ -1,4 +1,4 @@
-"""Where a model in a lab comes from, as its runs tell: for the card of an exported model."""
+"""The provenance of a model in a lab, from the results of its runs, for the card of an exported model."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_re
 from ticketlab.recipes import tables
 from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.report.notes import notes
-from ticketlab.runs.external_inputs import drawn_in
+from ticketlab.runs.external_inputs import stage_folder_of_ticket
 from ticketlab.stages.base import PRETRAINED, Input
-from ticketlab.tasks.trained_on import find
+from ticketlab.tasks.trained_on import load_hashes
 from ticketlab.tickets.ticket import Ticket
 
-SETTINGS = (
+SHOWN_SETTINGS = (
     *("ticket", "pruner", "adversary", "objective", "loss", "bias", "teacher", "augment", "mix_ood", "stop", "epochs", "lr"),
     *("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "reinit"),
 )
-"""What a card tells of a stage."""
+"""The settings of a stage that a card shows."""
 
 
 @frozen
-class _Entry:
-    """A stage of a run in the lab: the run's directory, all of its results, and those of the stage."""
+class _StageOfRun:
+    """A stage of a run in the lab: the run's directory, its results, and those of the stage."""
 
     folder: Path
     results: Mapping[str, Any]
@@ -39,16 +39,19 @@ class _Entry:
 
 
 def provenance_of(place: str | Path, ticket: Path | None = None) -> Provenance:
-    """Return what :func:`_told_by_runs` does, and what is known of the texts that model and ``ticket`` were trained on."""
-    known = find(place)
-    drawn = Input(str(ticket), is_stage=False, made_in=drawn_in(ticket)).trained_on() if ticket else None
-    return evolve(_told_by_runs(place), trained_on=known | drawn if known else drawn)
+    """Return the provenance of the model at ``place``, with the known texts that the model and ``ticket`` were trained on.
+
+    Nothing but these texts is known about a folder outside a lab. A model on the hub is the base model of its export.
+    """
+    known = load_hashes(place)
+    drawn = Input(str(ticket), is_stage=False, made_in=stage_folder_of_ticket(ticket)).trained_on() if ticket else None
+    return evolve(_recorded_in_lab(place), trained_on=known | drawn if known else drawn)
 
 
-def _told_by_runs(place: str | Path) -> Provenance:
-    """Return what the runs of a lab know of a model, the folder of a stage's model or of the stage; of another folder nothing is known.
+def _recorded_in_lab(place: str | Path) -> Provenance:
+    """Return what a lab records about a model; ``place`` is the folder of the model or of its stage.
 
-    Measurements are those of all runs in the lab. A model of the hub is where the exported one comes from.
+    Measurements are from all runs in the lab.
     """
     if not Path(place).exists():
         return Provenance(base_model=str(place))
@@ -58,70 +61,70 @@ def _told_by_runs(place: str | Path) -> Provenance:
     root = stage.parent.parent.parent
     if stage != stage_folder(root, stage.name) or not is_lab(root):
         return Provenance()
-    entries = list(_entries(root))
-    made = next((entry for entry in entries if entry.stage.key == stage.name and entry.stage.kind in TRAININGS), None)
-    if made is None:
+    entries = list(_stages_of_runs(root))
+    producer = next((entry for entry in entries if entry.stage.key == stage.name and entry.stage.kind in TRAININGS), None)
+    if producer is None:
         return Provenance()
-    ancestors = _ancestors(made)
+    ancestors = _ancestors(producer)
     return Provenance(
-        base_model=str(made.results["model"]),
-        recipe=str(made.results.get("label", made.results["recipe"])),
-        scale=str(made.results["scale"]),
-        task=made.stage.task,
-        seed=int(made.stage.seed),
+        base_model=str(producer.results["model"]),
+        recipe=str(producer.results.get("label", producer.results["recipe"])),
+        scale=str(producer.results["scale"]),
+        task=producer.stage.task,
+        seed=int(producer.stage.seed),
         stages=[(name, kind, settings) for name, (kind, settings) in ancestors.items()],
-        ticket=_ticket(Lab(root), made, ancestors),
-        measured=list(_measured(entries, stage, at if name == MODEL else "")),
+        ticket=_ticket(Lab(root), producer, ancestors),
+        measurements=list(_measurements(entries, stage, at if name == MODEL else "")),
     )
 
 
-def _entries(root: Path) -> Iterator[_Entry]:
-    """Yield every stage of every finished run, the runs by name; what is damaged is left out."""
+def _stages_of_runs(root: Path) -> Iterator[_StageOfRun]:
+    """Yield every stage of every finished run, ordered by the runs' names. Damaged runs are skipped with a warning."""
     for folder in finished_runs(root):
         try:
             results = read_results(folder / RESULTS)
         except (OSError, UsageError) as problem:
-            progress.warn(f"the model card lacks a run: {problem}")
+            progress.warn(f"a run is missing from the model card: {problem}")
             continue
-        yield from (_Entry(folder, results, stage) for stage in stage_results(results))
+        yield from (_StageOfRun(folder, results, stage) for stage in stage_results(results))
 
 
-def _ancestors(made: _Entry) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Return (kind, settings for a card) of the stages that led to a model, itself included, in the order of the recipe."""
+def _ancestors(producer: _StageOfRun) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return (kind, shown settings) of the stages that led to a model, including its own, in the order of the recipe."""
     try:
-        table = tables.resolve(tables.read(made.folder / RECIPE)[1], task=made.stage.task)
+        table = tables.resolve(tables.read(producer.folder / RECIPE)[1], task=producer.stage.task)
     except UsageError:
         return {}
     stages = {name: stage for name, stage in table.items() if isinstance(stage, Mapping) and "kind" in stage}
-    wanted = {made.stage.name}
+    wanted = {producer.stage.name}
     for name, stage in reversed(stages.items()):
         if name in wanted:
             values = {split_checkpoint(value)[0] for value in stage.values() if isinstance(value, str)}
             wanted |= values & stages.keys()
-    return {name: (str(stage["kind"]), _settings(stage)) for name, stage in stages.items() if name in wanted}
+    return {name: (str(stage["kind"]), _shown_settings(stage)) for name, stage in stages.items() if name in wanted}
 
 
-def _settings(stage: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key: stage[key] for key in SETTINGS if key in stage}
+def _shown_settings(stage: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {key: stage[key] for key in SHOWN_SETTINGS if key in stage}
     if stage.get("start") not in (None, PRETRAINED):
-        found = {"start": stage["start"], **found}
-    plain = {key: value.get("name") if isinstance(value, Mapping) else value for key, value in found.items()}
+        settings = {"start": stage["start"], **settings}
+    plain = {key: value.get("name") if isinstance(value, Mapping) else value for key, value in settings.items()}
     if plain.get("objective", "task") != "task":
-        plain.pop("loss", None)  # it is the task's
+        plain.pop("loss", None)  # only the task objective uses it
     return {key: value for key, value in plain.items() if value not in (None, "none", "")}
 
 
-def _ticket(lab: Lab, made: _Entry, ancestors: Mapping[str, tuple[str, Any]]) -> Ticket | None:
-    """Return the last ticket that was drawn on the way to a model."""
+def _ticket(lab: Lab, producer: _StageOfRun, ancestors: Mapping[str, tuple[str, Any]]) -> Ticket | None:
+    """Return the last ticket drawn in the stages that led to a model."""
     for name in reversed([name for name, (kind, _) in ancestors.items() if kind == "draw"]):
-        path = lab.stage(str(made.stage.siblings.get(name, {}).get("key"))) / TICKET
+        path = lab.stage(str(producer.stage.siblings.get(name, {}).get("key"))) / TICKET
         if path.is_file():
             return Ticket.load(path)
     return None
 
 
-def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measurement]:
-    """Yield what was measured of the model of a stage's folder, or of its checkpoint ``at``, each measurement once."""
+def _measurements(entries: list[_StageOfRun], folder: Path, at: str) -> Iterator[Measurement]:
+    """Yield the measurements of the model in a stage's folder, or of its checkpoint ``at``, without repetitions."""
     seen: set[str] = set()
     places = (folder / model_folder(at), *([] if at else [folder]))
     for entry in entries:
@@ -133,27 +136,27 @@ def _measured(entries: list[_Entry], folder: Path, at: str) -> Iterator[Measurem
         seen.add(stage.key)
         warnings = _warnings(entry)
         if clean := stage.result.get("clean"):
-            yield Measurement(stage.task, "no attack", clean["accuracy"], how=_examples(clean), warnings=warnings)
+            yield Measurement(stage.task, "no attack", clean["accuracy"], examples=_examples(clean), warnings=warnings)
         for name, found in stage.result.get("ood", {}).items():
             yield Measurement(
-                f"{stage.task}, challenge set {name}", "no attack", found["accuracy"], how=_examples(found), warnings=warnings
+                f"{stage.task}, challenge set {name}", "no attack", found["accuracy"], examples=_examples(found), warnings=warnings
             )
         sample = stage.result.get("sample", {})
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
         for name, found in stage.result.get("attacks", {}).items():
             numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
             attacked = f", {found['n'] - found['skipped']:,} attacked" if "skipped" in found else ""
-            yield Measurement(stage.task, name, **numbers, how=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
+            yield Measurement(stage.task, name, **numbers, examples=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
 
 
 def _examples(found: Mapping[str, Any]) -> str:
-    """Say on which examples an accuracy was measured, and what the commonest label alone would get."""
+    """Describe the examples of an accuracy, and give the accuracy of always predicting the most common label."""
     majority = f"; majority class {100 * found['majority']:.1f} %" if found.get("majority") is not None else ""
     return f"{found['n']:,} examples of {found.get('split', 'test')}{majority}"
 
 
-def _warnings(entry: _Entry) -> list[str]:
-    """Return what the tables of the run say under the numbers of a stage: of its data, its model and itself."""
+def _warnings(entry: _StageOfRun) -> list[str]:
+    """Return the warnings that the run's tables show for a stage, about its data, its model and itself."""
     stage, about = entry.stage, entry.results.get("data", {})
     sets = {name: about[name] for name in (stage.task, *stage.result.get("ood", {})) if name in about}
     return notes({"tasks": {stage.task: {stage.seed: {stage.name: stage.result}}}, "seeds": [stage.seed], "data": sets})

@@ -1,4 +1,4 @@
-"""What a ``results.json`` says beside the numbers: of which data, of which model, and with which settings they are."""
+"""Metadata in ``results.json``: the data, the model and the settings that the numbers belong to."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.stages.base import Stage
 from ticketlab.tasks.base import TaskData
 
-MEASURING = ("evaluate", "attack")
-"""The kinds of stages whose settings stand beside their numbers."""
+MEASURING_KINDS = ("evaluate", "attack")
+"""The kinds of stages whose settings are recorded with their numbers."""
 
 
-def of_data(tasks: Mapping[str, TaskData], sets: Sequence[TaskData]) -> dict[str, Any]:
-    """Return what results say of the tasks and, after them, of the challenge sets; one that is called like a task says so."""
-    found = {label: _about(read) for label, read in tasks.items()}
+def data_metadata(tasks: Mapping[str, TaskData], sets: Sequence[TaskData]) -> dict[str, Any]:
+    """Return the metadata of the tasks and then of the challenge sets; a set with the name of a task gets the suffix `` (ood)``."""
+    found = {label: _data_set_metadata(read) for label, read in tasks.items()}
     for read in sets:
-        found[f"{read.name} (ood)" if read.name in found else read.name] = _about(read)
+        found[f"{read.name} (ood)" if read.name in found else read.name] = _data_set_metadata(read)
     return found
 
 
-def of_stage(stage: Stage, finished: Container[str]) -> dict[str, Any]:
-    """Return which stages a stage starts from, by setting, of which model or checkpoint it says something, and a measurement's settings.
+def stage_metadata(stage: Stage, finished: Container[str]) -> dict[str, Any]:
+    """Return the stages that a stage takes as inputs, by setting; the measured model ``of`` and checkpoint ``at``; and the settings.
 
-    Of a model from outside the recipe ``of`` is where it is.
+    For an external model, ``of`` is its path or name. Settings are those of a measurement.
     """
     references = stage.references()
     inputs = {field: value for field, value in references.items() if split_checkpoint(value)[0] in finished}
@@ -33,24 +33,24 @@ def of_stage(stage: Stage, finished: Container[str]) -> dict[str, Any]:
     if "model" in references:
         of, at = split_checkpoint(references["model"]) if "model" in inputs else (references["model"], "")
         found |= {"of": of, **({"at": at} if at else {})}
-    return found | _settings(stage)
+    return found | _measurement_settings(stage)
 
 
-def plain(value: Any) -> Any:
-    """Return the value of a setting as JSON has it."""
+def json_value(value: Any) -> Any:
+    """Return the value of a setting as it is after a round trip through JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 
-def _settings(stage: Stage) -> dict[str, Any]:
-    """Return the settings that the numbers of a measurement depend on, attacks by label; of other stages nothing."""
-    if stage.name not in MEASURING:
+def _measurement_settings(stage: Stage) -> dict[str, Any]:
+    """Return the settings that the numbers of a measurement depend on, with attacks by label; empty for other stages."""
+    if stage.name not in MEASURING_KINDS:
         return {}
     settings = {name: value for name, value in stage.identity().items() if name not in stage.references()}
     attacks = {attack.label: to_table(attack, identity_only=True) for attack in getattr(stage, "attacks", ())}
     return {"settings": {**settings, **({"attacks": attacks} if attacks else {})}}
 
 
-def _about(data: TaskData) -> dict[str, Any]:
+def _data_set_metadata(data: TaskData) -> dict[str, Any]:
     return {
         "fingerprint": data.fingerprint,
         "rows": {split: len(examples) for split, examples in data.splits.items()},

@@ -1,28 +1,33 @@
-"""Where a stage's result lies: its key, from its settings, its inputs, the data and the model."""
+"""Decides whether a stage is taken from the lab or computed: its key, and the result stored under that key.
+
+A stage's key is the hash of everything its result depends on (:mod:`ticketlab.runs.stage_key`): its settings, inputs, data and model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from attrs import evolve, frozen
+from attrs import frozen
 
 from ticketlab.backbone.device import pick_device
+from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import model_folder
 from ticketlab.recipes.recipe import Recipe, split_checkpoint
 from ticketlab.runs import external_inputs, fingerprint
 from ticketlab.runs.stage_key import stage_key
 from ticketlab.stages.base import Input
-from ticketlab.tasks.base import Task, TaskData
+from ticketlab.tasks.base import TaskData
 
 NO_TASK = TaskData("", (), (), {"train": (), "dev": (), "test": ()}, "")
 """The data of a stage that does not use the task."""
 
 
 @frozen
-class StageLocation:
-    """A stage of a run with all that decides its result. ``data`` is :data:`NO_TASK` and ``ood`` empty where it does not use them.
+class ResolvedStage:
+    """A stage of a run with its key and inputs. ``data`` is :data:`NO_TASK` and ``ood`` is empty if the stage does not use them.
 
     ``keep`` names the checkpoints that other stages of the recipe start from.
     """
@@ -34,7 +39,17 @@ class StageLocation:
     keep: Sequence[str]
 
 
-def locate(
+def cached_result(lab: Lab, stage: ResolvedStage) -> dict[str, Any] | None:
+    """Return the result of a stage that is in the lab; None if the stage must be computed.
+
+    A finished stage is computed again if it lacks a checkpoint that another stage of the recipe starts from.
+
+    :raises Damaged: the stored result is not what the stage wrote.
+    """
+    return lab.result(stage.key) if _has_checkpoints(lab.stage(stage.key), stage.keep) else None
+
+
+def resolve_stage(
     recipe: Recipe,
     name: str,
     *,
@@ -45,13 +60,13 @@ def locate(
     precision: str,
     seed: int,
     earlier: Mapping[str, tuple[str, Path]],
-) -> StageLocation:
-    """Return the place of the recipe's stage ``name``, for the task of this name and its ``data``.
+) -> ResolvedStage:
+    """Return the recipe's stage ``name`` with its key and inputs, for one task and seed.
 
-    ``recipe`` is that of the task (:meth:`ticketlab.recipes.recipe.Recipe.of`); ``earlier`` has the key and the folder of each stage before
-    it.
+    ``recipe`` is that of the task (:meth:`ticketlab.recipes.recipe.Recipe.of`); ``earlier`` has the key and the folder of each stage
+    before this one.
 
-    :raises UsageError: a file or model that a reference names is not there.
+    :raises UsageError: a file or model that a reference names does not exist.
     """
     stage = recipe.stages[name]
     if not stage.uses_task:
@@ -60,18 +75,18 @@ def locate(
     inputs: dict[str, Input] = {}
     keys: dict[str, str] = {}
     for field, value in stage.references().items():
-        named, at = split_checkpoint(value)
-        if named in earlier:
-            key, folder = earlier[named]
+        referenced, at = split_checkpoint(value)
+        if referenced in earlier:
+            key, folder = earlier[referenced]
             inputs[field] = Input(str(folder), is_stage=True, at=at, inside=True)
             keys[field] = f"{key}@{at}" if at else key
         else:
-            inputs[field], keys[field] = external_inputs.resolve(field, value, task, seed)
-    sets = (*(f"{read.name} {read.fingerprint}" for read in ood), *recipe.ood_map) if ood else ()
+            inputs[field], keys[field] = external_inputs.resolve_reference(field, value, task, seed)
+    sets = (*(f"{challenge_set.name} {challenge_set.fingerprint}" for challenge_set in ood), *recipe.ood_map) if ood else ()
     key = stage_key(
         stage,
         inputs=keys,
-        outside=fingerprint.of_external_input(stage.external_inputs()),
+        external_inputs=fingerprint.of_external_inputs(stage.external_inputs()),
         data="+".join((data.fingerprint, *sets)),
         model=fingerprint.of_model(model) if model else "",
         max_length=stage.longest(recipe.max_length),
@@ -79,25 +94,15 @@ def locate(
         seed=seed,
         threads=torch.get_num_threads() if pick_device().type == "cpu" else 0,
     )
-    return StageLocation(key, inputs, data, ood, wanted_checkpoints(recipe, name))
+    return ResolvedStage(key, inputs, data, ood, _referenced_checkpoints(recipe, name))
 
 
-def wanted_checkpoints(recipe: Recipe, name: str) -> list[str]:
+def _referenced_checkpoints(recipe: Recipe, name: str) -> list[str]:
     """Return the checkpoints of a training that other stages start from."""
     values = [split_checkpoint(value) for stage in recipe.stages.values() for value in stage.references().values()]
-    return sorted({at for named, at in values if named == name and at})
+    return sorted({at for referenced, at in values if referenced == name and at})
 
 
-def is_complete(folder: Path, keep: Sequence[str]) -> bool:
-    """Say whether a finished stage has the checkpoints that are wanted; if not, it is trained once more."""
-    return all((folder / model_folder(at)).is_dir() for at in keep)
-
-
-def needs_model(recipe: Recipe) -> bool:
-    """Say whether a stage loads the model of the recipe."""
-    return any(stage.name in ("train", "search", "draw") or getattr(stage, "needs_model", False) for stage in recipe.stages.values())
-
-
-def load_task(recipe: Recipe, task: Task) -> TaskData:
-    """Read a task of the recipe, sampled as the recipe says where the task does not."""
-    return (evolve(task, train_rows=recipe.train_rows) if task.train_rows is None else task).load()
+def _has_checkpoints(folder: Path, checkpoints: Sequence[str]) -> bool:
+    """Return whether a stage's folder has these checkpoints."""
+    return all((folder / model_folder(at)).is_dir() for at in checkpoints)

@@ -1,4 +1,4 @@
-"""The key of a stage: the hash of everything that its result depends on."""
+"""The key of a stage in the lab: the hash of everything that its result depends on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ticketlab.core.component import Component
 from ticketlab.stages.base import Stage
 
 FORMAT = 2
-"""Raise it when the same settings start to give other results for every stage."""
+"""Increase it when the same settings start to give different results in every stage."""
 
 
 def stage_key(
     stage: Stage,
     *,
     inputs: Mapping[str, str],
-    outside: Mapping[str, str],
+    external_inputs: Mapping[str, str],
     data: str,
     model: str,
     max_length: int,
@@ -31,8 +31,8 @@ def stage_key(
 ) -> str:
     """Return the key of a stage: 64 hex digits.
 
-    ``inputs`` has the keys (or fingerprints) of what the references came to, ``outside`` the fingerprints of :meth:`Stage.outside`;
-    ``data`` and ``model`` are fingerprints. References count by what they are, not by name, and the run's seed only where the stage
+    ``inputs`` has the key or fingerprint of each reference; ``external_inputs`` has the fingerprints of :meth:`Stage.external_inputs`;
+    ``data`` and ``model`` are fingerprints. References are hashed by content, not by name. The seed is part of the key only if the stage
     uses it.
     """
     settings = stage.identity()
@@ -44,7 +44,7 @@ def stage_key(
         "version": stage.version,
         "settings": settings,
         "components": {f"{part.kind}/{part.name}": registry.current().version(part) for part in components_in(stage, settings)},
-        "outside": dict(outside),
+        "outside": dict(external_inputs),
         "data": data,
         "model": model,
         "max_length": max_length,
@@ -56,7 +56,7 @@ def stage_key(
 
 
 def components_in(component: Component, among: Container[str] | None = None) -> Iterator[Component]:
-    """Yield the components among the settings of a component (those called ``among``), and theirs."""
+    """Yield the components in the settings of a component, and theirs recursively; ``among`` restricts the settings at the top level."""
     for field in attrs.fields(type(component)):
         value = getattr(component, field.name)
         for part in value if isinstance(value, tuple) else (value,):

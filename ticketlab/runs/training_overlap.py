@@ -1,4 +1,4 @@
-"""What is said of evaluated and attacked examples that the model was trained on, by the counts in the results of stages."""
+"""Warnings about evaluated or attacked examples that the model was trained or selected on."""
 
 from __future__ import annotations
 
@@ -7,52 +7,54 @@ from typing import Any
 
 from ticketlab.core import formatting
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs.preflight import mixes
-from ticketlab.runs.stage_cache import StageLocation
+from ticketlab.runs.preflight import trains_on_challenge_sets
+from ticketlab.runs.stage_cache import ResolvedStage
 from ticketlab.tasks import trained_on
 from ticketlab.tasks.base import TaskData
 
-WORDS = {
-    trained_on.TRAIN: "among those that the model was trained on: its numbers there do not show how it does on new texts",
+MESSAGES = {
+    trained_on.TRAIN: "among those that the model was trained on: its numbers do not show how it performs on new texts",
     trained_on.SWAPPED: "pairs that the model was trained on in the other order",
-    trained_on.TEXT: "in the text whose words the model or its ticket learnt to guess",
-    trained_on.DEV: "among those that the model was selected on: its numbers there may be better than on new texts",
+    trained_on.TEXT: "in the text that the model or its ticket was trained on without labels",
+    trained_on.DEV: "among those that the model was selected on: its numbers may be better than on new texts",
 }
-DATA_TELL = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pairs in train in the other order"}
-"""The counts of a data set (:mod:`ticketlab.tasks.assembly.repeats`) that come with a warning of their own, by the split."""
+DATA_COUNTS = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pairs in train in the other order"}
+"""The counts of a data set (:mod:`ticketlab.tasks.assembly.repeats`) that have a warning of their own, by the split."""
 
 
-def remarks(recipe: Recipe, name: str, placed: StageLocation, result: Mapping[str, Any]) -> list[str]:
-    """Return a line for each set that a stage measured on texts its model had seen.
+def overlap_warnings(recipe: Recipe, name: str, stage: ResolvedStage, result: Mapping[str, Any]) -> list[str]:
+    """Return a warning for each set that a stage measured on texts its model was trained or selected on, by the counts in its result.
 
-    The run warns of what its own data have in training and in another split as it reads them; that is not said again of a model that it
-    trains. Nor is anything said of an attack whose texts a training is to learn from.
+    For a model that the run trains, overlaps between the splits of its own data are omitted: the run warns about them when it loads the
+    data. There are no warnings for an attack whose texts augment a training.
     """
-    if any(stage.references().get("augment") == name for stage in recipe.stages.values()):
+    if any(other.references().get("augment") == name for other in recipe.stages.values()):
         return []
-    told = placed.inputs["model"].inside if "model" in placed.inputs else False
+    trained_here = stage.inputs["model"].inside if "model" in stage.inputs else False
+    mixed = trains_on_challenge_sets(recipe)
     return [
-        f"{number} of {whole} {verb} texts of {data.name} ({split}) {formatting.verb(number)} {WORDS[kind]}"
-        for data, split, verb, whole, counts in _measured(placed, result)
+        f"{number} of {total} {verb} texts of {data.name} ({split}) {formatting.verb(number)} {MESSAGES[kind]}"
+        for data, split, verb, total, counts in _measured_sets(stage, result)
         for kind, number in counts.items()
-        if number and not (told and number <= _told(kind, split, data, placed.data, mixed=mixes(recipe)))
+        if number and not (trained_here and number <= _already_reported(kind, split, data, stage.data, mixed=mixed))
     ]
 
 
-def _measured(placed: StageLocation, result: Mapping[str, Any]) -> Iterator[tuple[TaskData, str, str, int, Mapping[str, int]]]:
-    """Yield (data, split, what was done, examples, counts) of each set for which the result has counts."""
+def _measured_sets(stage: ResolvedStage, result: Mapping[str, Any]) -> Iterator[tuple[TaskData, str, str, int, Mapping[str, int]]]:
+    """Yield (data, split, "evaluated" or "attacked", number of examples, counts) for each set with counts in the result."""
     ood = result.get("ood", {})
-    for data, found in ((placed.data, result.get("clean", {})), *((one, ood.get(one.name, {})) for one in placed.ood)):
-        if "trained_on" in found:
-            yield data, found["split"], "evaluated", found["n"], found["trained_on"]
+    sets = ((stage.data, result.get("clean", {})), *((challenge_set, ood.get(challenge_set.name, {})) for challenge_set in stage.ood))
+    for data, numbers in sets:
+        if "trained_on" in numbers:
+            yield data, numbers["split"], "evaluated", numbers["n"], numbers["trained_on"]
     sample = result.get("sample", {})
     if "trained_on" in sample:
-        yield placed.data, sample["split"], "attacked", sample["size"], sample["trained_on"]
+        yield stage.data, sample["split"], "attacked", sample["size"], sample["trained_on"]
 
 
-def _told(kind: str, split: str, data: TaskData, task: TaskData, *, mixed: bool) -> int:
-    """Return the examples of a split of which the data's own warnings tell as much."""
-    if kind not in DATA_TELL:
+def _already_reported(kind: str, split: str, data: TaskData, task: TaskData, *, mixed: bool) -> int:
+    """Return the number of examples of a split that the data's own warnings report."""
+    if kind not in DATA_COUNTS:
         return 0
-    own = data.counts.get(DATA_TELL[kind].format(split), 0) if data is task or mixed else 0
+    own = data.counts.get(DATA_COUNTS[kind].format(split), 0) if data is task or mixed else 0
     return own + (data.counts.get(f"{split} texts in train of {task.name}", 0) if kind == trained_on.TRAIN else 0)

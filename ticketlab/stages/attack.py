@@ -9,9 +9,9 @@ from attrs import evolve, frozen
 
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.engine.run import IN_FLIGHT, run_attack, sample
-from ticketlab.attacks.results import caveats, header
+from ticketlab.attacks.results import caveats, record_header
 from ticketlab.attacks.results.metrics import measure
-from ticketlab.attacks.results.records import RecordFile, path_in
+from ticketlab.attacks.results.record_file import RecordFile, path_in
 from ticketlab.attacks.results.similarity import AUTO, doubt, find_encoder, with_similarity
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
@@ -70,7 +70,7 @@ class AttackStage(Stage):
         places = {
             f"{attack.label}.{name}": place
             for attack in self.attacks
-            for name, place in attack.resources().identity(attack.needed()).items()
+            for name, place in attack.resources().identity(attack.resource_names()).items()
         }
         encoder = find_encoder(self.similarity)
         return {**places, "similarity": str(encoder.where("encoder"))} if encoder else places
@@ -83,13 +83,13 @@ class AttackStage(Stage):
         if self.examples is not None and len(chosen) < self.examples:
             progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}: all are the sample")
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
-        output_names = label_map.meanings(model_names, labels, self.label_map)
+        output_names = label_map.labels_of_outputs(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
         trained_on = context.inputs["model"].trained_on()
         encoder = find_encoder(self.similarity)
         results: dict[str, Any] = {}
         for attack in self.attacks:
-            facts = header.facts(
+            facts = record_header.facts(
                 attack,
                 prepared[attack.label],
                 context.data,
@@ -129,7 +129,7 @@ class AttackStage(Stage):
             results[attack.label] = {
                 **measure(found, query_budget=attack.query_budget).to_table(),
                 "similarity_encoder": encoder.where("encoder") if encoder else None,
-                "resources": prepared[attack.label].found(attack.needed()),
+                "resources": prepared[attack.label].found(attack.resource_names()),
             }
             context.log({"event": "attack", "stage": context.name, "attack": attack.label, **results[attack.label]})
         return {

@@ -19,7 +19,7 @@ from ticketlab.core.settings import setting, to_table
 from ticketlab.lab import integrity
 from ticketlab.lab.layout import model_folder
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.trained_on import TrainedOn, find
+from ticketlab.tasks.trained_on import TrainedOn, load_hashes
 from ticketlab.training.loss_function import Precision
 
 Split = Literal["test", "dev", "train", "all"]
@@ -46,9 +46,9 @@ class Input:
         return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
 
     def trained_on(self) -> TrainedOn | None:
-        """What is known of the texts that went into it; None where nothing is. Raises as :func:`ticketlab.tasks.trained_on.find`."""
+        """What is known of the texts that went into it; None where nothing is. Raises as :func:`ticketlab.tasks.trained_on.load_hashes`."""
         places = (place for place in (self.made_in, self.model, self.location) if place)
-        return next((found for place in places if (found := find(place)) is not None), None)
+        return next((found for place in places if (found := load_hashes(place)) is not None), None)
 
     def file(self, name: str) -> Path:
         """A file of the stage, or the outside path itself.

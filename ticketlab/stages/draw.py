@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.head import load_head
+from ticketlab.backbone.classifier_head import load_head
 from ticketlab.backbone.masks import expand
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.core.settings import ratio, reference, setting

@@ -21,6 +21,7 @@ from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets import challenge_sets
+from ticketlab.tasks.scoring import LabelMapping, score_predictions
 from ticketlab.training.batch import tokenize
 from ticketlab.training.evaluation import predict
 
@@ -56,14 +57,14 @@ class Evaluate(Stage):
     def run(self, context: Context) -> dict[str, Any]:
         """Evaluate; see :meth:`Stage.run`."""
         model, tokenizer, names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
-        order = label_map.match(names, context.data.label_names, self.label_map)
+        order = label_map.match_labels(names, context.data.label_names, self.label_map)
         model.to(pick_device())
         own = context.data.label_names
         trained_on = context.inputs["model"].trained_on()
         seconds = 0.0
         lines: list[Mapping[str, Any]] = []
 
-        def measure(data: TaskData, split: Split, meaning: challenge_sets.Meaning, name: str = "") -> dict[str, Any]:
+        def measure(data: TaskData, split: Split, meaning: LabelMapping, name: str = "") -> dict[str, Any]:
             nonlocal seconds
             examples = data.examples(split)
             rows = tokenize(examples, tokenizer, context.max_length)
@@ -74,7 +75,7 @@ class Evaluate(Stage):
             logits = logits[:, order]
             self._check_finite(context, data, logits)
             lines.extend(predictions.of_set(name, data, split, logits, own, meaning))
-            found = challenge_sets.judge(logits.argmax(dim=1).tolist(), examples, data, meaning)
+            found = score_predictions(logits.argmax(dim=1).tolist(), examples, data, meaning)
             said = [label for label, count in found["predicted"].items() if count]
             if len(said) == 1 and found["n"] > 1 and found["majority"] < 1:
                 context.warn(f"the model predicts `{said[0]}` for every example of {data.name}; it may have learnt nothing")
@@ -82,12 +83,12 @@ class Evaluate(Stage):
             named = {label: [own[index] for index in indices] for label, indices in found["meaning"].items()}
             return {"split": split, **found, "meaning": named, **seen, **known}
 
-        clean = measure(context.data, self.split, challenge_sets.meaning(context.data.name, own, own))
+        clean = measure(context.data, self.split, challenge_sets.map_labels(context.data.name, own, own))
         result = {"clean": clean, "prediction_seconds": seconds}
         if context.ood:
             result["ood"] = {
                 data.name: {
-                    **measure(data, "test", challenge_sets.meaning(data.name, own, data.label_names, context.ood_map), data.name),
+                    **measure(data, "test", challenge_sets.map_labels(data.name, own, data.label_names, context.ood_map), data.name),
                     "dropped": dict(data.dropped),
                 }
                 for data in context.ood

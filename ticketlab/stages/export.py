@@ -50,6 +50,6 @@ class Export(Stage):
         model, tokenizer, _ = loading.load_finished(context.inputs["model"].model, context.warn_of_input, any_outputs=True)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET)) if "ticket" in context.inputs else None
         base = context.model if context.inputs["model"].is_stage else ""
-        origin = Provenance(base_model=base, trained_on=context.trained_on())
-        done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, origin=origin)
+        provenance = Provenance(base_model=base, trained_on=context.trained_on())
+        done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, provenance=provenance)
         return {"export": done.to_table()}

@@ -13,18 +13,18 @@ def warn_of_texts(context: Context, what: str, rows: TokenizedRows, *, keep: boo
 
     A warning is kept in the stage's result, unless the rows are another stage's.
     """
-    sight = rows.sight
-    if 0 < sight.longest < context.max_length:
-        context.say_of_input(f"the model takes at most {sight.longest} tokens, so max_length = {context.max_length} is as good as that")
-    words = sight.words()
-    if words and sight.is_poor:
+    coverage = rows.coverage
+    if 0 < coverage.longest < context.max_length:
+        context.say_of_input(f"the model takes at most {coverage.longest} tokens, so max_length = {context.max_length} is as good as that")
+    words = coverage.summary()
+    if words and coverage.is_poor:
         context.warn_of_input(f"{what}: {words}", keep=keep)
     elif words:
         context.say_of_input(f"{what}: {words}")
-    return sight.facts()
+    return coverage.facts()
 
 
-def warn_of_rows(context: Context, tokenizer: Any) -> None:
+def warn_of_test_examples(context: Context, tokenizer: Any) -> None:
     """Say, before a training, what the model does not see of the examples that it will be judged on: once for each task of a run.
 
     They are tokenised once more for that, which takes 0.2 s for 1,000 of 15 words.

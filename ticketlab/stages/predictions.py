@@ -11,12 +11,14 @@ from torch import Tensor
 
 from ticketlab.core import files
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.scoring import Meaning, meant
+from ticketlab.tasks.scoring import LabelMapping, to_set_labels
 
 DIGITS = 6
 
 
-def of_set(name: str, data: TaskData, split: str, logits: Tensor, task_labels: Sequence[str], meaning: Meaning) -> list[Mapping[str, Any]]:
+def of_set(
+    name: str, data: TaskData, split: str, logits: Tensor, task_labels: Sequence[str], meaning: LabelMapping
+) -> list[Mapping[str, Any]]:
     """Return a line for each example of a split of ``data``, in its order.
 
     ``name`` is that of a challenge set, and empty for the task itself. ``logits`` are (rows, labels of the task). ``label`` and
@@ -24,7 +26,7 @@ def of_set(name: str, data: TaskData, split: str, logits: Tensor, task_labels: S
     task, rounded to six digits.
     """
     split_of = {example.id: part for part, examples in data.splits.items() for example in examples}
-    said = meant(logits.argmax(dim=1).tolist(), meaning)
+    said = to_set_labels(logits.argmax(dim=1).tolist(), meaning)
     return [
         {
             "id": example.id,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ticketlab.backbone import masks, saving, temporary_masks
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.head import save_head
+from ticketlab.backbone.classifier_head import save_head
 from ticketlab.core import progress
 from ticketlab.core.errors import PluginError, SettingError
 from ticketlab.core.settings import component, ratio, reference, setting, settings_of
@@ -27,7 +27,7 @@ from ticketlab.stop_rules.callback import StopRuleCallback
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import draw, group_of, removed_share
 from ticketlab.tickets.scores import save_scores
-from ticketlab.training.loop import TrainingResult
+from ticketlab.training.loop import TrainingResult, steps_per_epoch
 
 SCORE, WEIGHT = "score/", "weight/"
 GROUPS = ("heads", "neurons", "weights")
@@ -62,9 +62,9 @@ class SearchStage(Training):
     sparsity: float = ratio(0.3, help="what the tickets that are looked at are drawn at; a pruner that aims at a sparsity aims at this one")
 
     @property
-    def judges(self) -> bool:
+    def selects_on_dev(self) -> bool:
         """Whether development scores decide what is kept, or when the search ends."""
-        return super().judges or self.stop.judges
+        return super().selects_on_dev or self.stop.judges
 
     def unused(self) -> dict[str, UnusedSetting]:
         """Return what the pruner does not look at; of a search without steps all but start, pruner and objective."""
@@ -137,7 +137,7 @@ class SearchStage(Training):
                 **scope,
                 **session.facts(),
                 **session.provenance(),
-                **self.mixed(context),
+                **self.added_examples(context),
                 "trainable_parameters": 0,
             }
         }
@@ -179,8 +179,8 @@ class SearchStage(Training):
 
         def development(*, watch: bool = False) -> dict[str, float]:
             looked_at = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # fits any sparsity
-            with temporary_masks.masked_model(backbone, looked_at):
-                return session.evaluate() | (self.watch(context, session) if watch else {})
+            with temporary_masks.temporarily_masked(backbone, looked_at):
+                return session.evaluate() | (self.challenge_accuracies(context, session) if watch else {})
 
         def state() -> dict[str, Tensor]:
             moved = session.model.state_dict() if self.pruner.trains_weights else {}
@@ -196,7 +196,7 @@ class SearchStage(Training):
 
         stopping = StopRuleCallback(
             self.stop,
-            steps_per_epoch=-(-len(session.rows) // self.batch_size),
+            steps_per_epoch=steps_per_epoch(len(session.rows), self.batch_size),
             scores=search.scores,
             development=lambda: development()["dev_accuracy"],
             log=lambda record: context.log({**record, "stage": context.name}),
@@ -207,8 +207,8 @@ class SearchStage(Training):
             progress.say(f"{context.name}: {ending}")
         if unmet:
             context.warn(unmet)
-        drawn = stopping.drawn()
-        kept = {SCORE + name: value for name, value in drawn[1].items()} if drawn else best.take()
+        earlier = stopping.draw_from()
+        kept = {SCORE + name: value for name, value in earlier[1].items()} if earlier else best.take()
         return finished, {"stop": stopping.report()}, kept
 
     def _leave_model(
@@ -220,7 +220,7 @@ class SearchStage(Training):
         """
         goes_with = backbone.weights_hash()
         ticket = draw(scores, self.sparsity, self.pruner.ranks() or "global")
-        masks.zero(backbone, ticket)
+        masks.zero_removed(backbone, ticket)
         saving.save(session.model, session.tokenizer, context.directory / "model", trained_on)
         if self.uses_task:
             save_head(session.model, context.directory / HEAD)

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ticketlab.backbone import saving
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import HeldMask
+from ticketlab.backbone.masks import HoldMaskCallback
 from ticketlab.backbone.reinit import reinitialise
 from ticketlab.backbone.shrinking import shrink
 from ticketlab.core import progress
@@ -80,7 +80,12 @@ class Train(Training):
         callbacks, sparsity = self._take_ticket(context, session)
         if self.trains == "head":
             session.model.base_model.requires_grad_(False)
-        result: dict[str, Any] = {"objective": self.objective.name, **session.facts(), **session.provenance(), **self.mixed(context)}
+        result: dict[str, Any] = {
+            "objective": self.objective.name,
+            **session.facts(),
+            **session.provenance(),
+            **self.added_examples(context),
+        }
         if sparsity:
             result["sparsity"] = sparsity
         if session.head is not None:
@@ -100,7 +105,7 @@ class Train(Training):
         saving.save(session.model, session.tokenizer, context.directory / "model", trained_on)
         return {"train": result, **cost}
 
-    def _take_ticket(self, context: Context, session: TrainingSession) -> tuple[list[HeldMask], dict[str, float]]:
+    def _take_ticket(self, context: Context, session: TrainingSession) -> tuple[list[HoldMaskCallback], dict[str, float]]:
         """Give the model the structure of the ticket, if there is one.
 
         Returns what holds its mask, where it is held, and the removed fraction of each group of units.
@@ -124,7 +129,7 @@ class Train(Training):
         left_out = [name.removeprefix("weights/") for name in ticket.masks if name not in masks]
         if left_out:
             progress.say(f"{context.name}: the ticket's masks of {', '.join(left_out)} are not held: the model has another classifier")
-        return [HeldMask(backbone, masks)], removed_share(masks)
+        return [HoldMaskCallback(backbone, masks)], removed_share(masks)
 
     def _fit(self, context: Context, session: TrainingSession, callbacks: Sequence[Callback]) -> TrainingResult:
         """Train; with ``select="best"``, put the best weights back."""
@@ -133,7 +138,7 @@ class Train(Training):
         def evaluate(step: int) -> dict[str, float]:
             found = session.evaluate()
             self.offer(best, found, step, steps, session.model.state_dict)
-            return found | self.watch(context, session)
+            return found | self.challenge_accuracies(context, session)
 
         checkpoints = _Checkpoints(context, session, steps, lambda step: self.trained_on(context, session if step else None))
         saved = Checkpoint(context.directory / CHECKPOINT)

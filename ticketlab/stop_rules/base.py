@@ -1,4 +1,4 @@
-"""The contract of a stop rule: when a search has seen enough."""
+"""The base class of stop rules, which decide when a search may end, and of their monitors, which observe one search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ticketlab.core.settings import setting
 
 @frozen
 class Observation:
-    """What a rule is shown at the end of a mini-epoch. ``scores`` and ``development`` are computed when they are called."""
+    """The state of a search at the end of a mini-epoch. ``scores`` and ``development`` are computed when they are called."""
 
     step: int
     """Optimizer steps taken."""
@@ -23,49 +23,49 @@ class Observation:
     scores: Callable[[], Mapping[str, Tensor]]
     """The scores of the search, as ``draw`` would rank them."""
     development: Callable[[], float]
-    """The accuracy on the development examples of what would be drawn."""
+    """The development accuracy of the ticket that would be drawn now."""
 
 
 class Monitor:
-    """One rule over one search. Whatever it remembers between looks is in :meth:`state_dict`."""
+    """Applies a rule to one search. Everything it remembers between observations is in :meth:`state_dict`."""
 
     def observe(self, observation: Observation) -> bool:
-        """Take a look; return True to end the search here."""
+        """Process an observation. Return True to end the search here."""
         raise NotImplementedError
 
-    def seen(self) -> Mapping[str, float]:
-        """Return the numbers of the last look, for the log."""
+    def metrics(self) -> Mapping[str, float]:
+        """Return the numbers of the last observation, for the log."""
         return {}
 
-    def drawn(self) -> tuple[int, Mapping[str, Tensor]] | None:
-        """Return the step and the scores to draw from if the search ended at an earlier look; None for those that it ended with."""
+    def draw_from(self) -> tuple[int, Mapping[str, Tensor]] | None:
+        """Return the step and the scores of the earlier observation to draw from, or None to draw from the final scores."""
         return None
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return every tensor that the next look depends on."""
+        """Return every tensor that the next observation depends on."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take back what :meth:`state_dict` returned."""
+        """Restore what :meth:`state_dict` returned."""
 
 
 @frozen
 class StopRule(Component):
-    """Settings of a stop rule. A search that its rule never stops ends with its last epoch."""
+    """Settings of a stop rule. If the rule never stops a search, the search ends after its last epoch."""
 
     kind: ClassVar[str] = "stop rule"
     waits: ClassVar[bool] = True
-    """Whether the rule waits for something, so that a search that ends without it deserves a warning."""
+    """Whether the rule waits for a condition. If the search ends before it is met, a warning is printed."""
     judges: ClassVar[bool] = True
-    """Whether the rule may look at the development examples, so that the sparsity of the tickets looked at counts."""
+    """Whether the rule may evaluate the development examples. The result then depends on the sparsity of the evaluated tickets."""
 
-    interval: float = setting(0.05, above=0, unit="epochs", help="time between two looks (a mini-epoch); at least one step")
+    interval: float = setting(0.05, above=0, unit="epochs", help="time between two observations (a mini-epoch); at least one step")
 
     @property
     def draws_earlier(self) -> bool:
-        """Whether tickets may be drawn from an earlier look than the one that ends the search."""
+        """Whether tickets may be drawn from an earlier observation than the one that ends the search."""
         return False
 
     def start_monitor(self) -> Monitor:
-        """Start watching a search."""
+        """Return a new monitor for one search."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""A stop rule in the training loop: when it looks, what it saw, and how it goes on after a kill."""
+"""The callback that runs a stop rule in the training loop: schedules observations, logs them and restores them on resume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticketlab.stop_rules.base import Observation, StopRule
 
 
 class StopRuleCallback(Callback):
-    """Lets ``rule`` look at the end of every mini-epoch, and keeps what it saw."""
+    """Passes ``rule`` an observation at the end of every mini-epoch, and keeps a record of each."""
 
     def __init__(
         self,
@@ -32,74 +32,86 @@ class StopRuleCallback(Callback):
         self._scores = scores
         self._development = development
         self._log = log
-        self.looks: list[dict[str, float]] = []
+        self.observations: list[dict[str, float]] = []
         self.stopped = False
 
     def on_step_end(self, step: int) -> bool:
-        """Look, if a mini-epoch has just ended."""
+        """Make an observation if a mini-epoch has just ended. Return whether the rule ends the search."""
         if not self._due(step + 1):
             return False
         epoch = (step + 1) / self._steps_per_epoch
         self.stopped = self._monitor.observe(Observation(step + 1, epoch, self._scores, self._development))
-        seen = self._monitor.seen()
-        if seen:
-            self.looks.append(_record({"step": step + 1, **seen}))
-            self._log({"event": "look", "rule": self._rule.name, "epoch": epoch, **self.looks[-1]})
+        metrics = self._monitor.metrics()
+        if metrics:
+            self.observations.append(_record({"step": step + 1, **metrics}))
+            self._log({"event": "look", "rule": self._rule.name, "epoch": epoch, **self.observations[-1]})
         return self.stopped
 
     def _due(self, steps: int) -> bool:
-        """Say whether a mini-epoch ends with this many steps; where it is shorter than a step, each step ends one."""
+        """Return whether a mini-epoch ends after this many steps. If a mini-epoch is shorter than a step, every step ends one."""
         length = self._rule.interval * self._steps_per_epoch
         if length <= 1:
             return True
         return math.floor(steps / length + 1e-9) > math.floor((steps - 1) / length + 1e-9)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return what the watch remembers, and what it saw."""
-        columns = sorted({key for look in self.looks for key in look})
-        seen = {f"looks/{key}": torch.tensor([look.get(key, float("nan")) for look in self.looks], dtype=torch.float64) for key in columns}
-        return {**{f"watch/{name}": value for name, value in self._monitor.state_dict().items()}, **seen}
+        """Return the monitor's state (``watch/``) and the records of all observations (``looks/``), one tensor per number."""
+        columns = sorted({key for record in self.observations for key in record})
+        records = {
+            f"looks/{key}": torch.tensor([record.get(key, float("nan")) for record in self.observations], dtype=torch.float64)
+            for key in columns
+        }
+        return {**{f"watch/{name}": value for name, value in self._monitor.state_dict().items()}, **records}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take it back."""
+        """Restore what :meth:`state_dict` returned."""
         self._monitor.load_state_dict({name.removeprefix("watch/"): value for name, value in state.items() if name.startswith("watch/")})
         columns = {name.removeprefix("looks/"): value.tolist() for name, value in state.items() if name.startswith("looks/")}
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        self.looks = [_record({key: value for key, value in row.items() if not math.isnan(value)}) for row in rows]
+        self.observations = [_record({key: value for key, value in row.items() if not math.isnan(value)}) for row in rows]
 
-    def drawn(self) -> tuple[int, Mapping[str, Tensor]] | None:
-        """Return the step and the scores to draw from where the rule ended the search and means those of an earlier look."""
-        return self._monitor.drawn() if self.stopped else None
+    def draw_from(self) -> tuple[int, Mapping[str, Tensor]] | None:
+        """Return the step and the scores to draw from if the rule ended the search and chose an earlier observation, else None."""
+        return self._monitor.draw_from() if self.stopped else None
 
     def report(self) -> dict[str, Any]:
-        """Return what the result of the stage says about it."""
-        drawn = self.drawn()
-        return {"rule": self._rule.name, "stopped": self.stopped, "looks": self.looks, **({"drawn_at": drawn[0]} if drawn else {})}
+        """Return the entry of the stage's result."""
+        earlier = self.draw_from()
+        return {
+            "rule": self._rule.name,
+            "stopped": self.stopped,
+            "looks": self.observations,
+            **({"drawn_at": earlier[0]} if earlier else {}),
+        }
 
     def ending(self, steps: int) -> str | None:
-        """Return what to say of a search that the rule ended after so many steps; None where it did not."""
+        """Return a message for a search that the rule ended after ``steps`` steps; None if it did not."""
         if not self.stopped:
             return None
-        drawn = self.drawn()
-        at = f"; the ticket is that of step {drawn[0]}" if drawn else ""
-        return f"the stop rule `{self._rule.name}` ended it after step {steps} ({steps / self._steps_per_epoch:.2f} epochs){at}"
+        earlier = self.draw_from()
+        drawn_at = f"; the ticket is drawn at step {earlier[0]}" if earlier else ""
+        return f"the stop rule `{self._rule.name}` ended it after step {steps} ({steps / self._steps_per_epoch:.2f} epochs){drawn_at}"
 
     def unmet(self, search: str, steps: int) -> str | None:
-        """Return what to warn of, with the last looks, if the rule of the stage ``search`` waited for something that never came."""
+        """Return a warning with the last observations if the rule's condition was never met; None otherwise.
+
+        ``search`` is the name of the stage.
+        """
         if self.stopped or not self._rule.waits:
             return None
-        last = "; ".join(_words(look) for look in self.looks[-3:]) or "it never had anything to compare"
+        last = "; ".join(_summary(record) for record in self.observations[-3:]) or "it never had anything to compare"
         return (
-            f"the stop rule `{self._rule.name}` never held in {counted(steps, 'step')}; the ticket is that of the last step "
+            f"the stop rule `{self._rule.name}` did not end the search in {counted(steps, 'step')}; the ticket is drawn at the last step "
             f"({last}). Raise {search}.epochs, or loosen {search}.stop"
         )
 
 
-def _record(look: Mapping[str, float]) -> dict[str, float]:
-    """Return a look as it is written down: the same before and after it has been in a checkpoint."""
-    return {key: int(look[key]) if float(look[key]).is_integer() else look[key] for key in ["step", *sorted(look.keys() - {"step"})]}
+def _record(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return the numbers of an observation in a form that is the same before and after a checkpoint: sorted, whole numbers as int."""
+    keys = ["step", *sorted(metrics.keys() - {"step"})]
+    return {key: int(metrics[key]) if float(metrics[key]).is_integer() else metrics[key] for key in keys}
 
 
-def _words(look: Mapping[str, float]) -> str:
-    numbers = ", ".join(f"{key} {value:.3g}" for key, value in look.items() if key != "step")
-    return f"step {look['step']}: {numbers}"
+def _summary(record: Mapping[str, float]) -> str:
+    numbers = ", ".join(f"{key} {value:.3g}" for key, value in record.items() if key != "step")
+    return f"step {record['step']}: {numbers}"

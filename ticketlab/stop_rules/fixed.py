@@ -1,4 +1,4 @@
-"""A fixed time, as in EarlyBERT (Chen et al., 2021), which draws its tickets at 0.2 epoch."""
+"""Fixed: stop at a fixed time, as EarlyBERT (Chen et al., 2021), which draws its tickets after 0.2 epochs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 
 @frozen
 class Fixed(StopRule):
-    """Stop at a time, whatever the search is doing. Learning rates follow the epochs of the search, not this time."""
+    """Stop at a fixed time. The learning rate schedule follows the epochs of the search, not this time."""
 
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "stop at a fixed time"
     paper: ClassVar[str] = "Chen et al., 2021, https://aclanthology.org/2021.acl-long.171"
     judges: ClassVar[bool] = False
 
-    at: float = setting(0.2, above=0, unit="epochs", help="when to stop; looked at after every interval")
+    at: float = setting(0.2, above=0, unit="epochs", help="when to stop; checked after every interval")
 
     def start_monitor(self) -> Monitor:
-        """Start watching a search."""
-        return _Clock(self.at)
+        """Return a monitor that compares the time."""
+        return _FixedMonitor(self.at)
 
 
-class _Clock(Monitor):
+class _FixedMonitor(Monitor):
     def __init__(self, at: float) -> None:
         self._at = at
 

@@ -1,4 +1,4 @@
-"""No stop rule: the search takes all its epochs."""
+"""None: no stop rule; the search runs for all its epochs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 
 @frozen
 class Never(StopRule):
-    """Look at nothing."""
+    """Never stop the search early."""
 
     name: ClassVar[str] = "none"
-    summary: ClassVar[str] = "take all the epochs"
+    summary: ClassVar[str] = "run all the epochs"
     waits: ClassVar[bool] = False
     judges: ClassVar[bool] = False
 
     def start_monitor(self) -> Monitor:
-        """Start watching a search."""
-        return _Blind()
+        """Return a monitor that never ends the search."""
+        return _NeverMonitor()
 
 
-class _Blind(Monitor):
+class _NeverMonitor(Monitor):
     def observe(self, observation: Observation) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""The contract of a task: a data set with its text columns, label names and splits."""
+"""The base class of tasks, and the data that a task loads: text columns, label names and splits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ticketlab.core.settings import ratio, setting
 
 @frozen
 class Example:
-    """One labelled example. ``id`` is unique in the data set; ``texts`` follow the columns; ``label`` indexes the label names.
+    """One labelled example.
 
-    ``subsets`` are its values in the columns of :attr:`TaskData.subsets`, empty where it has none.
+    ``id`` is unique in the data set. ``texts`` has one text for each column. ``label`` is an index of the label names. ``subsets`` are the
+    values in the columns :attr:`TaskData.subsets`, an empty string for a missing value.
     """
 
     id: str
@@ -27,7 +28,7 @@ class Example:
 
 @frozen
 class SplitWarning:
-    """A warning about the examples of a split, or of ``all``; ``trained`` marks what holds only of a model that learnt from ``train``."""
+    """A warning about the examples of a split, or of ``all``. If ``trained``, it applies only to models trained on ``train``."""
 
     split: str
     text: str
@@ -36,7 +37,7 @@ class SplitWarning:
 
 @frozen
 class TaskData:
-    """A task, read: its splits are ``train``, ``dev`` (for every selection) and ``test`` (for every reported number)."""
+    """A loaded task. Its splits are ``train``, ``dev`` (for every selection) and ``test`` (for every reported number)."""
 
     name: str
     columns: tuple[str, ...]
@@ -44,30 +45,30 @@ class TaskData:
     splits: Mapping[str, tuple[Example, ...]]
     fingerprint: str
     dropped: Mapping[str, int] = field(factory=dict)
-    """Rows left out, by reason (``unlabelled``, ``empty``)."""
+    """The number of dropped rows by reason (``unlabelled``, ``empty``)."""
     subsets: tuple[str, ...] = ()
-    """Columns whose values divide the examples into parts that are reported apart, such as the heuristics of HANS."""
+    """Columns whose values divide the examples into subsets with separate results, such as the heuristics of HANS."""
     positive_label: str | None = None
-    """The label, of two, whose F1 is the binary F1; without it there is none."""
+    """The label, of two, whose F1 is ``binary_f1``; if None, ``binary_f1`` is not reported."""
     measures: tuple[str, ...] = ()
-    """What is reported of it beside the accuracy (see :mod:`ticketlab.tasks.metrics`): tables show it."""
+    """Metrics that tables show in addition to the accuracy (see :mod:`ticketlab.tasks.metrics`)."""
     label_sets: tuple[tuple[int, ...], ...] = ()
-    """What labels beyond the label names mean: ``len(label_names) + k`` is any class of ``label_sets[k]``. In training examples alone."""
+    """Meaning of labels beyond the label names: ``len(label_names) + k`` is any class in ``label_sets[k]``. In training examples only."""
     counts: Mapping[str, int] = field(factory=dict)
-    """What was counted while reading, by what it is (``repeated texts``): said on the first line, and kept in results."""
+    """Counts made while reading, by name (``repeated texts in test``): printed with the data set, and stored in results."""
     notices: tuple[str, ...] = ()
-    """What was decided while reading that a user did not ask for, such as which column divides the rows: said, and kept in results."""
+    """Decisions made while reading that the user did not request, such as using a split column: printed, and stored in results."""
     warnings: tuple[str, ...] = ()
-    """What makes numbers on this data mean less than they seem to: said, kept in results, and shown under tables."""
-    of_splits: tuple[SplitWarning, ...] = ()
-    """Warnings about single splits: a run says those of the splits that it looks at (:func:`ticketlab.tasks.assembly.repeats.looked_at`).
+    """Reasons why results on this data may be misleading: printed, stored in results, and shown under tables."""
+    split_warnings: tuple[SplitWarning, ...] = ()
+    """Warnings about single splits; a run prints those of the splits it uses (:func:`~ticketlab.tasks.assembly.repeats.with_warnings_for`).
 
-    ``warnings`` has those of a task that is trained on and tested.
+    Until then ``warnings`` contains those for training and testing on the data.
     """
 
     @property
     def positive_index(self) -> int | None:
-        """The index of the positive label, where there is one."""
+        """The index of the positive label, None if there is none."""
         return None if self.positive_label is None else self.label_names.index(self.positive_label)
 
     def examples(self, split: str) -> tuple[Example, ...]:
@@ -75,50 +76,53 @@ class TaskData:
 
         :raises DataError: there are none.
         """
-        found = sum(self.splits.values(), ()) if split == "all" else self.splits[split]
-        if not found:
-            sizes = ", ".join(f"{len(examples)} {name}" for name, examples in self.splits.items())
-            raise DataError(f"{self.name}: there are no {split} examples ({sizes}); a file called train, or of no such name, is divided")
-        return found
+        examples = sum(self.splits.values(), ()) if split == "all" else self.splits[split]
+        if not examples:
+            sizes = ", ".join(f"{len(own)} {name}" for name, own in self.splits.items())
+            raise DataError(
+                f"{self.name}: there are no {split} examples ({sizes}); a single file is divided unless it is named after a split other "
+                "than train"
+            )
+        return examples
 
 
 @frozen
 class Task(Component):
-    """Settings of a data set."""
+    """The settings of a data set."""
 
     kind: ClassVar[str] = "task"
 
     train_rows: int | None = setting(
-        None, at_least=1, help="use at most this many training examples, each class in its proportion, picked by a hash of the id"
+        None, at_least=1, help="use at most this many training examples, sampled per class in proportion, by a hash of the id"
     )
     train_share: float | None = ratio(
         None,
-        help="where the set has a single split and that is not called train, this part of each class, by a hash of the id, is for training "
-        "(for mixing in, if it is a challenge set) and the rest is the test",
+        help="if the data set has a single split that is not called train, use this share of each class, chosen by a hash of the id, for "
+        "training (for mixing in, if it is a challenge set), and the rest as the test split",
     )
 
     @property
     def label(self) -> str:
-        """The name under which results of this task are reported."""
+        """The name of this task in results."""
         return self.name
 
-    def check_place(self) -> None:
-        """Make sure, without reading it, that what is read is there, if it is on this machine.
+    def check_files_exist(self) -> None:
+        """Check that the files to read exist, without reading them. Data that is not on this machine is not checked.
 
-        :raises DataError: it is not, or may not be read.
+        :raises DataError: a file does not exist or is not readable.
         """
 
     def load(self) -> TaskData:
         """Read the data set.
 
-        :raises DataError: it cannot be read, or its rows do not make a task.
+        :raises DataError: it cannot be read, or its rows do not form a task.
         """
         raise NotImplementedError
 
     def load_challenge(self) -> TaskData:
-        """Read the data set as a challenge set: its test split is evaluated, its training split may be mixed into another task's.
+        """Read the data set as a challenge set: its test split is evaluated, and its training split may be mixed into another task's.
 
-        Built-in tasks let such a set have a single class, and classes in its test that its training split lacks.
+        With built-in tasks, such a set may have a single class, and classes in its test split that its training split lacks.
 
         :raises DataError: as :meth:`load`.
         """

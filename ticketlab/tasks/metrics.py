@@ -1,56 +1,74 @@
-"""What predictions are worth: accuracy, and the measures that do not let a rare class go unseen."""
+"""Classification metrics of predictions: accuracy, and metrics that a rare class can change, computed by scikit-learn."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 Outcomes = Sequence[tuple[int, int | None]]
-"""The right label and the predicted one of each example; None is a prediction that means no label of the set, which is wrong."""
+"""The true and the predicted label of each example. None is a prediction outside the set's labels and counts as wrong."""
 
 
 def measures(outcomes: Outcomes, labels: int, positive: int | None = None) -> dict[str, float | None]:
-    """Return the measures of predictions of one of so many labels, None where there is no example.
+    """Return the metrics of predictions over ``labels`` classes; each is None if there are no examples.
 
-    ``accuracy``; ``balanced_accuracy``, the mean recall of the labels that there are examples of; ``macro_f1``, averaged over the labels
-    that were seen or predicted; ``weighted_f1``, each label's F1 weighted by its examples; ``matthews``, the correlation of predictions
-    and labels, from -1 to 1, and 0 where one of them has a single value, as in scikit-learn and so in GLUE. With a ``positive`` label of
-    two also ``binary_f1``, the F1 of that label alone.
+    ``accuracy``; ``balanced_accuracy``, the mean recall of the labels that have examples; ``macro_f1``, the mean over the labels that have
+    examples or predictions; ``weighted_f1``, weighted by the number of examples of each label; ``matthews``, the correlation of
+    predictions and labels, from -1 to 1, and 0 if either has a single value, as in GLUE. With the index of a ``positive`` label also
+    ``binary_f1``, the F1 of that label alone.
     """
     n = len(outcomes)
-    sizes, guesses = Counter(truth for truth, _ in outcomes), Counter(said for _, said in outcomes)
-    right = Counter(truth for truth, said in outcomes if truth == said)
-    f1 = {label: _f1(right[label], sizes[label], guesses[label]) for label in range(labels)}
-    seen = [label for label in range(labels) if sizes[label] or guesses[label]]
-    found = {
-        "accuracy": ratio(right.total(), n),
-        "balanced_accuracy": ratio(sum(right[label] / size for label, size in sizes.items()), len(sizes)),
-        "macro_f1": ratio(sum(f1[label] for label in seen), len(seen)) if n else None,
+    sizes = Counter(label for label, _ in outcomes)
+    predicted = Counter(prediction for _, prediction in outcomes)
+    recall, f1 = _recall_and_f1(outcomes, labels) if n else ([], [])
+    occurring = [label for label in range(labels) if sizes[label] or predicted[label]]
+    # sums of Python floats, in this order: numpy's means differ in the last bit
+    values = {
+        "accuracy": ratio(sum(label == prediction for label, prediction in outcomes), n),
+        "balanced_accuracy": ratio(sum(recall[label] for label in sizes), len(sizes)),
+        "macro_f1": ratio(sum(f1[label] for label in occurring), len(occurring)) if n else None,
         "weighted_f1": ratio(sum(f1[label] * size for label, size in sizes.items()), n),
-        "matthews": _matthews(right.total(), sizes, guesses) if n else None,
+        "matthews": _matthews(outcomes, labels) if n else None,
     }
-    return found if positive is None else {**found, "binary_f1": f1[positive] if n else None}
+    return values if positive is None else {**values, "binary_f1": f1[positive] if n else None}
 
 
-def majority(outcomes: Outcomes, labels: int, positive: int | None = None) -> dict[str, float | None]:
-    """Return the same measures of always predicting the commonest label, the first of equally common ones."""
-    sizes = Counter(truth for truth, _ in outcomes)
+def majority_baseline(outcomes: Outcomes, labels: int, positive: int | None = None) -> dict[str, float | None]:
+    """Return the same metrics for always predicting the most common label, the first one in case of a tie."""
+    sizes = Counter(label for label, _ in outcomes)
     commonest = max(range(labels), key=lambda label: sizes[label], default=0)
-    return measures([(truth, commonest) for truth, _ in outcomes], labels, positive)
+    return measures([(label, commonest) for label, _ in outcomes], labels, positive)
+
+
+def recall_by_label(outcomes: Outcomes, labels: int) -> list[float | None]:
+    """Return the recall of each label, None for a label without examples."""
+    present = {label for label, _ in outcomes}
+    recall = _recall_and_f1(outcomes, labels)[0] if outcomes else []
+    return [recall[label] if label in present else None for label in range(labels)]
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Return a fraction, None over nothing."""
+    """Return ``part / whole``, None if ``whole`` is zero."""
     return part / whole if whole else None
 
 
-def _f1(both: int, truth: int, said: int) -> float:
-    return 2 * both / (truth + said) if truth + said else 0.0
+def _recall_and_f1(outcomes: Outcomes, labels: int) -> tuple[list[float], list[float]]:
+    """Return the recall and the F1 of each label, 0 where they are undefined."""
+    from sklearn.metrics import precision_recall_fscore_support
+
+    _, recall, f1, _ = precision_recall_fscore_support(*_arrays(outcomes, labels), labels=list(range(labels)), zero_division=0)
+    return recall.tolist(), f1.tolist()
 
 
-def _matthews(right: int, sizes: Counter[int], guesses: Counter[int | None]) -> float:
-    """Return the correlation for any number of classes (Gorodkin, 2004, eq. 8)."""
-    n = sizes.total()
-    apart = math.sqrt((n * n - sum(size * size for size in sizes.values())) * (n * n - sum(size * size for size in guesses.values())))
-    return (right * n - sum(size * guesses[label] for label, size in sizes.items())) / apart if apart else 0.0
+def _matthews(outcomes: Outcomes, labels: int) -> float:
+    from sklearn.metrics import matthews_corrcoef
+
+    true, predicted = _arrays(outcomes, labels)
+    if len({*true, *predicted}) == 1:  # scikit-learn warns about a confusion matrix of one cell
+        return 0.0
+    return float(matthews_corrcoef(true, predicted))
+
+
+def _arrays(outcomes: Outcomes, labels: int) -> tuple[list[int], list[int]]:
+    """Return true and predicted labels; a prediction outside the set's labels is ``labels``."""
+    return [label for label, _ in outcomes], [labels if prediction is None else prediction for _, prediction in outcomes]

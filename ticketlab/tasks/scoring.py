@@ -1,4 +1,4 @@
-"""Predictions against the labels of a set, which may be other labels than those that the model knows."""
+"""Scores predictions against a data set whose labels may differ from those of the model's task."""
 
 from __future__ import annotations
 
@@ -7,58 +7,58 @@ from collections.abc import Sequence
 from typing import Any
 
 from ticketlab.tasks.base import Example, TaskData
-from ticketlab.tasks.metrics import Outcomes, majority, measures, ratio
+from ticketlab.tasks.metrics import Outcomes, majority_baseline, measures, ratio, recall_by_label
 
-Meaning = tuple[tuple[int, ...], ...]
-"""For each label of a set, the indices of the task's labels that mean it."""
+LabelMapping = tuple[tuple[int, ...], ...]
+"""For each label of a data set, the indices of the task's labels that map to it."""
 
 
-def meant(predicted: Sequence[int], meaning: Meaning) -> list[int | None]:
-    """Return predictions, indices of the task's labels, as indices of the labels of a set; None where a prediction means none of them."""
-    label_of = {index: label for label, indices in enumerate(meaning) for index in indices}
+def to_set_labels(predicted: Sequence[int], mapping: LabelMapping) -> list[int | None]:
+    """Convert predicted task labels to labels of the data set; None where a prediction maps to none of them."""
+    label_of = {index: label for label, indices in enumerate(mapping) for index in indices}
     return [label_of.get(index) for index in predicted]
 
 
-def judge(predicted: Sequence[int], examples: Sequence[Example], data: TaskData, meaning: Meaning) -> dict[str, Any]:
-    """Count predictions, indices of the task's labels, against the labels of the examples of ``data``, by the task's labels that mean them.
+def score_predictions(predicted: Sequence[int], examples: Sequence[Example], data: TaskData, mapping: LabelMapping) -> dict[str, Any]:
+    """Score predicted task labels against ``examples`` of ``data``.
 
-    Returns the :func:`~ticketlab.tasks.metrics.measures`, and where the set declares it ``positive_label``, whose F1 ``binary_f1`` is;
-    ``majority``, the accuracy of always saying the commonest label, and under ``majority_MEASURE`` what else that scores; ``recall`` by
-    label, None without examples. And counts: ``n``, ``correct``, ``outside`` (predictions that mean no label of the set, which are wrong),
-    ``labels`` and ``predicted`` by label. ``meaning`` names the task's labels by number for each label. ``subsets`` has, for each column
-    and value, ``n``, ``correct``, ``accuracy``, ``majority`` and ``recall``.
+    The result contains the :func:`~ticketlab.tasks.metrics.measures`; ``positive_label``, if the set declares one for ``binary_f1``;
+    ``majority``, the accuracy of always predicting the most common label, and its other metrics as ``majority_METRIC``; and ``recall`` by
+    label, None for a label without examples. It also contains the counts ``n``, ``correct``, ``outside`` (predictions that map to no label
+    of the set and count as wrong), and ``labels`` and ``predicted`` by label. ``meaning`` lists the indices of the task's labels for each
+    label of the set. ``subsets`` contains, for each column and value, ``n``, ``correct``, ``accuracy``, ``majority`` and ``recall``.
     """
-    outcomes = list(zip([example.label for example in examples], meant(predicted, meaning), strict=True))
+    outcomes = list(zip([example.label for example in examples], to_set_labels(predicted, mapping), strict=True))
     names = data.label_names
-    sizes, guesses = Counter(truth for truth, _ in outcomes), Counter(said for _, said in outcomes)
-    baseline = majority(outcomes, len(names), data.positive_index)
+    sizes, predictions = Counter(label for label, _ in outcomes), Counter(prediction for _, prediction in outcomes)
+    baseline = majority_baseline(outcomes, len(names), data.positive_index)
     return {
-        **_part(outcomes, names),
+        **_accuracy_and_recall(outcomes, names),
         **measures(outcomes, len(names), data.positive_index),
         **({} if data.positive_label is None else {"positive_label": data.positive_label}),
         **{f"majority_{name}": value for name, value in baseline.items() if name != "accuracy"},
-        "outside": guesses[None],
+        "outside": predictions[None],
         "labels": {name: sizes[label] for label, name in enumerate(names)},
-        "predicted": {name: guesses[label] for label, name in enumerate(names)},
-        "meaning": {name: list(indices) for name, indices in zip(names, meaning, strict=True)},
-        "subsets": {column: _subsets(outcomes, examples, place, names) for place, column in enumerate(data.subsets)},
+        "predicted": {name: predictions[label] for label, name in enumerate(names)},
+        "meaning": {name: list(indices) for name, indices in zip(names, mapping, strict=True)},
+        "subsets": {column: _by_subset(outcomes, examples, place, names) for place, column in enumerate(data.subsets)},
     }
 
 
-def _part(outcomes: Outcomes, names: Sequence[str]) -> dict[str, Any]:
-    sizes = Counter(truth for truth, _ in outcomes)
-    right = Counter(truth for truth, said in outcomes if truth == said)
+def _accuracy_and_recall(outcomes: Outcomes, names: Sequence[str]) -> dict[str, Any]:
+    sizes = Counter(label for label, _ in outcomes)
+    correct = sum(label == prediction for label, prediction in outcomes)
     return {
-        "accuracy": ratio(right.total(), len(outcomes)),
+        "accuracy": ratio(correct, len(outcomes)),
         "n": len(outcomes),
-        "correct": right.total(),
+        "correct": correct,
         "majority": ratio(max(sizes.values(), default=0), len(outcomes)),
-        "recall": {name: ratio(right[label], sizes[label]) for label, name in enumerate(names)},
+        "recall": dict(zip(names, recall_by_label(outcomes, len(names)), strict=True)),
     }
 
 
-def _subsets(outcomes: Outcomes, examples: Sequence[Example], place: int, names: Sequence[str]) -> dict[str, Any]:
-    parts: dict[str, list[tuple[int, int | None]]] = {}
+def _by_subset(outcomes: Outcomes, examples: Sequence[Example], place: int, names: Sequence[str]) -> dict[str, Any]:
+    subsets: dict[str, list[tuple[int, int | None]]] = {}
     for outcome, example in zip(outcomes, examples, strict=True):
-        parts.setdefault(example.subsets[place], []).append(outcome)
-    return {value: _part(parts[value], names) for value in sorted(parts)}
+        subsets.setdefault(example.subsets[place], []).append(outcome)
+    return {value: _accuracy_and_recall(subsets[value], names) for value in sorted(subsets)}

@@ -1,7 +1,7 @@
-"""Hashes of the texts that a model was trained on, in a file inside its folder: a later command knows by them what is no new text to it.
+"""Hashes of the texts that a model was trained on, stored in its folder, so that later commands can tell which texts are not new to it.
 
-Equal texts (:mod:`ticketlab.tasks.reading.text_equality`) have equal hashes: BLAKE2b of 8 bytes, so that 67,000 texts take 0.5 MB, and one
-of a billion comparisons of unrelated ones errs with a probability of 5e-11.
+Equal texts (:mod:`ticketlab.tasks.reading.text_equality`) have equal hashes. The hash is BLAKE2b with 8 bytes: 67,000 texts take 0.5 MB,
+and the probability that any of a billion comparisons of different texts is wrong is 5e-11.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab import integrity
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.reading.text_equality import canonical, folded
+from ticketlab.tasks.reading.text_equality import canonical_text, fold_texts
 
 Hashes = NDArray[np.uint64]
 FILE = "trained_on.safetensors"
 TRAIN, DEV, TEXT = "train", "dev", "text"
-"""What texts were used for: learnt from with their labels, to select by, learnt from without labels."""
+"""Uses of texts: training with their labels, model selection, training without labels."""
 SWAPPED = "swapped"
-"""What pairs count as that were trained on in the other order alone."""
-NONE = np.empty(0, np.uint64)
+"""The count of pairs that were trained on in the swapped order only."""
+NO_HASHES = np.empty(0, np.uint64)
 
 
 @frozen(eq=False)
 class TrainedOn:
-    """Sorted hashes by what the texts were used for. It has the trainings that are known: what made a pre-trained model is not in it."""
+    """Sorted hashes by use. They cover the known trainings; the pre-training of a model is not among them."""
 
     hashes: Mapping[str, Hashes] = field(factory=dict)
 
@@ -41,62 +41,64 @@ class TrainedOn:
         return any(map(len, self.hashes.values()))
 
     def __or__(self, other: TrainedOn | None) -> TrainedOn:
-        """Return the texts of both."""
+        """Return the union of both."""
         theirs = {} if other is None else other.hashes
         kinds = sorted({*self.hashes, *theirs})
-        return TrainedOn({kind: np.union1d(self.hashes.get(kind, NONE), theirs.get(kind, NONE)) for kind in kinds})
+        return TrainedOn({kind: np.union1d(self.hashes.get(kind, NO_HASHES), theirs.get(kind, NO_HASHES)) for kind in kinds})
 
     def without(self, kind: str) -> TrainedOn:
-        """Return it without what was used so."""
-        return TrainedOn({name: found for name, found in self.hashes.items() if name != kind})
+        """Return the hashes without those of this use."""
+        return TrainedOn({name: hashes for name, hashes in self.hashes.items() if name != kind})
 
     def count(self, examples: Sequence[Example]) -> dict[str, int]:
-        """Return how many of the examples are among the texts, by what these were used for.
+        """Return the number of examples whose texts were used, by use.
 
-        In ``text`` an example counts if one of its texts is there, and as swapped if the pair is in training in the other order alone.
+        An example counts as ``text`` if any of its texts was used so, and as ``swapped`` if only the swapped pair was trained on.
         """
-        train, dev, text = (self.hashes.get(kind, NONE) for kind in (TRAIN, DEV, TEXT))
+        train, dev, text = (self.hashes.get(kind, NO_HASHES) for kind in (TRAIN, DEV, TEXT))
         own = _hashes(example.texts for example in examples)
-        inside, selected = np.isin(own, train), np.isin(own, dev)
-        turned = np.isin(_hashes(example.texts[::-1] for example in examples if len(example.texts) > 1), train)
+        trained, selected = np.isin(own, train), np.isin(own, dev)
+        swapped = np.isin(_hashes(example.texts[::-1] for example in examples if len(example.texts) > 1), train)
         columns = zip(*(example.texts for example in examples), strict=True) if len(text) else ()
-        read = [np.isin(_hashes((one,) for one in column), text) for column in columns]
+        unlabelled = [np.isin(_hashes((single,) for single in column), text) for column in columns]
         return {
-            TRAIN: int(inside.sum()),
-            SWAPPED: int((turned & ~inside).sum()) if len(turned) else 0,
+            TRAIN: int(trained.sum()),
+            SWAPPED: int((swapped & ~trained).sum()) if len(swapped) else 0,
             DEV: int(selected.sum()),
-            TEXT: int(np.any(read, axis=0).sum()) if read else 0,
+            TEXT: int(np.any(unlabelled, axis=0).sum()) if unlabelled else 0,
         }
 
     def save(self, folder: Path) -> None:
-        """Write the file into a folder; nothing where nothing is known."""
+        """Write the file into a folder; does nothing if there are no hashes."""
         if self:
             files.write_atomic(folder / FILE, lambda path: save_file(dict(self.hashes), path))
 
 
-def of_texts(**texts: Iterable[Sequence[str]]) -> TrainedOn:
-    """Return the hashes of texts, each a tuple of its columns, by what they were used for."""
+def hash_texts(**texts: Iterable[Sequence[str]]) -> TrainedOn:
+    """Return the hashes of texts by use; each item is a tuple with one text for each column."""
     return TrainedOn({kind: np.unique(_hashes(own)) for kind, own in texts.items()})
 
 
-def find(folder: str | Path) -> TrainedOn | None:
-    """Return what is known of a model in its folder, or of a search or ticket in that of its stage; None where there is no file.
+def load_hashes(folder: str | Path) -> TrainedOn | None:
+    """Load the hashes from the folder of a model, or of the stage of a search or ticket; None if there is no file.
 
-    :raises Damaged: it is not what the stage left.
-    :raises UsageError: it is none of hashes.
+    :raises Damaged: the file is not the one that the stage wrote.
+    :raises UsageError: the file does not contain hashes.
     """
     path = files.expand(folder) / FILE
     if not path.is_file():
         return None
     integrity.check(path)
     try:
-        found = load_file(path)
+        hashes = load_file(path)
     except (SafetensorError, OSError) as problem:
-        raise UsageError(f"{path}: damaged ({problem}); remove it, and what the model was trained on is unknown") from None
-    wrong = [kind for kind, own in found.items() if own.dtype != np.uint64 or own.ndim != 1]
+        raise UsageError(f"{path}: damaged ({problem}); if you remove it, the texts the model was trained on are unknown") from None
+    wrong = [kind for kind, own in hashes.items() if own.dtype != np.uint64 or own.ndim != 1]
     if wrong:
-        raise UsageError(f"{path}: `{wrong[0]}` is no list of hashes; remove the file, and what the model was trained on is unknown")
-    return TrainedOn(found)
+        raise UsageError(
+            f"{path}: `{wrong[0]}` is not a list of hashes; if you remove the file, the texts the model was trained on are unknown"
+        )
+    return TrainedOn(hashes)
 
 
 def _hashes(texts: Iterable[Sequence[str]]) -> Hashes:
@@ -104,6 +106,6 @@ def _hashes(texts: Iterable[Sequence[str]]) -> Hashes:
 
 
 def _hash(texts: Sequence[str]) -> int:
-    """Return the hash of an example's texts; canonical ones hold no NUL character, so that it divides them."""
-    whole = "\0".join(folded([canonical(text) for text in texts]))
+    """Return the hash of an example's texts, joined by NUL, which canonical texts never contain."""
+    whole = "\0".join(fold_texts([canonical_text(text) for text in texts]))
     return int.from_bytes(hashlib.blake2b(whole.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

@@ -1,4 +1,4 @@
-"""Tiny encoders with real tokenizers, to test plugins with: written in a moment, trained in seconds."""
+"""Tiny encoders with real tokenizers, for the tests of plugins: they are written quickly and trained in seconds."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ ROBERTA_SPECIAL = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>"
 
 
 def tiny_model(family: Family, folder: str | Path, *, seed: int = 0) -> Path:
-    """Write a tiny pre-trained-like encoder with its tokenizer to a folder, and return the folder.
+    """Write a tiny encoder with its tokenizer to a folder, in the format of a pre-trained model, and return the folder.
 
-    2 layers of 4 heads, 32 wide, 64 neurons a layer, 128 tokens at most, some 400 common English words (other words come apart into
-    characters). The weights are random, drawn from ``seed`` without touching a global random state; there is no head. The folder
-    loads with plain ``from_pretrained``, and wherever ticketlab takes a model.
+    The model has 2 layers with 4 heads and 64 neurons each, a hidden size of 32, a maximum length of 128 tokens, and a vocabulary of some
+    400 common English words; other words are split into characters. The weights are random, initialised from ``seed`` without changing
+    the global random state. There is no head. The folder can be loaded with ``from_pretrained`` and used wherever ticketlab takes a model.
 
-    :raises UsageError: the family is none of bert, roberta, electra, distilbert, deberta-v2.
+    :raises UsageError: the family is not one of bert, roberta, electra, distilbert, deberta-v2.
     """
     from transformers import AutoModel
 
     if family not in get_args(Family):
-        raise UsageError(f"there is no tiny `{family}`; there is {', '.join(get_args(Family))}")
+        raise UsageError(f"there is no tiny `{family}`; choose one of {', '.join(get_args(Family))}")
     tokenizer = _tokenizer(family)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)

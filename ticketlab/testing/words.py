@@ -1,4 +1,4 @@
-"""The vocabulary of tiny models: common English words, those of reviews among them; other words come apart into characters."""
+"""The vocabulary of tiny models: common English words, including those of reviews. Other words are split into characters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PUNCTUATION = ".,!?;:'\"()-/&$%#@*+=<>[]_`"
 
 
 def vocabulary(special: tuple[str, ...]) -> list[str]:
-    """Return the tokens in the order of their ids: ``special`` first, then marks, characters, their continuations, and words."""
+    """Return the tokens in the order of their ids: ``special`` first, then punctuation, characters, continuations, and words."""
     continued = [f"##{character}" for character in CHARACTERS]
     endings = ["##s", "##ed", "##ing", "##ly", "##er", "##est", "##n", "##t"]
     return list(dict.fromkeys([*special, *PUNCTUATION, *CHARACTERS, *continued, *endings, *WORDS]))

@@ -1,4 +1,4 @@
-"""How far two sets of masks agree."""
+"""The overlap of two tickets: how similar their masks are."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from ticketlab.tickets.draw import group_of
 
 @frozen
 class MaskOverlap:
-    """Agreement of two masks. ``hamming``: the fraction of units on which they differ; ``jaccard``: kept by both over kept by either."""
+    """The similarity of two masks.
+
+    ``hamming`` is the fraction of units on which they differ. ``jaccard`` is the number of units kept by both over those kept by either.
+    """
 
     hamming: float
     jaccard: float
 
 
 def overlap(masks: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> dict[str, MaskOverlap]:
-    """Compare two sets of masks over the same units, each group apart. Two masks that keep nothing have a Jaccard index of 1.
+    """Compare two sets of masks over the same units, for each group of units. Two masks that keep nothing have a Jaccard index of 1.
 
-    :raises UsageError: they are not over the same units.
+    :raises UsageError: they mask different units.
     """
     if {name: mask.shape for name, mask in masks.items()} != {name: mask.shape for name, mask in others.items()}:
-        raise UsageError("the two tickets mask different units; tickets of one structure and granularity can be compared")
+        raise UsageError("the two tickets mask different units; only tickets of one structure and granularity can be compared")
     compared = {}
     for group in sorted({group_of(name) for name in masks}):
         pairs = [(mask, others[name]) for name, mask in masks.items() if group_of(name) == group]

@@ -1,4 +1,4 @@
-"""Draw a ticket: rank the scores of each group and remove exactly the asked share of units."""
+"""Draw a ticket: rank the scores of each group of units and remove exactly the requested fraction."""
 
 from __future__ import annotations
 
@@ -23,50 +23,51 @@ def draw(
     scope: Scope | Mapping[str, Scope] = "global",
     keep_a_head: bool = True,
 ) -> dict[str, Tensor]:
-    """Return boolean masks, True for the units that stay, with the names and shapes of ``scores``.
+    """Return boolean masks, True for kept units, with the names and shapes of ``scores``.
 
-    Groups (the text before the first ``/``) are ranked apart, each as one list (``global``) or tensor by tensor (``local``), and
-    lose :func:`removed_count` units: the lowest scores, equal ones by their position. A larger sparsity removes a superset.
-    ``sparsity`` and ``scope`` may be tables with an entry for every group. With ``keep_a_head`` the best head of each layer is not removed;
-    the count stays exact.
+    Each group (the text before the first ``/``) is ranked separately, as one list (``global``) or tensor by tensor (``local``), and loses
+    :func:`removed_count` units: those with the lowest scores, ties in the order of their positions. A larger sparsity removes a superset.
+    ``sparsity`` and ``scope`` may be mappings with an entry for every group. With ``keep_a_head`` the best head of each layer is kept; the
+    number of removed units is still exact.
 
-    :raises UsageError: a score is NaN; a sparsity is missing, unknown or outside 0 to 1; more heads are to go than may.
+    :raises UsageError: a score is NaN; a sparsity is missing, unknown or outside 0 to 1; or more heads must be removed than
+        ``keep_a_head`` allows.
     """
     masks: dict[str, Tensor] = {}
     for group, ratio in _ratios(scores, sparsity).items():
         members = {name: _values(name, tensor) for name, tensor in scores.items() if group_of(name) == group}
-        guarded = keep_a_head and group == "heads"
-        together = (scope if isinstance(scope, str) else scope[group]) == "global"
-        parts = [members] if together else [{name: values} for name, values in members.items()]
+        keep_best = keep_a_head and group == "heads"
+        is_global = (scope if isinstance(scope, str) else scope[group]) == "global"
+        parts = [members] if is_global else [{name: values} for name, values in members.items()]
         for part in parts:
             removed = removed_count(ratio, sum(values.size for values in part.values()))
-            masks |= _remove_lowest(part, removed, guarded)
+            masks |= _remove_lowest(part, removed, keep_best)
     return {name: masks[name].reshape(tensor.shape) for name, tensor in scores.items()}
 
 
 def draw_like(scores: Mapping[str, Tensor], masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return masks drawn from ``scores`` that remove as many units of every single tensor as those of another ticket do.
+    """Return masks drawn from ``scores`` that remove the same number of units from every tensor as ``masks``, those of another ticket.
 
-    :raises UsageError: the scores are of other units than the masks, or one is NaN.
+    :raises UsageError: the scores and the masks have different units, or a score is NaN.
     """
     if {name: mask.shape for name, mask in masks.items()} != {name: tensor.shape for name, tensor in scores.items()}:
-        raise UsageError("the ticket to draw like has masks of other units or shapes than the scores")
+        raise UsageError("the ticket to draw like has masks of different units or shapes than the scores")
     drawn = {}
     for name, tensor in scores.items():
         removed = int((~masks[name]).sum())
-        drawn[name] = _remove_lowest({name: _values(name, tensor)}, removed, guarded=False)[name].reshape(tensor.shape)
+        drawn[name] = _remove_lowest({name: _values(name, tensor)}, removed, keep_best=False)[name].reshape(tensor.shape)
     return drawn
 
 
 def for_groups(scores: Mapping[str, Tensor], common: T, **own: T | None) -> dict[str, T]:
-    """Return a value for each group of the scores: the group's own where there is one, else the common one.
+    """Return a value for each group of the scores: the group's own if it has one, else the common value.
 
-    :raises UsageError: a group that was not scored has a value of its own.
+    :raises UsageError: a group that was not scored has its own value.
     """
     groups = dict.fromkeys(group_of(name) for name in scores)
     for group, value in own.items():
         if value is not None and group not in groups:
-            raise UsageError(f"the search scored {' and '.join(groups)}, so {group} cannot be drawn apart; leave their settings out")
+            raise UsageError(f"the search scored {' and '.join(groups)} only; remove the settings of {group}")
     return {group: common if (value := own.get(group)) is None else value for group in groups}
 
 
@@ -77,16 +78,16 @@ def group_of(name: str) -> str:
 
 def removed_share(masks: Mapping[str, Tensor]) -> dict[str, float]:
     """Return the removed fraction of each group of units."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for group in dict.fromkeys(group_of(name) for name in masks):
         parts = [mask for name, mask in masks.items() if group_of(name) == group]
         total = sum(mask.numel() for mask in parts)
-        found[group] = (total - sum(int(torch.count_nonzero(mask)) for mask in parts)) / total if total else 0.0
-    return found
+        shares[group] = (total - sum(int(torch.count_nonzero(mask)) for mask in parts)) / total if total else 0.0
+    return shares
 
 
 def removed_count(ratio: float, total: int) -> int:
-    """Return how many of ``total`` units a sparsity removes: the nearest count, halves upwards."""
+    """Return the number of ``total`` units that a sparsity removes, rounded to nearest, halves up."""
     return math.floor(ratio * total + 0.5)
 
 
@@ -104,7 +105,7 @@ def _ratios(scores: Mapping[str, Tensor], sparsity: float | Mapping[str, float])
 
 
 def _values(name: str, tensor: Tensor) -> np.ndarray:
-    """Flatten to float32, or to float64 where float32 would make distinct scores equal."""
+    """Flatten to float32, or to float64 if float32 could make distinct scores equal."""
     exact = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
     values: np.ndarray = tensor.detach().cpu().reshape(-1).to(torch.float32 if exact else torch.float64).numpy()
     if np.isnan(values).any():
@@ -112,13 +113,13 @@ def _values(name: str, tensor: Tensor) -> np.ndarray:
     return values
 
 
-def _remove_lowest(part: Mapping[str, np.ndarray], removed: int, guarded: bool) -> dict[str, Tensor]:
-    """Rank the arrays as one list and remove so many of it; with ``guarded``, never the last unit of an array."""
-    spared = {name: _best(values) for name, values in part.items() if guarded and values.size}
-    pool = np.concatenate([np.delete(values, spared[name]) if name in spared else values for name, values in part.items()])
+def _remove_lowest(part: Mapping[str, np.ndarray], removed: int, keep_best: bool) -> dict[str, Tensor]:
+    """Rank the arrays as one list and remove the lowest ``removed`` scores. With ``keep_best``, the best unit of each array is kept."""
+    best = {name: _best(values) for name, values in part.items() if keep_best and values.size}
+    pool = np.concatenate([np.delete(values, best[name]) if name in best else values for name, values in part.items()])
     if removed > pool.size:
         raise UsageError(
-            f"{removed} of {pool.size + len(spared)} heads are to be removed, but each layer keeps one, so at most {pool.size} can be; "
+            f"{removed} of {pool.size + len(best)} heads are to be removed, but each layer keeps one, so at most {pool.size} can be; "
             "lower the sparsity or turn keep_a_head off"
         )
     if removed == 0:
@@ -130,9 +131,9 @@ def _remove_lowest(part: Mapping[str, np.ndarray], removed: int, guarded: bool) 
     for name, values in part.items():
         kept = values > highest
         equal = np.flatnonzero(values == highest)
-        if name in spared:
-            kept[spared[name]] = True
-            equal = equal[equal != spared[name]]
+        if name in best:
+            kept[best[name]] = True
+            equal = equal[equal != best[name]]
         kept[equal[ties:]] = True
         ties -= min(ties, equal.size)
         masks[name] = torch.from_numpy(kept)
@@ -140,5 +141,5 @@ def _remove_lowest(part: Mapping[str, np.ndarray], removed: int, guarded: bool) 
 
 
 def _best(values: np.ndarray) -> int:
-    """Return the position of the unit that would be removed last: the highest score, the last of equals."""
+    """Return the position of the unit that would be removed last: the highest score, the last one of ties."""
     return int(values.size - 1 - np.argmax(values[::-1]))

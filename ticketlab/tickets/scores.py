@@ -1,4 +1,4 @@
-"""The scores of a search on disk: what ``draw`` ranks, one float tensor per group of units."""
+"""The file of a search's scores: one float tensor per group of units, ranked by ``draw``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def save_scores(scores: Mapping[str, Tensor], path: Path) -> None:
 def load_scores(path: Path) -> dict[str, Tensor]:
     """Read scores.
 
-    :raises UsageError: the file is missing, or holds something else.
-    :raises Damaged: it is not what the search left.
+    :raises UsageError: the file is missing or is not a file of scores.
+    :raises Damaged: it was changed after the search wrote it.
     """
     integrity.check(path)
     try:

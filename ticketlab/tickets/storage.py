@@ -1,12 +1,12 @@
-"""The file format of tickets: safetensors with bit-packed masks, everything else as JSON in the header.
+"""The file format of tickets: a safetensors file with bit-packed masks and everything else as JSON in the header.
 
 The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format``, ``structure``, ``found_on``, ``rewind_to``,
-``provenance``, ``shapes`` and ``sha256``. Each mask is a tensor of uint8, numpy's ``packbits`` of the flattened mask. A ticket with a
-classifier has its tensors as ``head/NAME``, and ``head`` (their names) and ``labels`` in the header.
+``provenance``, ``shapes`` and ``sha256``. Each mask is a uint8 tensor, numpy's ``packbits`` of the flattened mask. A ticket with a
+classifier stores its tensors as ``head/NAME``, and ``head`` (their names) and ``labels`` in the header.
 
-In format 3 the hash is over the rest of the header and over every tensor with its name, type and shape, in the order of their sorted
-names. Formats 1 (without a classifier) and 2 (with one), whose hash covers neither names nor shapes of masks, are read still. The same
-ticket always gives the same bytes.
+In format 3 the hash covers the rest of the header and every tensor with its name, type and shape, sorted by name. Formats 1 (without a
+classifier) and 2 (with one) can still be read; their hash does not cover the names and shapes of masks. The same ticket always gives the
+same bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _text(header: Mapping[str, Any]) -> str:
 
 
 def _digest(header: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> str:
-    """Return the hash over the header, its ``sha256`` aside, and over the tensors with their names, types and shapes."""
+    """Return the hash of the header without its ``sha256``, and of the tensors with their names, types and shapes."""
     digest = hashlib.sha256(_text({key: value for key, value in header.items() if key != "sha256"}).encode())
     for name in sorted(tensors):
         digest.update(f"\n{name} {tensors[name].dtype} {tensors[name].shape}\n".encode())
@@ -56,8 +56,8 @@ def _digest(header: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> str
     return digest.hexdigest()
 
 
-def _digest_of_earlier(packed: Mapping[str, np.ndarray], head: Mapping[str, np.ndarray], labels: Sequence[str]) -> str:
-    """Return the hash of formats 1 and 2: over the masks and, of a ticket with a classifier, its labels and its tensors."""
+def _digest_before_format_3(packed: Mapping[str, np.ndarray], head: Mapping[str, np.ndarray], labels: Sequence[str]) -> str:
+    """Return the hash of formats 1 and 2: of the masks and, for a ticket with a classifier, its labels and tensors."""
     digest = hashlib.sha256()
     for name in sorted(packed):
         digest.update(packed[name].tobytes())
@@ -70,7 +70,7 @@ def _digest_of_earlier(packed: Mapping[str, np.ndarray], head: Mapping[str, np.n
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file, all or nothing; the folder is made where it is missing.
+    """Write a file atomically. Missing folders are created.
 
     :raises UsageError: it cannot be written.
     """
@@ -86,8 +86,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Tenso
     :raises UsageError: the file is missing, is not a ticket, is of a newer format, or is damaged.
     """
     if not path.is_file():
-        what = "a ticket is a file, not a folder" if path.is_dir() else "there is no such file"
-        raise UsageError(f"{path}: {what}")
+        reason = "a ticket is a file, not a folder" if path.is_dir() else "there is no such file"
+        raise UsageError(f"{path}: {reason}")
     try:
         with safe_open(path, "np") as file:
             metadata = file.metadata() or {}
@@ -113,31 +113,31 @@ def _header(path: Path, text: str) -> dict[str, Any]:
         raise UsageError(f"{path}: written by a newer ticketlab (format {version}, this one reads {FORMAT}); update ticketlab")
     lists = isinstance(header, dict) and all(_are_names(header.get(key, [])) for key in ("head", "labels"))
     if type(version) is not int or version < 1 or not lists or not all(isinstance(header.get(key), kind) for key, kind in FIELDS.items()):
-        raise UsageError(f"{path}: damaged: its header lacks fields of a ticket")
+        raise UsageError(f"{path}: damaged: fields of a ticket are missing in its header")
     return dict(header)
 
 
 def _are_names(values: Any) -> bool:
-    """Say whether this is a list of texts, each of which is there once."""
+    """Return whether this is a list of distinct strings."""
     return isinstance(values, list) and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
 
 
 def _check_hash(path: Path, tensors: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
     if header["format"] == FORMAT:
-        found = _digest(header, tensors)
+        digest = _digest(header, tensors)
     else:
         masks = {name: tensor for name, tensor in tensors.items() if not name.startswith(HEAD)}
         head = {name: tensors[HEAD + name] for name in header.get("head", ()) if HEAD + name in tensors}
-        found = _digest_of_earlier(masks, head, header.get("labels", ()))
-    if found != header["sha256"]:
-        raise UsageError(f"{path}: damaged: its content is not that which its header describes")
+        digest = _digest_before_format_3(masks, head, header.get("labels", ()))
+    if digest != header["sha256"]:
+        raise UsageError(f"{path}: damaged: its content does not match the hash in its header")
 
 
 def _unpack(path: Path, packed: Mapping[str, np.ndarray], header: Mapping[str, Any], head: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     shapes = header["shapes"]
-    whole = packed.keys() == shapes.keys() and all(_fits(packed[name], shape) for name, shape in shapes.items())
-    if not whole or head.keys() != set(header.get("head", ())):
-        raise UsageError(f"{path}: damaged: the masks are not those that its header describes")
+    complete = packed.keys() == shapes.keys() and all(_fits(packed[name], shape) for name, shape in shapes.items())
+    if not complete or head.keys() != set(header.get("head", ())):
+        raise UsageError(f"{path}: damaged: its masks do not match its header")
     return {
         name: torch.from_numpy(np.unpackbits(packed[name], count=math.prod(shape)).astype(bool)).reshape(shape)
         for name, shape in shapes.items()

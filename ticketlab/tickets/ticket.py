@@ -1,4 +1,4 @@
-"""A ticket: which units of a backbone stay, on which weights that was found, and where it came from."""
+"""A ticket: which units of a backbone are kept, which weights it was found on, and its provenance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attrs import field, frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.masks import expand, zero
+from ticketlab.backbone.masks import expand, zero_removed
 from ticketlab.backbone.shrinking import is_shrunk, shrink
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
@@ -30,7 +30,7 @@ NUMBER = re.compile("[0-9]{1,18}")
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort ``heads/2`` before ``heads/10``."""
+    """Return a sort key that puts ``heads/2`` before ``heads/10``."""
     return [(int(part), "") if NUMBER.fullmatch(part) else (-1, part) for part in re.split(r"([0-9]{1,18})", name) if part]
 
 
@@ -45,7 +45,7 @@ def _plain(provenance: Mapping[str, Any]) -> dict[str, Any]:
     try:
         plain: dict[str, Any] = json.loads(json.dumps(provenance, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as problem:
-        raise UsageError(f"the provenance of a ticket holds plain JSON values: {problem}") from None
+        raise UsageError(f"the provenance of a ticket must hold plain JSON values: {problem}") from None
     return plain
 
 
@@ -53,11 +53,15 @@ def _plain(provenance: Mapping[str, Any]) -> dict[str, Any]:
 class Ticket:
     """Binary masks over a backbone. Two tickets with the same content are equal, and their files have the same bytes.
 
-    ``masks`` has a boolean tensor for each group of units, True for those that stay, named and shaped as
-    :meth:`ticketlab.backbone.backbone.Backbone.units`. ``structure`` is the backbone's fingerprint, ``found_on`` the hash of the
-    weights it was found on, ``rewind_to`` of those that it goes with. ``provenance`` holds plain JSON values: what made the ticket.
-    ``head`` is the classifier that it was found with, by the names of the whole model, for ``labels`` in this order; empty for a ticket
-    that is not used without training.
+    - ``masks``: a boolean tensor per group of units, True for kept units, named and shaped as in
+      :meth:`ticketlab.backbone.backbone.Backbone.units`.
+    - ``structure``: the fingerprint of the backbone.
+    - ``found_on``: the hash of the weights that the ticket was found on.
+    - ``rewind_to``: the hash of the weights that it is meant to be applied to.
+    - ``provenance``: how the ticket was made, as plain JSON values.
+    - ``head``: the tensors of the classifier that it was found with, named as in the whole model; empty for a ticket that has to be
+      trained before use.
+    - ``labels``: the label names of that classifier, in the order of its outputs.
     """
 
     masks: Mapping[str, Tensor] = field(converter=_masks)
@@ -71,8 +75,8 @@ class Ticket:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ticket):
             return NotImplemented
-        mine, theirs = {**self.masks, **self.head}, {**other.masks, **other.head}
-        return self._header() == other._header() and all(torch.equal(tensor, theirs[name]) for name, tensor in mine.items())
+        tensors, other_tensors = {**self.masks, **self.head}, {**other.masks, **other.head}
+        return self._header() == other._header() and all(torch.equal(tensor, other_tensors[name]) for name, tensor in tensors.items())
 
     def __hash__(self) -> int:
         return hash((self.structure, self.found_on, self.rewind_to, *((name, self.kept_by(name)) for name in self.masks)))
@@ -84,7 +88,7 @@ class Ticket:
         return {**hashes, "provenance": self.provenance, "shapes": shapes, **heads}
 
     def save(self, path: str | Path) -> None:
-        """Write the ticket to a file, all or nothing; the folder is made where it is missing.
+        """Write the ticket to a file, atomically. Missing folders are created.
 
         :raises UsageError: the file cannot be written.
         """
@@ -106,24 +110,24 @@ class Ticket:
         return tuple(sorted({group_of(name) for name in self.masks}))
 
     def kept(self, group: str | None = None) -> int:
-        """Return how many units stay, in one group or in all together."""
+        """Return the number of kept units, in one group or in all groups."""
         return sum(self.kept_by(name) for name in self._names(group))
 
     def total(self, group: str | None = None) -> int:
-        """Return how many units there are, in one group or in all together."""
+        """Return the number of units, in one group or in all groups."""
         return sum(self.masks[name].numel() for name in self._names(group))
 
     def sparsity(self, group: str | None = None) -> float:
-        """Return the achieved sparsity: the removed fraction of the units, in one group or in all together."""
+        """Return the achieved sparsity: the removed fraction of the units, in one group or in all groups."""
         total = self.total(group)
         return (total - self.kept(group)) / total if total else 0.0
 
     def counts(self) -> str:
-        """Return how many units of each group stay, in words: ``60 of 72 heads, 6451 of 9216 neurons``."""
+        """Return the number of kept units of each group as text: ``60 of 72 heads, 6451 of 9216 neurons``."""
         return ", ".join(f"{self.kept(group)} of {self.total(group)} {group}" for group in self.groups)
 
     def kept_by(self, name: str) -> int:
-        """Return how many units of one mask stay."""
+        """Return the number of kept units of one mask."""
         return int(torch.count_nonzero(self.masks[name]))
 
     def _names(self, group: str | None) -> list[str]:
@@ -132,17 +136,17 @@ class Ticket:
         return [name for name in self.masks if group in (None, group_of(name))]
 
     def survival(self) -> list[tuple[str, int, int]]:
-        """Return (name, kept, total) for every mask, layer by layer: the table behind a heat map."""
+        """Return (name, kept, total) for every mask, layer by layer, as for a heat map."""
         return [(name, self.kept_by(name), mask.numel()) for name, mask in self.masks.items()]
 
     def check(self, backbone: Backbone) -> None:
-        """Make sure that the ticket is of the structure of ``backbone``, and its masks of the model's units.
+        """Check that the ticket fits the structure of ``backbone``, and its masks the model's units.
 
-        :raises UsageError: it is not.
+        :raises UsageError: it does not.
         """
         if self.structure != backbone.fingerprint():
             if is_shrunk(backbone.model):
-                raise UsageError("the model has been shrunk already; the ticket goes on one of the full size that it was drawn from")
+                raise UsageError("the model has been shrunk already; apply the ticket to a model of the full size that it was drawn from")
             shape = f"{backbone.model.config.model_type}, {counted(len(backbone.layers), 'layer')} of {counted(backbone.num_heads, 'head')}"
             raise UsageError(f"the ticket was drawn from a model of another structure than this one ({shape})")
         units = backbone.units()
@@ -151,32 +155,32 @@ class Ticket:
                 raise UsageError(f"the ticket's mask `{name}` of shape {tuple(mask.shape)} fits nothing in the model")
 
     def masks_on(self, backbone: Backbone, *, any_classifier: bool = False) -> dict[str, Tensor]:
-        """Return the masks that have a place in ``backbone``: that of the encoder's pooler only where there is one.
+        """Return the masks that apply to ``backbone``. The mask of the encoder's pooler is omitted if the model has none.
 
-        The masks of matrices outside the encoder belong to the classifier that the ticket was found with, and go on no other: weights that
-        were drawn anew are not those that were ranked. ``any_classifier`` puts them on any one of their shapes.
+        The masks of matrices outside the encoder apply only to the classifier that the ticket was found with, because the weights of a
+        re-initialised one are not those that were ranked. With ``any_classifier`` they apply to any classifier of their shapes.
         """
-        units, own = backbone.units(pooler=True, classifier=True), backbone.units()
-        inside = {name: mask for name, mask in self.masks.items() if name in own or name == backbone.inner_pooler}
+        units, encoder = backbone.units(pooler=True, classifier=True), backbone.units()
+        inside = {name: mask for name, mask in self.masks.items() if name in encoder or name == backbone.inner_pooler}
         outside = {name: mask for name, mask in self.masks.items() if name not in inside}
-        placed = {name: mask for name, mask in inside.items() if name in own or units.get(name) == tuple(mask.shape)}
+        applicable = {name: mask for name, mask in inside.items() if name in encoder or units.get(name) == tuple(mask.shape)}
         fits = all(units.get(name) == tuple(mask.shape) for name, mask in outside.items())
-        return placed | outside if fits and (any_classifier or self._is_own_classifier(backbone, outside)) else placed
+        return applicable | outside if fits and (any_classifier or self._is_own_classifier(backbone, outside)) else applicable
 
     def _is_own_classifier(self, backbone: Backbone, outside: Mapping[str, Tensor]) -> bool:
-        """Say whether the matrices outside the encoder have, where these masks keep them, the values that the ticket was found with."""
+        """Return whether the kept weights of the matrices outside the encoder have the values that the ticket was found with."""
 
         def is_own(name: str, mask: Tensor) -> bool:
-            found = self.head.get(name.removeprefix("weights/"))
-            return found is not None and torch.equal(backbone.weight(name).detach().cpu()[mask], found[mask])
+            stored = self.head.get(name.removeprefix("weights/"))
+            return stored is not None and torch.equal(backbone.weight(name).detach().cpu()[mask], stored[mask])
 
         return all(is_own(name, mask) for name, mask in outside.items())
 
     def backbone_of(self, model: PreTrainedModel) -> Backbone:
-        """Return the backbone of a model that the ticket may go on.
+        """Return the backbone of a model after checking that the ticket fits it.
 
-        Other weights than those of ``rewind_to`` or ``found_on`` are a warning, unless the removed ones are zero already: then the model
-        was trained under this ticket.
+        A warning is issued if its weights are neither those of ``rewind_to`` nor of ``found_on``, unless the removed ones are already
+        zero: then the model was trained under this ticket.
 
         :raises UsageError: the model has another structure.
         """
@@ -188,30 +192,30 @@ class Ticket:
         return backbone
 
     def doubt(self, backbone: Backbone) -> str:
-        """Return what is to be said where the weights of a backbone are not those that the ticket goes with, else nothing."""
+        """Return a warning if a backbone has other weights than the ticket was made for, else an empty string."""
         known = (self.rewind_to, self.found_on)
         if not self.rewind_to or backbone.weights_hash() in known or self.is_applied(backbone):
             return ""
-        return "the ticket goes with other weights than the model has; it is applied all the same"
+        return "the ticket was made for other weights than the model has; it is applied anyway"
 
     def is_applied(self, backbone: Backbone) -> bool:
-        """Say whether all removed weights of a backbone of this structure are zero."""
+        """Return whether all removed weights of a backbone of this structure are zero."""
         expanded = expand(backbone, self.masks_on(backbone))
         return all(not torch.any(backbone.parameter(name).detach().cpu()[~kept]) for name, kept in expanded.items())
 
     def apply(self, model: PreTrainedModel) -> None:
-        """Set the removed weights of a model to zero, in place: those of :meth:`masks_on`. Warns and raises as :meth:`backbone_of`."""
+        """Set the weights of a model that :meth:`masks_on` removes to zero, in place. Warns and raises as :meth:`backbone_of`."""
         backbone = self.backbone_of(model)
-        zero(backbone, self.masks_on(backbone))
+        zero_removed(backbone, self.masks_on(backbone))
 
     def shrink(self, model: PreTrainedModel) -> PreTrainedModel:
-        """Return a smaller model without the removed heads and neurons, as a new one; ``model`` stays as it is.
+        """Return a new, smaller model without the removed heads and neurons. ``model`` is unchanged.
 
-        Its logits are those of the model that :meth:`apply` leaves, to 1e-5. Warns as :meth:`backbone_of`.
+        Its logits equal those of the model after :meth:`apply`, to 1e-5. Warns as :meth:`backbone_of`.
 
-        :raises UsageError: the model has another structure, or the ticket masks single weights, which leave every matrix its size.
+        :raises UsageError: the model has another structure, or the ticket masks single weights, which does not change any shape.
         """
         if "weights" in self.groups:
-            raise UsageError("a ticket of single weights makes no smaller model: every matrix keeps its shape; apply it instead")
+            raise UsageError("a ticket of single weights cannot shrink a model, because every matrix keeps its shape; apply it instead")
         self.backbone_of(model)
         return shrink(model, self.masks)

@@ -1,4 +1,4 @@
-"""Batches: texts tokenised once, rows of like length together, padding to the longest row of the batch."""
+"""Tokenised rows and batches: texts are tokenised once, batched by similar length, and padded to the longest row of the batch."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import torch
 from attrs import field, frozen
 from torch import Tensor
 
-from ticketlab.backbone.tokenizer import filler, room
-from ticketlab.backbone.vocabulary import unknown_id
+from ticketlab.backbone.tokenizer import placeholder_token, special_token_count
+from ticketlab.backbone.tokenizer_checks import unknown_token_id
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.tasks.base import Example
 from ticketlab.training import unknown_characters
 from ticketlab.training.input_coverage import InputCoverage
 
 POOL = 50
-"""How many batches are sorted by length together: more saves padding, fewer keeps the order more random."""
+"""Batches per pool that is sorted by length: more saves padding, fewer keeps the order more random."""
 MULTIPLE = 4
-"""Batches are as long as their longest row, rounded up to this: a CPU compiles kernels for each new shape, and fewer shapes cost less."""
+"""Lengths of batches are rounded up to a multiple of this. A CPU compiles kernels for each new shape, so fewer shapes are faster."""
 
 
 @frozen
 class Batch:
     """Padded rows. ``input_ids``, ``attention_mask`` and ``token_type_ids`` are (rows, length); ``labels`` is (rows,).
 
-    ``loss_inputs`` has what a loss looks at besides logits and labels, by the name it takes it by: (rows, classes).
+    ``loss_inputs`` maps keywords of the loss to its inputs in addition to logits and labels, each (rows, classes).
     """
 
     input_ids: Tensor
@@ -51,8 +51,8 @@ class Batch:
 class TokenizedRows:
     """Tokenised examples.
 
-    ``truncated`` counts those that were longer than the model takes, ``sight`` what it sees of them; ``loss_inputs`` is as in
-    :class:`Batch`.
+    ``truncated`` is the number of examples that were cut off. ``coverage`` counts what the model sees of the texts. ``loss_inputs`` is as
+    in :class:`Batch`.
     """
 
     input_ids: Sequence[Sequence[int]]
@@ -61,18 +61,18 @@ class TokenizedRows:
     pad_id: int
     truncated: int
     loss_inputs: Mapping[str, Tensor] = field(factory=dict)
-    sight: InputCoverage = InputCoverage()
+    coverage: InputCoverage = InputCoverage()
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @functools.cached_property
     def longest(self) -> int:
-        """The length of the longest row, which the model is known to take."""
+        """The length of the longest row, a length that the model accepts."""
         return max(map(len, self.input_ids), default=0)
 
     def collate(self, indices: Sequence[int], multiple: int = MULTIPLE) -> Batch:
-        """Pad the rows at ``indices`` to the longest of them, rounded up to ``multiple`` as far as the longest row of all."""
+        """Pad the rows at ``indices`` to the longest of them, rounded up to ``multiple`` but no longer than the longest row of all."""
         length = max(len(self.input_ids[index]) for index in indices)
         length = min(-(-length // multiple) * multiple, self.longest)
         ids = torch.full((len(indices), length), self.pad_id, dtype=torch.long)
@@ -101,22 +101,25 @@ class TokenizedRows:
         return batches
 
     def by_length(self, size: int) -> Iterator[list[int]]:
-        """Yield every row once, in batches of like length, for evaluation."""
+        """Yield every row once, in batches of similar length, for evaluation."""
         order = sorted(range(len(self)), key=lambda index: len(self.input_ids[index]))
         return (order[first : first + size] for first in range(0, len(order), size))
 
     def of_one_length(self, size: int, marker: int | None = None) -> Iterator[list[int]]:
-        """Yield every row once, in batches of one length, which need no padding; with a ``marker``, of one number of that token, too."""
-        alike: dict[tuple[int, int], list[int]] = {}
+        """Yield every row once, in batches of equal length, which need no padding.
+
+        With a ``marker``, the rows of a batch also contain that token equally often.
+        """
+        groups: dict[tuple[int, int], list[int]] = {}
         for index, ids in enumerate(self.input_ids):
-            alike.setdefault((len(ids), 0 if marker is None else list(ids).count(marker)), []).append(index)
-        return (rows[first : first + size] for _, rows in sorted(alike.items()) for first in range(0, len(rows), size))
+            groups.setdefault((len(ids), 0 if marker is None else list(ids).count(marker)), []).append(index)
+        return (rows[first : first + size] for _, rows in sorted(groups.items()) for first in range(0, len(rows), size))
 
 
 def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> TokenizedRows:
-    """Tokenise examples, cutting rows off at ``max_length`` tokens, or at what the model takes (the longer text of a pair first).
+    """Tokenise examples, truncating rows to ``max_length`` tokens or the model's maximum (the longer text of a pair is cut first).
 
-    A text that comes to no token at all, under a tokenizer without special ones, is given as one of its special tokens.
+    If a text has no tokens at all, under a tokenizer that adds no special tokens, the row is a single placeholder token.
 
     :raises UsageError: ``max_length`` leaves no room for a token of each text.
     """
@@ -125,7 +128,7 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> To
     if not examples:
         return TokenizedRows([], None, [], tokenizer.pad_token_id, 0)
     columns = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
-    special = room(tokenizer, max_length, len(columns))
+    special = special_token_count(tokenizer, max_length, len(columns))
     encoded = tokenizer(*columns, truncation=False, verbose=False)
     ids, types = list(encoded["input_ids"]), list(encoded.get("token_type_ids", ()))
     encodings = list(encoded.encodings) if tokenizer.is_fast else []
@@ -143,9 +146,9 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> To
             if parts is not None:
                 parts[index] = encodings[index].sequence_ids
     empty = [index for index, row in enumerate(ids) if not row]
-    unknown = unknown_id(tokenizer)
+    unknown = unknown_token_id(tokenizer)
     texts = (example.texts for example in examples)
-    sight = InputCoverage.of(
+    coverage = InputCoverage.of(
         ids,
         special=special,
         unknown=unknown,
@@ -158,8 +161,8 @@ def tokenize(examples: Sequence[Example], tokenizer: Any, max_length: int) -> To
         run_together=len(columns) > 1 and special <= tokenizer.num_special_tokens_to_add(pair=False),
     )
     for index in empty:
-        ids[index] = [filler(tokenizer)]
+        ids[index] = [placeholder_token(tokenizer)]
         if types:
             types[index] = [0]
-    pad = tokenizer.pad_token_id or 0  # of no effect where there is none: such a model gets rows of one length
-    return TokenizedRows(ids, types or None, [example.label for example in examples], pad, len(long), sight=sight)
+    pad = tokenizer.pad_token_id or 0  # unused without a padding token: such a model gets rows of equal length
+    return TokenizedRows(ids, types or None, [example.label for example in examples], pad, len(long), coverage=coverage)

@@ -1,4 +1,4 @@
-"""Checkpoints of a training under way: everything the next step depends on, in one safetensors file, never pickled."""
+"""Checkpoints of a running training: everything that the next step depends on, in one safetensors file, never pickled."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ CHECKSUM = "checksum"
 
 @frozen
 class Checkpoint:
-    """Where a training keeps its state. ``progress`` is JSON: the step, the best score so far, the losses since the last log."""
+    """The checkpoint file of a training. ``progress`` is JSON: the step, the smoothed loss, the history and the times so far."""
 
     path: Path
 
     def save(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], progress: Mapping[str, Any]) -> None:
-        """Write the optimizer's parameters and moments, the live objects' and the random generators' states, atomically."""
+        """Write the optimizer's parameters and state, and the states of the callbacks and random generators, atomically."""
         tensors: dict[str, Tensor] = {}
         for index, parameter in enumerate(_parameters(optimizer)):
             tensors[f"parameter/{index}"] = parameter.detach()
@@ -40,15 +40,15 @@ class Checkpoint:
         tensors |= {f"random/{name}": state for name, state in random_state.capture().items()}
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(dict(progress))
-        metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, beside=text)}
+        metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, text=text)}
         files.write_atomic(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
 
     def load(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback]) -> dict[str, Any] | None:
-        """Put everything back; return the progress, or None where there is no checkpoint. A damaged one is removed, with a warning."""
-        found = self._read()
-        if found is None:
+        """Restore everything and return the progress; None if there is no checkpoint. A damaged one is removed with a warning."""
+        content = self._read()
+        if content is None:
             return None
-        tensors, progress = found
+        tensors, progress = content
         for index, parameter in enumerate(_parameters(optimizer)):
             with torch.no_grad():
                 parameter.copy_(tensors[f"parameter/{index}"])
@@ -62,7 +62,7 @@ class Checkpoint:
         return progress
 
     def step(self) -> int:
-        """Return how many optimizer steps were done at the checkpoint; 0 where there is none, or one that is damaged."""
+        """Return the number of optimizer steps done at the checkpoint; 0 if there is none or it is damaged."""
         try:
             with safe_open(self.path, framework="pt") as file:
                 return int(json.loads(file.metadata()["progress"])["step"])
@@ -77,8 +77,8 @@ class Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
                 metadata = file.metadata()
             text = metadata["progress"]
-            if metadata.get(CHECKSUM) not in (None, checksum.of_tensors(tensors, beside=text)):  # earlier versions wrote none
-                raise ValueError("it is not what was written")
+            if metadata.get(CHECKSUM) not in (None, checksum.of_tensors(tensors, text=text)):  # earlier versions wrote none
+                raise ValueError("its checksum does not match")
             progress: dict[str, Any] = json.loads(text)
         except (SafetensorError, KeyError, TypeError, ValueError) as problem:
             if disk_and_memory.kind(problem):
@@ -89,7 +89,7 @@ class Checkpoint:
         return tensors, progress
 
     def remove(self) -> None:
-        """Delete the file."""
+        """Delete the file if it exists."""
         self.path.unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Predictions of a classifier, and the scores of predictions."""
+"""Predict with a classifier, and score predictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ticketlab.backbone.adapters import has_adapter
-from ticketlab.backbone.positions import text_end
+from ticketlab.backbone.input_limits import pooled_eos_token
 from ticketlab.core import progress
 from ticketlab.core.errors import TicketlabError
 from ticketlab.tasks.metrics import measures
@@ -20,7 +20,7 @@ from ticketlab.training.loss_function import Precision, forward
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode, without gradients, inside the block; the mode of every submodule is then restored."""
+    """Put a model into evaluation mode without gradients inside the block, and restore the mode of every submodule afterwards."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -34,23 +34,21 @@ def evaluating(model: Any) -> Iterator[None]:
 def predict(model: Any, rows: TokenizedRows, *, batch_size: int = 64, precision: Precision = "fp32", title: str = "") -> Tensor:
     """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored.
 
-    With a ``title`` there is a progress bar. A model of a family without an adapter gets rows of one length at a time: how it pads, and
-    which token it reads, is its own affair.
+    With a ``title`` a progress bar is shown. A model of a family without an adapter gets rows of equal length, because how it pads and
+    which token it classifies from is unknown.
 
-    :raises TicketlabError: a logit is not a finite number.
+    :raises TicketlabError: a logit is not finite.
     """
     device = next(model.parameters()).device
     known = has_adapter(model.config.model_type)
     multiple = MULTIPLE if known else 1
-    batches = rows.by_length(batch_size) if known else rows.of_one_length(batch_size, text_end(model))
+    batches = rows.by_length(batch_size) if known else rows.of_one_length(batch_size, pooled_eos_token(model))
     logits: dict[int, Tensor] = {}
     with evaluating(model), progress.bar(title, len(rows)) if title else contextlib.nullcontext() as bar:
         for indices in batches:
             outputs = forward(model, rows.collate(indices, multiple).to(device), precision).cpu()
             if not bool(outputs.isfinite().all()):
-                raise TicketlabError(
-                    "the model answers with numbers that are not finite (NaN or infinite), so nothing can be predicted with it"
-                )
+                raise TicketlabError("the model's logits are not finite (NaN or infinite), so it cannot be used for predictions")
             logits |= dict(zip(indices, outputs, strict=True))
             if bar is not None:
                 bar.advance(len(indices))
@@ -58,6 +56,6 @@ def predict(model: Any, rows: TokenizedRows, *, batch_size: int = 64, precision:
 
 
 def scores(predicted: Tensor, labels: Sequence[int], classes: int, positive: int | None = None) -> dict[str, float]:
-    """Return the :func:`~ticketlab.tasks.metrics.measures` of predicted label indices, (rows,), of at least one row."""
-    found = measures(list(zip(labels, predicted.tolist(), strict=True)), classes, positive)
-    return {name: score for name, score in found.items() if score is not None}
+    """Return the :func:`~ticketlab.tasks.metrics.measures` of predicted label indices, (rows,), with at least one row."""
+    by_name = measures(list(zip(labels, predicted.tolist(), strict=True)), classes, positive)
+    return {name: score for name, score in by_name.items() if score is not None}

@@ -1,4 +1,4 @@
-"""What a model sees of tokenised texts: how many were cut off, and how much of the rest it does not know."""
+"""Input coverage: how much of the texts a model sees, after truncation and without unknown tokens."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from ticketlab.core.formatting import counted, percent
 from ticketlab.training.unknown_characters import Characters
 
 TRUNCATED = 0.05
-"""Share of the examples from which on it is a warning that they are cut off."""
+"""A warning is printed if more than this fraction of the examples is truncated."""
 UNKNOWN = 0.02
-"""Share of the tokens, or of the characters, from which on it is a warning that they are unknown."""
+"""A warning is printed if more than this fraction of the tokens, or of the characters, is unknown."""
 UNBOUNDED = 1 << 30
-"""What tokenizers of models without a limit give as theirs is larger."""
+"""A maximum length of at least this means that the tokenizer's model has no limit."""
 UNSEEN = 0.01
-"""Share of the examples from which on it is a warning that the model knows nothing in them."""
+"""A warning is printed if more than this fraction of the examples has a text without any known token."""
 
 
 @frozen
 class InputCoverage:
-    """Counts over rows; special tokens are left out.
+    """Counts over rows, without special tokens.
 
-    ``truncated`` rows were cut, which left ``cut_tokens`` out; of the ``tokens`` that are left, ``unknown_tokens`` stand for what the
-    vocabulary lacks. Of the ``characters`` of that text, white space aside, ``unknown_characters`` are in such tokens: there a sentence
-    without spaces may be a single one. ``unseen`` rows have a text without any token that is known.
+    - ``truncated``: rows that were cut off, by ``cut_tokens`` tokens in total.
+    - ``tokens``: tokens after truncation; ``unknown_tokens`` of them are the tokenizer's unknown token.
+    - ``characters``: characters after truncation, without white space; ``unknown_characters`` of them are in unknown tokens. In a script
+      without spaces, a whole sentence may be one unknown token.
+    - ``unseen``: rows that have a text without any known token.
     """
 
     rows: int = 0
@@ -36,13 +38,13 @@ class InputCoverage:
     unknown_tokens: int = 0
     unseen: int = 0
     longest: int = 0
-    """The most tokens that a row may have, special ones included."""
+    """The maximum length of a row in tokens, including special tokens."""
     most: int = 0
-    """The most that the model takes; 0 where that is not known."""
+    """The maximum length that the model accepts; 0 if it is not known."""
     characters: int = 0
     unknown_characters: int = 0
     run_together: bool = False
-    """Whether nothing stands between the two texts of a pair."""
+    """Whether there is no separator between the two texts of a pair."""
 
     @classmethod
     def of(
@@ -59,9 +61,9 @@ class InputCoverage:
         characters: Characters | None = None,
         run_together: bool = False,
     ) -> InputCoverage:
-        """Count over token ids with ``special`` special tokens a row, in a fraction of the time that tokenising took.
+        """Count over token ids with ``special`` special tokens per row. This takes a fraction of the time of tokenising.
 
-        ``parts`` says of each token which of the two texts of a pair it is of, None for special ones.
+        ``parts`` has, for each token, the index of its text in the pair; None for special tokens.
         """
         unknowns = [0 if unknown is None else list(row).count(unknown) for row in ids]
         if parts is None:
@@ -88,17 +90,17 @@ class InputCoverage:
 
     @property
     def unknown_share(self) -> float | None:
-        """The share of the tokens that are unknown; None where there is no token."""
+        """The fraction of unknown tokens; None if there are no tokens."""
         return self.unknown_tokens / self.tokens if self.tokens else None
 
     @property
     def unknown_character_share(self) -> float | None:
-        """The share of the characters that are in unknown tokens; None where there is no character, or no tokenizer that says where."""
+        """The fraction of characters in unknown tokens; None if there are none, or if the tokenizer does not report positions."""
         return self.unknown_characters / self.characters if self.characters else None
 
     @property
     def is_poor(self) -> bool:
-        """Whether so much is not seen that numbers on these texts mean less than they seem to."""
+        """Whether so much of the texts is not seen that results on them may be misleading."""
         return (
             self.truncated > TRUNCATED * self.rows
             or self.unseen > UNSEEN * self.rows
@@ -107,7 +109,7 @@ class InputCoverage:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return what results say, JSON values only."""
+        """Return the entries of the result, as JSON values."""
         return {
             "truncated": self.truncated,
             "cut_tokens": self.cut_tokens,
@@ -121,24 +123,24 @@ class InputCoverage:
         }
 
     def bound(self) -> str:
-        """Say what sets the length at which rows are cut off: the model, or the user."""
+        """Return what sets the maximum length, as text: the model or the user."""
         if self.longest == self.most:
-            return "the most that the model takes"
-        return f"--max-length; the model takes {self.most}" if self.most else "--max-length"
+            return "the model's maximum"
+        return f"--max-length; the model's maximum is {self.most}" if self.most else "--max-length"
 
-    def words(self) -> str:
-        """Say in one line what the model does not see; empty where it sees everything."""
+    def summary(self) -> str:
+        """Return one line about what the model does not see; empty if it sees everything."""
         parts = []
         if self.truncated:
             share, lost = percent(self.truncated / self.rows), percent(self.cut_tokens / (self.tokens + self.cut_tokens))
             cut = f"{self.truncated} of {counted(self.rows, 'example')} ({share}) cut off at {self.longest} tokens"
-            parts.append(f"{cut} ({self.bound()}), which leaves out {lost} of the text")
+            parts.append(f"{cut} ({self.bound()}), which drops {lost} of the text")
         if self.unknown_tokens:
             letters = self.unknown_character_share
             of_text = "" if letters is None else f", with {percent(letters)} of the characters"
             parts.append(f"{percent(self.unknown_share or 0)} of the tokens are unknown to the model{of_text}")
         if self.unseen:
-            parts.append(f"{counted(self.unseen, 'example')} of {self.rows} with nothing that the model knows")
+            parts.append(f"{counted(self.unseen, 'example')} of {self.rows} without any known token")
         if self.run_together:
-            parts.append("the tokenizer puts nothing between the two texts of a pair, so the model cannot tell where the first one ends")
+            parts.append("the tokenizer puts no separator between the two texts of a pair, so the model cannot tell where the first ends")
         return "; ".join(parts)

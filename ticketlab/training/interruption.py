@@ -1,4 +1,4 @@
-"""Signals that end a training: the first lets the current step end, so that the loop writes a checkpoint and stops."""
+"""Signals that interrupt a training. After the first one the current step is finished, a checkpoint is written, and the loop stops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERRORS: dict[int, type[Interrupted]] = {
     for name, error in (("SIGINT", Interrupted), ("SIGTERM", Terminated), ("SIGHUP", HungUp))
     if hasattr(signal, name)
 }
-"""What each signal ends a command with: Ctrl-C, a scheduler's request, a closed terminal."""
+"""The error that each signal ends a command with: Ctrl-C, a request of a scheduler, a closed terminal."""
 
 
 def error(number: int, message: str) -> Interrupted:
@@ -23,44 +23,44 @@ def error(number: int, message: str) -> Interrupted:
     return ERRORS.get(number, Interrupted)(message)
 
 
-def heeded() -> dict[int, object]:
-    """Return the handlers of the signals of :data:`ERRORS`, less those that are ignored: under nohup, or in a script's background."""
+def active_handlers() -> dict[int, object]:
+    """Return the handlers of the signals of :data:`ERRORS`, except ignored signals, as under nohup or in a background job of a script."""
     handlers = {number: signal.getsignal(number) for number in ERRORS}
     return {number: handler for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
 
 
 @contextlib.contextmanager
 def delayed() -> Iterator[Callable[[], int]]:
-    """Hold the first signal of :data:`ERRORS` back inside the block and yield a function that returns it, or 0 where none came.
+    """Defer the first signal of :data:`ERRORS` inside the block. Yields a function that returns its number, or 0 if there was none.
 
-    A second signal does what it would have done outside.
+    A second signal has its usual effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: 0
         return
-    came = 0
-    before = heeded()
+    received = 0
+    before = active_handlers()
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # what getsignal returned
 
     def remember(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        came = number
+        nonlocal received
+        received = number
         restore()
 
     for number in before:
         signal.signal(number, remember)
     try:
-        yield lambda: came
+        yield lambda: received
     finally:
         restore()
 
 
 @contextlib.contextmanager
 def blocked() -> Iterator[None]:
-    """Let the signals of :data:`ERRORS` wait until the block ends; a process that starts inside lets them wait until :func:`unblock`."""
+    """Block the signals of :data:`ERRORS` until the end of the block. A process started inside keeps them blocked until :func:`unblock`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -72,6 +72,6 @@ def blocked() -> Iterator[None]:
 
 
 def unblock() -> None:
-    """Let the signals of :data:`ERRORS` through, those that have been waiting first."""
+    """Unblock the signals of :data:`ERRORS`. Pending ones are delivered at once."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ERRORS)

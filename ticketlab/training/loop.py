@@ -1,4 +1,4 @@
-"""The training loop: one for fine-tuning, searching and retraining. It knows steps, and nothing of pruners, adversaries or losses."""
+"""The training loop that fine-tuning, searching and retraining share. It is independent of pruners, adversaries and losses."""
 
 from __future__ import annotations
 
@@ -22,22 +22,32 @@ from ticketlab.training.loss_function import LossFunction, TrainingLoss
 Log = Callable[[dict[str, Any]], None]
 
 
+def steps_per_epoch(rows: int, batch_size: int) -> int:
+    """Return the number of optimizer steps in one pass over the rows."""
+    return math.ceil(rows / batch_size)
+
+
+def total_steps(rows: int, batch_size: int, epochs: float) -> int:
+    """Return the number of optimizer steps of a training: rounded to the nearest step, and at least one."""
+    return max(1, round(steps_per_epoch(rows, batch_size) * epochs))
+
+
 @frozen
 class Schedule:
-    """Linear warm-up, then linear decay to zero, in steps; valid for any number of steps, fewer than the warm-up included."""
+    """Linear warm-up, then linear decay to zero, in steps. ``total`` may be smaller than ``warmup``."""
 
     total: int
     warmup: int
 
     def factor(self, step: int) -> float:
-        """Return what the learning rates are multiplied by at ``step``, counted from 0."""
+        """Return the factor of the learning rates at ``step``, counted from 0."""
         if step < self.warmup:
             return (step + 1) / self.warmup
         return max(0.0, (self.total - step) / max(1, self.total - self.warmup))
 
 
 class LossStep(Protocol):
-    """What the loop needs of an adversary: the gradients of one optimizer step."""
+    """The part of an adversary that the loop calls: it computes the gradients of one optimizer step."""
 
     def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
         """Accumulate the gradients of optimizer step ``step``, counted from 0; return the loss, a detached scalar."""
@@ -45,7 +55,10 @@ class LossStep(Protocol):
 
 @frozen
 class Loop:
-    """What a training is made of. ``callbacks`` are called in order; ``evaluate`` returns development scores."""
+    """A training and everything it uses. ``callbacks`` are called in order; ``evaluate`` returns development scores.
+
+    ``epochs`` may be fractional; ``warmup`` is a fraction of the steps; ``clip`` bounds the norm of the gradient.
+    """
 
     loss_function: TrainingLoss
     adversary: LossStep
@@ -63,25 +76,25 @@ class Loop:
     title: str
     evaluate: Callable[[int], dict[str, float]] | None = None
     evaluate_steps: int | None = None
-    """Steps between evaluations; None evaluates at the end of each epoch. The last step is followed by one in any case."""
+    """Steps between evaluations. None evaluates at the end of each epoch. The last step is always followed by an evaluation."""
     clip_penalty: bool = True
-    """Whether the gradients of penalties are clipped together with that of the loss, or added after it was clipped."""
+    """Whether the gradients of penalties are clipped together with that of the loss, or added after clipping."""
 
     @property
     def steps_per_epoch(self) -> int:
         """Optimizer steps in one pass over the rows."""
-        return math.ceil(len(self.rows) / self.batch_size)
+        return steps_per_epoch(len(self.rows), self.batch_size)
 
     @property
     def steps(self) -> int:
-        """Optimizer steps in all."""
-        return max(1, round(self.steps_per_epoch * self.epochs))
+        """Optimizer steps of the whole training."""
+        return total_steps(len(self.rows), self.batch_size, self.epochs)
 
     def run(self) -> TrainingResult:
-        """Train from the checkpoint, or from the start, to the end.
+        """Train to the end, resuming from the checkpoint if there is one.
 
-        :raises TrainingDiverged: a loss or gradient is not finite; the last checkpoint stays.
-        :raises Interrupted: Ctrl-C, SIGTERM or SIGHUP; a checkpoint was written.
+        :raises TrainingDiverged: a loss, gradient or parameter is not finite; the last checkpoint is kept.
+        :raises Interrupted: on Ctrl-C, SIGTERM or SIGHUP, after a checkpoint was written.
         """
         schedule = Schedule(self.steps, round(self.warmup * self.steps))
         rates = [group["lr"] for group in self.optimizer.param_groups]
@@ -90,7 +103,7 @@ class Loop:
         for callback in self.callbacks:
             callback.on_train_start(self.optimizer)
         if state["step"]:
-            progress.say(f"{self.title}: going on after step {state['step']} of {self.steps}")
+            progress.say(f"{self.title}: resuming after step {state['step']} of {self.steps}")
         history: list[dict[str, float]] = list(state["history"])
         recent: float = state["loss"]
         seconds: float = state["seconds"]
@@ -108,22 +121,22 @@ class Loop:
                 for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate * schedule.factor(step - since)
                 batch = self.loss_function.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
-                began = _now(device)
+                before = _synchronized_time(device)
                 loss = self._step(step, batch)
-                seconds += _now(device) - began
-                verdicts = [callback.on_step_end(step) for callback in self.callbacks]
+                seconds += _synchronized_time(device) - before
+                stops = [callback.on_step_end(step) for callback in self.callbacks]  # every callback is called
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
                 bar.advance(1, f"loss {recent:.4f}")
-                done = any(verdicts)
-                if self._is_due(step) or done:
+                ended = any(stops)
+                if self._evaluation_is_due(step) or ended:
                     self._check_finite(step)
-                    history.append(self._look(step, recent))
-                progress_so_far = {"step": step + 1, "loss": recent, "history": history, "seconds": seconds}
-                if done:
+                    history.append(self._evaluate(step, recent))
+                if ended:
                     break
-                late = time.monotonic() - saved > self.checkpoint_seconds
-                if (late or interrupted()) and step + 1 < self.steps:
-                    self._save(step, {**progress_so_far, "elapsed": time.perf_counter() - started})
+                checkpoint_is_due = time.monotonic() - saved > self.checkpoint_seconds
+                if (checkpoint_is_due or interrupted()) and step + 1 < self.steps:
+                    elapsed = time.perf_counter() - started
+                    self._save(step, {"step": step + 1, "loss": recent, "history": history, "seconds": seconds, "elapsed": elapsed})
                     saved = time.monotonic()
                 if interrupted():
                     raise interruption.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
@@ -145,7 +158,7 @@ class Loop:
             self._add_penalties()
         if not (math.isfinite(float(loss)) and math.isfinite(float(norm))):
             raise TrainingDiverged(
-                f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {self._kept()}. "
+                f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {self._last_checkpoint()}. "
                 "Try a lower learning rate, or a later `adversary.start_step`"
             )
         self.optimizer.step()
@@ -159,11 +172,12 @@ class Loop:
                 torch.autograd.backward(penalty)
             callback.add_penalty()
 
-    def _is_due(self, step: int) -> bool:
-        """Say whether the model is evaluated after ``step``."""
+    def _evaluation_is_due(self, step: int) -> bool:
+        """Return whether the model is evaluated after ``step``."""
         return (step + 1) % (self.evaluate_steps or self.steps_per_epoch) == 0 or step == self.steps - 1
 
-    def _look(self, step: int, loss: float) -> dict[str, float]:
+    def _evaluate(self, step: int, loss: float) -> dict[str, float]:
+        """Log the loss, the callbacks' metrics and the development scores after ``step``, and return them."""
         record: dict[str, float] = {"step": step + 1, "loss": loss}
         for callback in self.callbacks:
             record |= callback.metrics()
@@ -174,7 +188,7 @@ class Loop:
         return record
 
     def _save(self, step: int, state: dict[str, Any]) -> None:
-        """Write a checkpoint, unless the step just taken left something that is not a number."""
+        """Write a checkpoint, unless a parameter is not finite after ``step``."""
         self._check_finite(step)
         self.checkpoint.save(self.optimizer, self.callbacks, state)
 
@@ -183,15 +197,18 @@ class Loop:
             for parameter in group["params"]:
                 if not bool(torch.isfinite(parameter).all()):
                     raise TrainingDiverged(
-                        f"{self.title}: a parameter is not finite after step {step + 1}; {self._kept()}. Try a lower learning rate"
+                        f"{self.title}: a parameter is not finite after step {step + 1}; {self._last_checkpoint()}. "
+                        "Try a lower learning rate"
                     )
 
-    def _kept(self) -> str:
-        return f"the state before is in {self.checkpoint.path}" if self.checkpoint.path.exists() else "no checkpoint was due before"
+    def _last_checkpoint(self) -> str:
+        if self.checkpoint.path.exists():
+            return f"the last checkpoint is {self.checkpoint.path}"
+        return "no checkpoint had been written yet"
 
 
-def _now(device: torch.device) -> float:
-    """Return the time in seconds, once a GPU has done all that it was asked to do."""
+def _synchronized_time(device: torch.device) -> float:
+    """Return the time in seconds, after all queued GPU work is done."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
@@ -199,11 +216,11 @@ def _now(device: torch.device) -> float:
 
 @frozen
 class TrainingResult:
-    """What a training ended with: steps taken, the smoothed loss, one record an epoch, and what it cost.
+    """The outcome of a training: steps taken, the smoothed loss, one record per evaluation, and the cost.
 
-    ``seconds`` is the time of the optimizer steps alone (forward, backward, update), earlier tries included: without reading and padding
-    text, stop rules, evaluation and checkpoints. ``earlier_seconds`` is all that earlier tries spent in the loop. ``parameters`` counts
-    the numbers that the optimizer moves.
+    ``seconds`` is the time of the optimizer steps alone (forward, backward, update), including those before a resume. It excludes
+    reading and padding text, stop rules, evaluation and checkpoints. ``earlier_seconds`` is the total time in the loop before the resume.
+    ``parameters`` is the number of trained parameters.
     """
 
     steps: int

@@ -1,4 +1,12 @@
-"""Objectives: what a training minimises, as a function of a batch and a perturbation of its word embeddings."""
+"""Loss functions: one forward pass of a model, as a function of a batch and a perturbation of its word embeddings.
+
+- :class:`LossFunction` is what an adversary calls.
+- :class:`TrainingLoss` is what the training loop holds: a loss function with its model and a hook at the start of each step.
+- :class:`ClassificationLoss` implements it for classification, with a :class:`~ticketlab.losses.base.Loss` on the logits.
+  :class:`~ticketlab.training.masked_lm.MaskedLMLoss` implements it for masked language modelling.
+
+A :class:`~ticketlab.objectives.base.TrainingSession` makes them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +26,9 @@ Precision = Literal["fp32", "bf16"]
 
 @frozen
 class LossOutput:
-    """One forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,).
+    """The output of one forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,).
 
-    ``logits`` is (rows, classes), of masked language modelling (masked positions, vocabulary).
+    ``logits`` is (rows, classes), or (masked positions, vocabulary) for masked language modelling.
     """
 
     loss: Tensor
@@ -30,31 +38,31 @@ class LossOutput:
 
 
 class LossFunction(Protocol):
-    """What an adversary sees of the training."""
+    """What an adversary calls: the loss of a batch under a perturbation of its word embeddings."""
 
     embedding_dim: int
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass with ``delta`` (rows, length, embedding_dim) added to the word embeddings.
 
-        ``weights`` (rows,) multiply the weights that the loss gives to the examples.
+        ``weights`` (rows,) multiply the weights that the loss assigns to the examples.
         """
 
 
 class TrainingLoss(LossFunction, Protocol):
-    """An objective as the training loop sees it: with ``model``, the transformers model that is trained."""
+    """What the training loop holds: a loss function and ``model``, the transformers model that it trains."""
 
     model: Any
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
-        """Return the batch that all passes of optimizer step ``step`` of ``steps`` see, on the device that ``batch`` is on."""
+        """Start optimizer step ``step`` of ``steps``. Return the batch for all its passes, on the device of ``batch``."""
 
 
 class ClassificationLoss:
-    """A classification loss of a model.
+    """The loss of a classifier on labelled examples.
 
-    The perturbation is added to the word embeddings only; the model adds positions and types afterwards. ``label_sets`` are the classes
-    that labels beyond the model's own stand for: label ``classes + k`` is any of ``label_sets[k]``.
+    The perturbation is added to the word embeddings; the model adds positions and types afterwards. ``label_sets`` lists the classes that
+    labels beyond the model's own stand for: label ``classes + k`` means any of ``label_sets[k]``.
     """
 
     def __init__(
@@ -77,7 +85,7 @@ class ClassificationLoss:
         self._members = _members(int(model.config.num_labels), label_sets) if label_sets else None
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
-        """Start counting passes from 0; the batch stays as it is."""
+        """Count passes from 0 again. The batch is returned unchanged."""
         self._pass = 0
         self._progress = step / steps
         return batch
@@ -89,19 +97,19 @@ class ClassificationLoss:
         self._pass += 1
         logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
         loss_inputs: dict[str, Any] = dict(batch.loss_inputs)
-        if "progress" in self.loss.needs:
+        if "progress" in self.loss.required_inputs:
             loss_inputs["progress"] = self._progress
         losses, own_weights = self.loss.per_example(logits, self._labels(batch), **loss_inputs)
         all_weights = own_weights if weights is None else own_weights * weights
         return LossOutput(self.loss.reduce(losses, all_weights), losses, all_weights, logits)
 
     def _labels(self, batch: Batch) -> Tensor:
-        """Return the labels, as sets where there are any: (rows, classes) booleans."""
+        """Return the labels (rows,), or boolean sets (rows, classes) if the data has label sets."""
         return batch.labels if self._members is None else self._members.to(batch.labels.device)[batch.labels]
 
 
 def _members(classes: int, label_sets: Sequence[Sequence[int]]) -> Tensor:
-    """Return (labels, classes) booleans: which classes each label stands for."""
+    """Return the classes that each label stands for, as booleans (labels, classes)."""
     members = torch.zeros(classes + len(label_sets), classes, dtype=torch.bool)
     members[:classes].fill_diagonal_(True)
     for index, allowed in enumerate(label_sets):

@@ -1,4 +1,4 @@
-"""The live objective of masked language modelling: minus the log-probability of the masked words."""
+"""The loss function of masked language modelling: the negative log-probability of the masked words."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
 class MaskedLMLoss:
     """The loss of a model with a masked-language-model head.
 
-    A row's loss is the mean over its masked positions and its weight their number, so the loss of a batch is the mean over tokens.
-    The masks of a step come from the seed and the step alone: resuming needs no state.
+    The loss of a row is the mean over its masked positions, and its weight is their number, so the loss of a batch is the mean over
+    tokens. The masks of a step depend only on the seed and the step, so resuming needs no state.
     """
 
     def __init__(
@@ -71,21 +71,23 @@ class MaskedLMLoss:
 def head_of(model: Any) -> nn.Module:
     """Return the first module of a model's masked-language-model head.
 
-    :raises UsageError: the adapter of its family names none that there is.
+    :raises UsageError: the model has none of the modules that its adapter names.
     """
     adapter = adapter_for(model)
     for path in adapter.mlm_heads:
         with contextlib.suppress(AttributeError):
-            found: nn.Module = model.get_submodule(path)
-            return found
-    raise UsageError(f"{type(model).__name__} has no masked-language-model head where the adapter `{adapter.name}` looks (`mlm_heads`)")
+            head: nn.Module = model.get_submodule(path)
+            return head
+    raise UsageError(
+        f"{type(model).__name__} has no masked-language-model head at the paths that the adapter `{adapter.name}` names (`mlm_heads`)"
+    )
 
 
 @contextlib.contextmanager
 def only(head: nn.Module, chosen: Tensor) -> Iterator[None]:
-    """Let a head see the hidden states of the ``chosen`` positions (rows, length) alone, as (positions, width).
+    """Pass a head only the hidden states of the ``chosen`` positions (rows, length), as (positions, width).
 
-    The logits of all positions over a whole vocabulary would be most of the work of a small model.
+    In a small model, the logits of all positions over the whole vocabulary would be most of the work.
     """
 
     def gather(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

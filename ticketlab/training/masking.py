@@ -1,4 +1,4 @@
-"""Which tokens a masked language model has to guess, and what it sees in their place (Devlin et al., 2019)."""
+"""Random masking of tokens for masked language modelling (Devlin et al., 2019)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import Tensor
 from ticketlab.training.batch import Batch
 
 NOT_MASKED = -100
-"""The label of a position that is not guessed, as transformers has it."""
+"""The label of a position that is not predicted, as in transformers."""
 HIDDEN, REPLACED = 0.8, 0.1
-"""Of the chosen positions, the shares that show the mask token and a random word; the rest shows what is there."""
+"""The fractions of the chosen positions that get the mask token and a random word. The rest keep their token."""
 
 
 @frozen(eq=False)
 class MaskingVocabulary:
-    """The ids of a tokenizer: the mask token's, ``special`` (ids,) as booleans, and the others, ``words``."""
+    """The token ids of a model: the mask token's, a boolean per id that marks ``special`` tokens, and all other ids as ``words``."""
 
     mask_id: int
     special: Tensor
@@ -34,10 +34,10 @@ class MaskingVocabulary:
 
 
 def mask(batch: Batch, vocabulary: MaskingVocabulary, ratio: float, seed: int) -> Batch:
-    """Choose each position with probability ``ratio``, at least one in a row that has a word; special tokens and padding never.
+    """Choose each position with probability ``ratio``, and at least one per row that has a word. Special tokens and padding are exempt.
 
-    ``batch`` is on the CPU, so that a seed means the same masks on every machine. The result has the masked ``input_ids``, and as
-    ``labels`` (rows, length) the ids to guess, ``NOT_MASKED`` elsewhere.
+    ``batch`` must be on the CPU, so that a seed gives the same masks on every machine. Returns a batch with the masked ``input_ids`` and,
+    as ``labels`` (rows, length), the ids to predict, ``NOT_MASKED`` elsewhere.
     """
     generator = torch.Generator().manual_seed(seed)
     ids = batch.input_ids

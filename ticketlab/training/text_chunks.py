@@ -1,4 +1,4 @@
-"""Plain text as rows of tokens: long paragraphs are cut into pieces, and none of their text is lost."""
+"""Plain text as rows of tokens. Long paragraphs are split into pieces, so none of their text is lost."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ticketlab.backbone.tokenizer import room
-from ticketlab.backbone.vocabulary import unknown_id
+from ticketlab.backbone.tokenizer import special_token_count
+from ticketlab.backbone.tokenizer_checks import unknown_token_id
 from ticketlab.training import unknown_characters
 from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.input_coverage import InputCoverage
 
 
 def cut(paragraphs: Sequence[str], tokenizer: Any, max_length: int, shortest: int = 1) -> tuple[TokenizedRows, int]:
-    """Tokenise paragraphs; one longer than ``max_length`` tokens, special ones included, becomes pieces of like length.
+    """Tokenise paragraphs. Those longer than ``max_length`` tokens, including special tokens, are split into pieces of similar length.
 
-    Returns the rows and how many paragraphs were left out because they have fewer than ``shortest`` tokens, special ones not included.
+    Returns the rows and the number of skipped paragraphs, which have fewer than ``shortest`` tokens without special tokens.
     """
     most = int(tokenizer.model_max_length)
     max_length = min(max_length, most)
     before, after = _around(tokenizer)
     special = len(before) + len(after)
-    room(tokenizer, max_length, 1)
+    special_token_count(tokenizer, max_length, 1)
     encoded = tokenizer(list(paragraphs), add_special_tokens=False, verbose=False) if paragraphs else None
     tokens = encoded["input_ids"] if encoded else []
     kept = [ids for ids in tokens if len(ids) >= max(1, shortest)]
     rows = [[*before, *piece, *after] for ids in kept for piece in _pieces(ids, max_length - special)]
     types = [[0] * len(row) for row in rows] if "token_type_ids" in tokenizer.model_input_names else None
-    unknown = unknown_id(tokenizer)
+    unknown = unknown_token_id(tokenizer)
     encodings = encoded.encodings if encoded and tokenizer.is_fast else []
     of_kept = (((text,), encoding) for text, encoding in zip(paragraphs, encodings, strict=False) if len(encoding.ids) >= max(1, shortest))
     counted = unknown_characters.count(of_kept, unknown)
-    sight = InputCoverage.of(rows, special=special, unknown=unknown, longest=max_length, most=most, characters=counted)
-    return TokenizedRows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0, sight=sight), len(tokens) - len(kept)
+    coverage = InputCoverage.of(rows, special=special, unknown=unknown, longest=max_length, most=most, characters=counted)
+    return TokenizedRows(rows, types, [0] * len(rows), tokenizer.pad_token_id, truncated=0, coverage=coverage), len(tokens) - len(kept)
 
 
-def _pieces(ids: Sequence[int], room: int) -> list[Sequence[int]]:
-    count = -(-len(ids) // room)
+def _pieces(ids: Sequence[int], size: int) -> list[Sequence[int]]:
+    count = -(-len(ids) // size)
     ends = [part * len(ids) // count for part in range(count + 1)]
     return [ids[start:end] for start, end in itertools.pairwise(ends)]
 

@@ -1,4 +1,4 @@
-"""How many characters of the texts are unknown: a token may be one letter, or a sentence in a script that has no spaces."""
+"""Count the characters in unknown tokens. A token may be one letter, or a whole sentence in a script without spaces."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from attrs import frozen
 
 @frozen
 class Characters:
-    """Characters that are no white space: ``seen`` is all that was not cut off, ``unknown`` what unknown tokens stand for."""
+    """Numbers of characters without white space: ``seen`` after truncation, of which ``unknown`` are in unknown tokens."""
 
     seen: int = 0
     unknown: int = 0
 
 
 def count(rows: Iterable[tuple[Sequence[str], Any]], unknown: int | None, cut: frozenset[int] = frozenset()) -> Characters:
-    """Count over the texts of each row and its encoding, which says of each token where in its text it stands.
+    """Count over the texts of each row and its encoding, which has the offsets of each token.
 
-    Rows at the places ``cut`` are counted as far as their last tokens. ``unknown`` is the id of the token for what the vocabulary lacks.
+    The rows whose indices are in ``cut`` are counted up to their last tokens. ``unknown`` is the id of the unknown token.
     """
-    seen = lost = 0
-    for place, (texts, encoding) in enumerate(rows):
+    seen = in_unknown = 0
+    for index, (texts, encoding) in enumerate(rows):
         ids = encoding.ids
-        if place in cut or unknown in ids:  # to ask for the places of tokens costs more than all else here
+        if index in cut or unknown in ids:  # reading the offsets is the slowest part
             spans = [(token, part, *span) for token, part, span in zip(ids, encoding.sequence_ids, encoding.offsets, strict=True)]
-            lost += sum(_length(texts[part][start:end]) for token, part, start, end in spans if token == unknown and part is not None)
-            if place in cut:
+            in_unknown += sum(_length(texts[part][start:end]) for token, part, start, end in spans if token == unknown and part is not None)
+            if index in cut:
                 ends = {part: end for _, part, _, end in spans}
                 texts = [text[: ends.get(part, 0)] for part, text in enumerate(texts)]
         seen += sum(map(_length, texts))
-    return Characters(seen, lost)
+    return Characters(seen, in_unknown)
 
 
 def _length(text: str) -> int:

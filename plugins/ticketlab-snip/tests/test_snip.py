@@ -1,5 +1,5 @@
 # ruff: noqa: D103
-"""Connection sensitivity on a tiny model: the numbers, and that nothing moves."""
+"""Connection sensitivity on a tiny model: its values, and that the model does not change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticketlab_snip.snip import Snip, SnipSearch
 from torch.nn import functional
 
 from ticketlab.plugin import Backbone, SearchPlan
-from ticketlab.testing.tiny import tiny_model
+from ticketlab.testing import tiny_model
 
 BATCHES = (torch.tensor([[1, 2, 3, 4]]), torch.tensor([[4, 3, 2, 1]]))
 
@@ -54,14 +54,14 @@ def test_a_score_is_gradient_times_weight(model: Any, aggregate: Any) -> None:
     assert sum(float(score.sum()) for score in found.values()) == pytest.approx(1)
 
 
-def test_the_model_stays_as_it_was(model: Any) -> None:
+def test_the_model_does_not_change(model: Any) -> None:
     before = {name: value.clone() for name, value in model.state_dict().items()}
     search(model, Snip())
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert not any(parameter.requires_grad or parameter.grad is not None for parameter in model.parameters())
 
 
-def test_an_interrupted_search_goes_on(model: Any) -> None:
+def test_an_interrupted_search_resumes(model: Any) -> None:
     whole = search(model, Snip())
     again = Snip().attach(Backbone(model), SearchPlan(steps=2, seed=0))
     again.load_state_dict(whole.state_dict())

@@ -1,4 +1,4 @@
-"""Our text under attack against textattack's own with our words, on random texts and random changes."""
+"""Compares our attacked text with textattack's, using our words, on random texts and changes."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def our_words(monkeypatch):
 @example(("I İ ΟΔΟΣ it",), [("replace", 1, ["Σ"]), ("delete", 0, [""])])
 @example(("don't go there",), [("replace", 1, ["电"]), ("replace", 0, ["x"])])
 @example(("film 电影 is good",), [("replace", 0, ["a b"]), ("replace", 2, ["我喜欢"])])
-def test_every_change_gives_what_textattack_gives(parts, steps):
+def test_every_change_gives_the_same_text_as_textattack(parts, steps):
     stock, ours = both(parts)
     first, our_first = stock, ours
     assert everything(ours, our_first) == everything(stock, first)
@@ -157,7 +157,7 @@ def is_plain(text):
 @example("'-_*@'")
 @example("x'-_y_-'")
 @example("我喜欢这部电影 a+b T恤C++")
-def test_words_are_those_of_textattack(text):
+def test_words_equal_textattacks(text):
     assert words_of(text) == import_textattack().shared.utils.words_from_text(text)
 
 
@@ -167,7 +167,7 @@ def characters():
     return [letter for letter in map(chr, range(sys.maxunicode + 1)) if ord(letter) % 256 == 0 or unicodedata.category(letter) not in NONE]
 
 
-def test_every_character_counts_as_textattack_counts_it(characters):
+def test_every_character_is_classified_as_in_textattack(characters):
     words_from_text = import_textattack().shared.utils.words_from_text
     everyone = [letter for letter in characters if not has_chinese(letter) and is_plain(letter)]
     for start in range(0, len(everyone), 4096):
@@ -187,13 +187,13 @@ def test_lower_case_makes_no_word_out_of_signs_and_changes_no_length_but_in_one_
     ("indices", "words", "error"),
     [([0, 1], ["x"], ValueError), ([-1], ["x"], ValueError), ([9], ["x"], ValueError), ([2], ["x"], IndexError), ([0], [None], TypeError)],
 )
-def test_wrong_replacements_are_refused_as_by_textattack(indices, words, error):
+def test_invalid_replacements_raise_as_in_textattack(indices, words, error):
     for text in both(("two words",)):
         with pytest.raises(error):
             text.replace_words_at_indices(indices, words)
 
 
-def test_label_names_are_handed_on_and_nothing_else():
+def test_only_label_names_are_passed_on_to_new_texts():
     for text in both(("two words",)):
         text.attack_attrs["label_names"] = ["a", "b"]
         text.attack_attrs["similarity_score"] = 1.0

@@ -1,4 +1,4 @@
-"""Our goal and our limit on edits against textattack's own."""
+"""Compares our goal function and edit distance limit with textattack's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def seen(result):
 
 @pytest.mark.parametrize("budget", [float("inf"), 7, 8])
 @pytest.mark.parametrize("right", [0, 2])
-def test_results_are_those_of_textattack(budget, right):
+def test_results_equal_textattacks(budget, right):
     stock_goal = import_textattack().goal_functions.UntargetedClassification
     stock, ours = stock_goal(Table(), query_budget=budget, model_batch_size=1 << 20), another_label(Table(), budget)
     first = attacked_text({"text": "one two three four five"})
@@ -57,7 +57,7 @@ def test_results_are_those_of_textattack(budget, right):
     assert ours.get_output(first) == stock.get_output(first)
 
 
-def test_a_text_is_asked_about_once_in_an_attack():
+def test_a_text_is_queried_once_per_attack():
     victim = Table()
     goal = another_label(victim)
     first = attacked_text({"premise": "one two", "hypothesis": "three"})
@@ -72,7 +72,7 @@ def test_a_text_is_asked_about_once_in_an_attack():
     assert len(victim.asked) == 3
 
 
-def test_equal_probabilities_have_the_label_that_they_have_with_textattack():
+def test_ties_are_resolved_as_in_textattack():
     stock_goal = import_textattack().goal_functions.UntargetedClassification
     first = attacked_text({"text": "tie"})
 
@@ -94,7 +94,7 @@ def test_equal_probabilities_have_the_label_that_they_have_with_textattack():
         pytest.param([[(number % 97) / 9 for number in range(9000)]], id="9000 labels"),  # whose float32 sum is not 1 within 1e-6
     ],
 )
-def test_what_a_model_says_is_read_as_logits(logits):
+def test_model_outputs_are_treated_as_logits(logits):
     textattack = import_textattack()
     answers = torch.tensor(logits)
     expected = torch.softmax(answers.double(), dim=1)
@@ -116,13 +116,13 @@ def test_what_a_model_says_is_read_as_logits(logits):
 
 
 @pytest.mark.parametrize("row", [[float("nan"), 1.0], [float("inf"), 1.0], [float("-inf")] * 2])
-def test_a_row_without_a_likeliest_label_is_an_error(row):
+def test_logits_without_a_softmax_raise(row):
     with pytest.raises(ValueError, match=rf"logits of a text are \[{row[0]}, {row[1]}\]"):
         probabilities(torch.tensor([[1.0, 2.0], row]))
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 30])
-def test_the_limit_on_edits_is_that_of_textattack(most):
+def test_the_edit_distance_limit_equals_textattacks(most):
     stock = import_textattack().constraints.overlap.LevenshteinEditDistance(most)
     ours = few_edits(most)
     assert str(ours).replace("FewEdits", "LevenshteinEditDistance") == str(stock)

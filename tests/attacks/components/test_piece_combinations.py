@@ -27,14 +27,14 @@ def test_the_likeliest_come_first_and_each_once(lengths, seed):
     assert [total(choice) for choice in found] == pytest.approx(sorted(map(total, found), reverse=True), abs=1e-9)
 
 
-def test_equal_scores_leave_none_out():
+def test_equal_scores_yield_every_combination():
     found = list(likeliest([[0.0, 0.0, -1.0], [0.0, 0.0], [0.0]]))
     assert len(found) == len(set(found)) == 6
     assert {choice[0] for choice in found[:4]} == {0, 1}
     assert list(likeliest([[0.0, 0.0, -1.0], [0.0, 0.0], [0.0]])) == found
 
 
-def test_a_hundred_places_of_a_thousand_choices_are_no_trouble():
+def test_a_hundred_positions_of_a_thousand_choices_are_fast():
     scores = falling(random.Random(0), *[1000] * 100)
     start = time.process_time()
     found = list(itertools.islice(likeliest(scores), 1000))
@@ -42,10 +42,10 @@ def test_a_hundred_places_of_a_thousand_choices_are_no_trouble():
     assert time.process_time() - start < 5
 
 
-def test_a_place_without_choices_leaves_no_combination():
+def test_a_position_without_choices_gives_no_combinations():
     assert list(likeliest([[0.0], []])) == []
     assert list(first([2, 0])) == []
 
 
-def test_the_first_combinations_change_the_last_place_fastest():
+def test_the_first_combinations_change_the_last_position_fastest():
     assert list(itertools.islice(first([48] * 100), 50))[47:] == [(0,) * 99 + (47,), (0,) * 98 + (1, 0), (0,) * 98 + (1, 1)]

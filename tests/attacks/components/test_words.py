@@ -1,4 +1,4 @@
-"""Words are words in every script: marks and joiners stay inside."""
+"""Words in every script: combining marks and joiners stay inside of words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components.words import starts_of, words_of
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.tasks.base import Example
 
@@ -75,7 +75,7 @@ def test_words_are_parts_of_the_text_in_its_order_and_none_is_lost(text: str) ->
 
 @pytest.mark.filterwarnings("ignore")  # jieba's own
 @needs_textattack
-def test_chinese_is_segmented_and_what_stands_beside_it_is_not_taken_apart() -> None:
+def test_chinese_is_segmented_and_adjacent_text_is_not() -> None:
     import_textattack()
     assert words_of("我喜欢这部电影 good") == ["我", "喜欢", "这部", "电影", "good"]
     assert words_of("naïve电影 café don't") == ["naïve", "电影", "café", "don't"]
@@ -85,7 +85,7 @@ def test_chinese_is_segmented_and_what_stands_beside_it_is_not_taken_apart() -> 
 
 @needs_textattack
 @pytest.mark.parametrize("text", [ARABIC, HINDI, VIETNAMESE], ids=["Arabic", "Hindi", "Vietnamese"])
-def test_an_attack_asks_and_counts_by_words(victim, text: str) -> None:
+def test_attacks_and_counts_use_these_words(victim, text: str) -> None:
     asked = []
 
     @frozen

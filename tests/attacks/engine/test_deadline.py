@@ -1,4 +1,4 @@
-"""Limits hold: a time limit while a slow tokenizer works, and as many processes as there is work for."""
+"""The time limit holds while a slow tokenizer works, and the number of processes is limited by the work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine import run
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.inference import tokenization
 from ticketlab.inference.victim import Victim
-from ticketlab.resources.sentence_encoder import Encoder
+from ticketlab.resources.sentence_encoder import SentenceEncoder
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.tasks.base import Example
 
@@ -44,7 +44,7 @@ def attack(victim: Victim, *texts: str, **more: Any) -> list[Any]:
 
 
 @needs_textattack
-def test_a_time_limit_ends_the_tokenising_of_all_candidates(victim: Victim, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_interrupts_the_tokenizing_of_candidates(victim: Victim, monkeypatch: pytest.MonkeyPatch) -> None:
     import_textattack()
     text = "good film " * 2000
     monkeypatch.setattr(victim, "tokenizer", slow := Slow(victim.tokenizer, rounds=10))  # 6 seconds or more for all candidates
@@ -55,7 +55,7 @@ def test_a_time_limit_ends_the_tokenising_of_all_candidates(victim: Victim, monk
     assert sum(sizes) < 40 * len(text)  # of the 62 words that the model sees
 
 
-def test_texts_are_tokenised_as_at_once(victim: Victim, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokenizing_in_chunks_gives_the_same_inputs(victim: Victim, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["good film", "", "a very dull plot " * 30, "x", "music, and good music"]
     pairs = [(text, "the film") for text in texts]
     at_once = victim.encode(texts), victim.encode(pairs)
@@ -66,8 +66,8 @@ def test_texts_are_tokenised_as_at_once(victim: Victim, monkeypatch: pytest.Monk
     assert victim.encode([]) == []
 
 
-def test_sentences_are_embedded_some_at_a_time(tiny_encoder_folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = Encoder.load(tiny_encoder_folder)
+def test_sentences_are_embedded_in_chunks(tiny_encoder_folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = SentenceEncoder.load(tiny_encoder_folder)
     texts = ["good film", "a dull plot", "good film", "music"]
     at_once = encoder.encode(texts)
     monkeypatch.setattr(tokenization, "CHARACTERS", 10)
@@ -80,7 +80,7 @@ def test_sentences_are_embedded_some_at_a_time(tiny_encoder_folder: str, monkeyp
     ("wanted", "examples", "cores", "number"),
     [(150, 3, 2, 3), (150, 500, 2, 8), (4, 500, 2, 4), (1, 500, 2, 1), (150, 0, 2, 1), (2, 1, 64, 1), (None, 500, 2, 2), (None, 9, 2, 1)],
 )
-def test_no_more_processes_than_there_is_work_for(
+def test_the_number_of_processes_is_limited_by_the_work(
     victim: Victim,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

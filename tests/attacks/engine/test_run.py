@@ -13,7 +13,7 @@ from attrs import frozen
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine.run import run_attack, sample
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.inference.random_state import example_seed, seeded
@@ -108,14 +108,14 @@ def test_every_text_gets_a_status(victim, text, label, tmp_path):
     assert sorted(RecordFile(tmp_path / "r.jsonl", "c"), key=lambda record: record.id) == found
 
 
-def test_a_text_with_nothing_to_attack_counts_as_held_or_skipped(victim):
+def test_a_text_without_words_is_failed_or_skipped(victim):
     label = right(victim, "...")
     held, skipped = attack(victim, [Example("held", ("...",), label), Example("wrong", ("...",), 1 - label)])
     assert (held.status, held.queries, held.message) == ("failed", 1, "no words to change")
     assert (skipped.status, skipped.queries) == ("skipped", 1)
 
 
-def test_texts_of_a_pair_are_both_attacked_and_come_back_apart(victim):
+def test_both_texts_of_a_pair_are_attacked_and_recorded_separately(victim):
     pair = ("the film was good and the acting great", "it was fine")
     record = attack(victim, [Example("pair", pair, right(victim, pair))], columns=("first", "second"))[0]
     assert record.status in ("success", "failed")
@@ -124,7 +124,7 @@ def test_texts_of_a_pair_are_both_attacked_and_come_back_apart(victim):
     assert record.words_total == 11
 
 
-def test_a_label_outside_the_names_is_an_error_of_its_row(victim):
+def test_an_invalid_label_is_an_error_of_its_example(victim):
     rows = [Example("unlabelled", ("good film",), -1), EXAMPLES[0], Example("strange", ("good film",), 13)]
     records = attack(victim, rows)
     assert [record.status == "error" for record in records] == [True, False, True]
@@ -143,7 +143,7 @@ def test_label_names_that_the_victim_lacks_are_refused_before_anything_runs(vict
     assert victim.rows == 0
 
 
-def test_a_label_of_the_task_that_the_victim_lacks_is_an_error_of_its_row(victim):
+def test_a_label_unknown_to_the_victim_is_an_error_of_its_example(victim):
     names = ("negative", "neutral", "positive")
     rows = [Example("unknown", ("good film",), 1), Example("known", ("good film",), 2 * right(victim, "good film"))]
     unknown, known = attack(victim, rows, names=names)
@@ -152,12 +152,12 @@ def test_a_label_of_the_task_that_the_victim_lacks_is_an_error_of_its_row(victim
     assert known.status in ("success", "failed")
 
 
-def test_an_id_that_is_there_twice_is_refused(victim):
+def test_a_repeated_id_is_refused(victim):
     with pytest.raises(UsageError, match="the first is row-0"):
         attack(victim, [EXAMPLES[0], EXAMPLES[0]])
 
 
-def test_a_run_goes_on_where_it_stopped(victim, tmp_path):
+def test_a_run_resumes_where_it_stopped(victim, tmp_path):
     path = tmp_path / "records.jsonl"
     records = RecordFile(path, "c")
     whole = attack(victim, records=records)
@@ -200,7 +200,7 @@ def rows(*texts):
     return [Example(str(number), (text,), 0) for number, text in enumerate(texts)]
 
 
-def test_an_exception_is_an_error_of_its_row(victim):
+def test_an_exception_is_an_error_of_its_example(victim):
     records = attack(victim, rows("good film", "raise", "bad film"), how=Odd())
     assert [record.status == "error" for record in records] == [False, True, False]
     assert records[1].message.startswith("RuntimeError: two lines xxx")
@@ -215,14 +215,14 @@ def test_a_slow_example_is_given_up(victim):
     assert time.monotonic() - begin < 20
 
 
-def test_five_thousand_words_end_in_time(victim):
+def test_the_time_limit_holds_for_five_thousand_words(victim):
     text = "good film " * 2500
     record = attack(victim, [Example("long", (text,), right(victim, text))], timeout=1.0)[0]
     assert record.status in ("timeout", "success")
     assert record.truncated
 
 
-def test_an_interruption_passes_and_keeps_what_was_done(victim):
+def test_an_interruption_is_raised_and_keeps_finished_records(victim):
     records = RecordFile(None, "c")
     with pytest.raises(KeyboardInterrupt):
         attack(victim, rows("good film", "stop", "bad film"), how=Odd(), records=records, in_flight=1)
@@ -230,7 +230,7 @@ def test_an_interruption_passes_and_keeps_what_was_done(victim):
 
 
 @pytest.mark.parametrize("in_flight", [1, 6])
-def test_a_model_that_answers_nan_is_an_error_of_the_row_alone(victim, in_flight):
+def test_nan_logits_are_an_error_of_their_example_only(victim, in_flight):
     plain = attack(victim)
     with torch.no_grad():
         victim.model.bert.embeddings.word_embeddings.weight[victim.tokenizer.convert_tokens_to_ids("awful")] = float("nan")
@@ -257,7 +257,7 @@ def test_a_broken_resource_ends_the_run_before_it_begins(victim):
     assert len(records) == 0
 
 
-def test_random_states_and_modes_are_put_back(victim):
+def test_random_states_and_modes_are_restored(victim):
     victim.model.train()
     random.seed(3)
     np.random.seed(3)
@@ -274,7 +274,7 @@ def test_random_states_and_modes_are_put_back(victim):
 
 
 @pytest.mark.parametrize("budget", [1, 2, 5, 9])
-def test_the_query_budget_is_kept(victim, budget):
+def test_the_query_budget_is_respected(victim, budget):
     records = attack(victim, how=DeepWordBug(query_budget=budget))
     assert not [record.message for record in records if record.status == "error"]
     assert max(record.queries for record in records) <= budget

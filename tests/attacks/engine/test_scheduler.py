@@ -1,4 +1,4 @@
-"""Many at once, and each as if it were alone."""
+"""The scheduler runs many examples at once, and each gives the same result as if it ran alone."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ pytest.importorskip("greenlet", reason="greenlet is not installed")
 from ticketlab.attacks.engine.deadline import OutOfTime
 from ticketlab.attacks.engine.scheduler import Scheduler
 from ticketlab.inference import random_state
-from ticketlab.inference.batch_invariant import BatchInvariantModel, merging
+from ticketlab.inference.batch_invariant import BatchInvariantModel, submit_request
 
 
 class Adder(nn.Module):
-    """Adds up a row's numbers, and remembers what it was given together."""
+    """Sums the numbers of a row, and records its batches."""
 
     def __init__(self):
         super().__init__()
@@ -39,7 +39,7 @@ def adder():
     model = Adder()
     ask = BatchInvariantModel(model, lambda batch, rows: model(**batch).tolist())
     ask._linears.complete = True  # sums are exact
-    ask._is_steady = lambda row: True
+    ask._is_batch_invariant = lambda row: True
     return ask
 
 
@@ -47,26 +47,26 @@ def row(*numbers):
     return {"input_ids": list(numbers)}
 
 
-def fly(work, items, in_flight=64, **more):
+def schedule(work, items, in_flight=64, **more):
     return list(Scheduler(work, in_flight=in_flight, **more).run(items))
 
 
-def test_what_many_ask_is_answered_together():
+def test_requests_of_many_examples_are_merged_into_one_batch():
     ask = adder()
-    found = fly(lambda item: ask([row(item, 1)])[0] + ask([row(item, 2)])[0], range(20, 30))
+    found = schedule(lambda item: ask([row(item, 1)])[0] + ask([row(item, 2)])[0], range(20, 30))
     assert sorted(found) == [2 * item + 3 for item in range(20, 30)]
     assert [len(batch) for batch in ask.model.batches] == [10, 10]
     assert ask.rows == 20
 
 
-def test_equal_rows_of_several_are_computed_once_and_each_row_goes_where_it_belongs():
+def test_equal_rows_are_computed_once_and_every_request_gets_its_own_results():
     ask = adder()
-    found = fly(lambda item: (item, ask([row(5, 5), row(item, 1), row(5, 5), row(1, 1, 1)])), range(3))
+    found = schedule(lambda item: (item, ask([row(5, 5), row(item, 1), row(5, 5), row(1, 1, 1)])), range(3))
     assert sorted(found) == [(item, [10, item + 1, 10, 3]) for item in range(3)]
     assert ask.rows == 5
 
 
-def test_no_more_are_in_flight_than_asked_for():
+def test_at_most_the_configured_number_is_in_flight():
     ask = adder()
     now, most = set(), []
 
@@ -77,11 +77,11 @@ def test_no_more_are_in_flight_than_asked_for():
         now.discard(item)
         return item
 
-    assert sorted(fly(work, range(10), in_flight=3)) == list(range(10))
+    assert sorted(schedule(work, range(10), in_flight=3)) == list(range(10))
     assert max(most) == 3
 
 
-def test_each_has_its_own_random_states_and_the_callers_are_left_alone():
+def test_each_example_has_its_own_random_states_and_the_callers_are_unchanged():
     ask = adder()
 
     def work(item):
@@ -93,13 +93,13 @@ def test_each_has_its_own_random_states_and_the_callers_are_left_alone():
         return item, drawn
 
     before = random_state.RandomState.now()
-    together = dict(fly(work, range(8)))
+    together = dict(schedule(work, range(8)))
     assert random.getstate() == before.python
     assert torch.equal(torch.random.get_rng_state(), before.tensors)
     assert together == {item: work(item)[1] for item in range(8)}
 
 
-def test_a_row_that_the_model_cannot_take_is_the_problem_of_who_asked():
+def test_a_row_that_the_model_cannot_process_fails_only_its_own_request():
     ask = adder()
 
     def work(item):
@@ -108,10 +108,10 @@ def test_a_row_that_the_model_cannot_take_is_the_problem_of_who_asked():
         except IndexError as problem:
             return item, str(problem)
 
-    assert dict(fly(work, [12, 13, 14])) == {12: 12, 13: "13 is out of range", 14: 14}
+    assert dict(schedule(work, [12, 13, 14])) == {12: 12, 13: "13 is out of range", 14: 14}
 
 
-def test_an_error_in_one_ends_the_run_and_the_others_cleanly():
+def test_an_uncaught_error_ends_the_run_and_cancels_the_other_examples():
     ask = adder()
     ended = []
 
@@ -125,12 +125,12 @@ def test_an_error_in_one_ends_the_run_and_the_others_cleanly():
             ended.append(item)
 
     with pytest.raises(KeyboardInterrupt):
-        fly(work, range(4))
+        schedule(work, range(4))
     assert sorted(ended) == [0, 1, 2, 3]
-    assert merging.get() is None
+    assert submit_request.get() is None
 
 
-def test_the_time_of_waiting_does_not_count():
+def test_waiting_for_other_examples_does_not_count_as_time():
     ask = adder()
     ask.model.pause = 0.05
 
@@ -139,11 +139,11 @@ def test_the_time_of_waiting_does_not_count():
             ask([row(item, turn)])
         return item
 
-    # 12 rows a turn take 0.6 seconds together, and 0.05 are each one's share
-    assert sorted(fly(work, range(12), timeout=0.5, late=lambda item: -1)) == list(range(12))
+    # 12 rows take 0.6 seconds per turn, of which each example's share is 0.05
+    assert sorted(schedule(work, range(12), timeout=0.5, on_timeout=lambda item: -1)) == list(range(12))
 
 
-def test_models_time_counts_for_who_asked():
+def test_a_models_time_counts_for_the_examples_that_sent_the_rows():
     ask = adder()
     ask.model.pause = 0.02
 
@@ -153,33 +153,33 @@ def test_models_time_counts_for_who_asked():
         return item
 
     begin = time.monotonic()
-    assert sorted(fly(work, range(3), timeout=0.3, late=lambda item: -item)) == [-1, 0, 2]
+    assert sorted(schedule(work, range(3), timeout=0.3, on_timeout=lambda item: -item)) == [-1, 0, 2]
     assert time.monotonic() - begin < 20
 
 
-def test_a_long_row_costs_its_example_more_than_a_short_one_beside_it():
+def test_a_models_time_is_shared_in_proportion_to_tokens():
     ask = adder()
-    ask.packing = type("Packing", (), {"works": lambda self, row: True, "inputs": None, "apart": None})()
-    ask.batch = lambda rows: time.sleep(0.4) or [sum(row["input_ids"]) for row in rows]
+    ask.packing = type("Packing", (), {"works": lambda self, row: True, "inputs": None, "separated": None})()
+    ask.run_batch = lambda rows: time.sleep(0.4) or [sum(row["input_ids"]) for row in rows]
 
     def work(item):
         ask([row(*[1] * item)])
         return item
 
-    assert sorted(fly(work, [1, 19], timeout=0.3, late=lambda item: -item)) == [-19, 1]
+    assert sorted(schedule(work, [1, 19], timeout=0.3, on_timeout=lambda item: -item)) == [-19, 1]
 
 
-def test_own_time_counts_even_in_a_loop_that_never_asks():
+def test_a_loop_that_sends_no_requests_is_interrupted():
     def work(item):
         while item == 1:
             pass
         return item
 
-    assert sorted(fly(work, range(3), timeout=0.3, late=lambda item: -item)) == [-1, 0, 2]
+    assert sorted(schedule(work, range(3), timeout=0.3, on_timeout=lambda item: -item)) == [-1, 0, 2]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_finalizer_that_swallows_the_interruption_is_not_the_end_of_it():
+def test_the_interruption_is_repeated_if_a_finalizer_swallows_it():
     class Slow:
         def __del__(self):
             time.sleep(0.5)
@@ -189,10 +189,10 @@ def test_a_finalizer_that_swallows_the_interruption_is_not_the_end_of_it():
         while True:
             pass
 
-    assert fly(work, [1], timeout=0.2, late=lambda item: "late") == ["late"]
+    assert schedule(work, [1], timeout=0.2, on_timeout=lambda item: "late") == ["late"]
 
 
-def test_who_catches_everything_is_stopped_all_the_same():
+def test_code_that_catches_every_exception_is_stopped_too():
     ask = adder()
     caught = []
 
@@ -204,11 +204,11 @@ def test_who_catches_everything_is_stopped_all_the_same():
                 caught.append(type(problem))
             ask([row(item, turn)])
 
-    assert fly(work, [1], timeout=0.2, late=lambda item: "late") == ["late"]
+    assert schedule(work, [1], timeout=0.2, on_timeout=lambda item: "late") == ["late"]
     assert caught == [OutOfTime]
 
 
-def test_gradients_switched_off_in_one_stay_on_in_others():
+def test_disabling_gradients_in_one_example_does_not_affect_others():
     ask = adder()
 
     def work(item):
@@ -219,10 +219,10 @@ def test_gradients_switched_off_in_one_stay_on_in_others():
             ask([row(2)])
             return torch.is_grad_enabled()
 
-    assert fly(work, [0, 1], in_flight=2) in ([False, True], [True, False])
+    assert schedule(work, [0, 1], in_flight=2) in ([False, True], [True, False])
     assert torch.is_grad_enabled()
 
 
-def test_nothing_to_do_is_done():
-    assert fly(lambda item: item, []) == []
-    assert fly(lambda item: adder()([]), [1]) == [[]]
+def test_no_items_and_empty_requests_give_empty_results():
+    assert schedule(lambda item: item, []) == []
+    assert schedule(lambda item: adder()([]), [1]) == [[]]

@@ -1,4 +1,4 @@
-"""Several processes: the same records, and one that dies costs one example."""
+"""Several worker processes give the same records, and one that dies loses one example."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ticketlab.attacks.base import Attack
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine import workers
 from ticketlab.attacks.engine.run import run_attack
-from ticketlab.attacks.results.records import RecordFile
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.core.errors import OutOfMemory, TicketlabError
 from ticketlab.resources.textattack_import import installed
 from ticketlab.tasks.base import Example
@@ -72,7 +72,7 @@ def test_records_do_not_depend_on_how_many_are_attacked_at_once(victim, in_fligh
     assert {record.status for record in many} >= {"success", "skipped"}
 
 
-def test_what_processes_asked_the_model_is_counted_here(victim):
+def test_queries_of_all_processes_are_counted_in_the_parent(victim):
     rows, before = examples(24), victim.rows
     attack(victim, rows, workers=2)
     here, everywhere = victim.rows, victim.rows_everywhere
@@ -82,7 +82,7 @@ def test_what_processes_asked_the_model_is_counted_here(victim):
     assert victim.rows_everywhere - everywhere == victim.rows - here > len(rows)
 
 
-def test_processes_that_start_anew_make_the_same_records(victim, monkeypatch):
+def test_spawned_processes_give_the_same_records(victim, monkeypatch):
     rows = examples(6)
     expected = attack(victim, rows)
     spawn = multiprocessing.get_context("spawn")
@@ -114,7 +114,7 @@ class Deadly(DeepWordBug):
         return built
 
 
-def test_a_process_that_dies_costs_the_example_that_ended_it(victim, capsys):
+def test_a_process_that_dies_loses_only_the_example_that_killed_it(victim, capsys):
     rows = examples(20)
     rows[3] = Example("dies", ("exit",), 0)
     rows[12] = Example("is killed", ("kill",), 0)
@@ -122,13 +122,13 @@ def test_a_process_that_dies_costs_the_example_that_ended_it(victim, capsys):
     assert found["dies"].status == found["is killed"].status == "error"
     assert found["dies"].message == "the process that attacked it ended: exit code 7"
     assert found["is killed"].message == "the process that attacked it ended: signal SIGKILL"
-    warned = "warning: a process of the attack was killed, as happens where memory is short; if so, lower in_flight (now 10 a process) or"
+    warned = "warning: a process of the attack was killed, possibly because memory ran out; if so, lower in_flight (now 10 per process) or"
     assert warned in capsys.readouterr().err
     healthy = [row for row in rows if row.id.startswith("row")]
     assert [found[row.id] for row in healthy] == attack(victim, healthy)
 
 
-LOWER = r"lower in_flight \(now 10 a process\) or workers \(now 2\)"
+LOWER = r"lower in_flight \(now 10 per process\) or workers \(now 2\)"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ LOWER = r"lower in_flight \(now 10 a process\) or workers \(now 2\)"
     ],
     ids=["a broken device", "no memory"],
 )
-def test_a_process_that_cannot_work_at_all_ends_the_run(victim, monkeypatch, problem, kind, said):
+def test_a_process_that_fails_outside_an_example_ends_the_run(victim, monkeypatch, problem, kind, said):
     parent = os.getpid()
     tell = type(victim).evaluating
 
@@ -160,7 +160,7 @@ def test_a_process_that_cannot_work_at_all_ends_the_run(victim, monkeypatch, pro
         (errno.ENOMEM, OutOfMemory, rf"there is not enough memory \(.*\); {LOWER}"),
     ],
 )
-def test_more_processes_than_the_system_allows_is_one_line(victim, monkeypatch, number, kind, said):
+def test_a_process_that_cannot_be_started_is_reported_in_one_line(victim, monkeypatch, number, kind, said):
     start, begun = multiprocessing.context.ForkProcess.start, []
 
     def limited(process):
@@ -175,13 +175,13 @@ def test_more_processes_than_the_system_allows_is_one_line(victim, monkeypatch, 
     assert not begun[0].is_alive()
 
 
-def test_each_process_takes_a_device_of_its_own(victim, monkeypatch, tmp_path):
-    monkeypatch.setattr(workers, "_take_device", lambda _, number: (tmp_path / str(number)).touch())
+def test_processes_are_distributed_over_devices(victim, monkeypatch, tmp_path):
+    monkeypatch.setattr(workers, "_move_to_device", lambda _, number: (tmp_path / str(number)).touch())
     attack(victim, examples(4), workers=2)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
 
 
-def test_a_time_limit_is_kept_in_processes_too(victim):
+def test_the_time_limit_holds_in_worker_processes(victim):
     @frozen
     class Slow(Attack):
         name: ClassVar[str] = "slow"
@@ -202,7 +202,7 @@ def test_a_time_limit_is_kept_in_processes_too(victim):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_killed_at_random_moments_and_taken_up_again_the_records_are_the_same(workers, victim, tmp_path):
+def test_records_are_the_same_after_kills_at_random_moments(workers, victim, tmp_path):
     rows = examples(60)
     straight, path = RecordFile(tmp_path / "straight", "c"), tmp_path / "killed"
     attack(victim, rows, records=straight, in_flight=1)
@@ -236,7 +236,7 @@ def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def test_processes_end_when_the_one_that_started_them_is_killed(victim, tmp_path):
+def test_worker_processes_end_when_their_parent_is_killed(victim, tmp_path):
     fork = multiprocessing.get_context("fork")
 
     @frozen

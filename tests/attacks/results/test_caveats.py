@@ -8,7 +8,7 @@ import pytest
 
 from ticketlab.attacks.results import caveats
 from ticketlab.attacks.results.metrics import measure
-from ticketlab.attacks.results.records import Record
+from ticketlab.attacks.results.record import Record
 
 LABELS = ("negative", "positive")
 
@@ -44,7 +44,7 @@ SAID = {
     ),
     "no words in some": (
         [*rows(10), *rows(4, words_total=0, words_tried=0, words_replaceable=0, words_allowed=0), *rows(10, label="positive")],
-        ["4 of 24 attacked examples have no word to change, and count in Aua as withstood"],
+        ["4 of 24 attacked examples have no word to change, and count in Aua as failed attacks"],
     ),
     "half of the words is enough": (
         [*rows(10, words_replaceable=4, words_allowed=4), *rows(10, label="positive", words_replaceable=4, words_allowed=4)],
@@ -52,20 +52,20 @@ SAID = {
     ),
     "constraints that refuse all": (
         [*rows(10, words_allowed=0), *rows(10, label="positive", words_allowed=0)],
-        ["the constraints of pwws let a candidate through in 0 of 20 attacked examples: Aua overstates robustness"],
+        ["the constraints of pwws accepted a candidate in 0 of 20 attacked examples: Aua overstates robustness"],
     ),
     "unknown counts": ([*rows(10, words_tried=None, words_replaceable=None, words_allowed=None), *rows(10, label="positive")], []),
     "all misclassified": (
         [*rows(8, "skipped"), *rows(7, "skipped", label="positive")],
-        ["nothing was attacked: the model misclassified the whole sample before (15 examples)"],
+        ["nothing was attacked: the model misclassified the whole sample before the attack (15 examples)"],
     ),
     "one answer": (
         [*rows(10), *rows(10, "skipped", label="positive", said="negative")],
-        ["the model says `negative` to every example of the sample; it may have learnt nothing"],
+        ["the model predicts `negative` for every example of the sample; it may have learnt nothing"],
     ),
     "no better than the majority": (
         [*rows(8), *rows(2, "skipped"), *rows(2, label="positive"), *rows(8, "skipped", label="positive")],
-        ["before the attack 10 of 20 answers are right, no more than if each were `negative` (10)"],
+        ["before the attack 10 of 20 predictions are correct, no more than if all were `negative` (10)"],
     ),
     "too few to compare with the majority": ([*rows(2), *rows(2, "skipped"), *rows(2, "skipped", label="positive", said="positive")], []),
     "a class that lacks": (
@@ -76,22 +76,22 @@ SAID = {
         [*rows(97), *rows(2, "skipped"), *rows(1, label="positive")],
         [
             "few examples of `positive` are in the sample (99 negative, 1 positive): the numbers are mostly about the other labels",
-            "before the attack 98 of 100 answers are right, no more than if each were `negative` (99)",
+            "before the attack 98 of 100 predictions are correct, no more than if all were `negative` (99)",
         ],
     ),
     "a small sample of each class": ([*rows(2), *rows(2, label="positive")], []),
     "texts that are cut": (
         [*rows(9, truncated=True, words_unseen=6), *rows(11, label="positive")],
-        ["9 of 20 examples are longer than what the model sees: 54 of 200 words are beyond that, and are not attacked"],
+        ["9 of 20 examples are longer than the model's input: 54 of 200 words are beyond that and not attacked"],
     ),
     "a few texts that are cut": ([*rows(1, truncated=True, words_unseen=6), *rows(9), *rows(11, label="positive")], []),
     "texts cut somewhere": (
         [*rows(9, truncated=True, words_unseen=None), *rows(11, label="positive")],
-        ["9 of 20 examples are longer than what the model sees, and its tokenizer does not say where, so that words are attacked that it"],
+        ["9 of 20 examples are longer than the model's input; its tokenizer does not report where they are cut, so words are attacked"],
     ),
     "scripts without spaces": (
         [*sound(), *rows(6, original=["หนังดีมาก"]), *rows(2, original=["面白かった"]), *rows(1, original=["好看"])],
-        ["8 of 39 examples are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): all up to the next space or sign counts as"],
+        ["8 of 39 examples are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): text up to the next space or"],
     ),
     "nothing": ([], ["there is no example to attack"]),
     "errors alone": ([*rows(10, "error"), *rows(10, "timeout", label="positive")], []),
@@ -99,7 +99,7 @@ SAID = {
 
 
 @pytest.mark.parametrize(("records", "said"), SAID.values(), ids=SAID)
-def test_what_numbers_lack_is_said(records: list[Record], said: list[str]) -> None:
+def test_caveats_of_records(records: list[Record], said: list[str]) -> None:
     found = caveats.caveats_of("pwws", records, LABELS)
     assert [line[: len(start)] for line, start in zip(found, said, strict=True)] == said
     assert all("\n" not in line for line in found)
@@ -114,14 +114,14 @@ def test_what_numbers_lack_is_said(records: list[Record], said: list[str]) -> No
     ],
     ids=["English", "German", "Turkish"],
 )
-def test_an_attack_for_english_on_texts_of_another_language_is_said(text: str, said: bool) -> None:
+def test_an_english_attack_on_another_language_gives_a_caveat(text: str, said: bool) -> None:
     records = [*rows(10, original=[text]), *rows(10, "success", label="positive", original=[text])]
     found = caveats.caveats_of("pwws", records, LABELS, uses_resources=True)
     assert ["are English stop words: unless" in line for line in found] == [True] * said
     assert not caveats.caveats_of("deepwordbug", records, LABELS)
 
 
-def test_giving_up_after_a_number_of_queries_is_said_of_most(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_budget_that_ends_most_attacks_gives_a_caveat(capsys: pytest.CaptureFixture[str]) -> None:
     records = [*rows(6, queries=40), *rows(5, label="positive", queries=12), *rows(3, "success", label="positive", queries=40)]
     assert caveats.caveats_of("pwws", records, LABELS, query_budget=40) == [
         "pwws gave up on 6 of the 11 examples that count for Aua, after 40 queries each"
@@ -130,7 +130,7 @@ def test_giving_up_after_a_number_of_queries_is_said_of_most(capsys: pytest.Capt
     assert caveats.caveats_of("pwws", records, LABELS) == []
 
 
-def test_the_metrics_say_what_was_possible_and_of_what() -> None:
+def test_the_metrics_count_words_and_examples_with_candidates() -> None:
     lost = rows(3, "error")
     found = measure(
         [

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticketlab.attacks.results.diff import Segment, pieces
+from ticketlab.attacks.results.diff import DiffSegment, word_diff
 
 
 def shown(before: str, after: str) -> list[tuple[str, str]]:
-    return [(piece.kind, piece.text) for piece in pieces(before, after)]
+    return [(piece.kind, piece.text) for piece in word_diff(before, after)]
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,21 @@ def test_words_are_compared(before, after, expected):
 
 
 @given(st.text(), st.text())
-def test_any_two_texts_can_be_compared_and_read_back(before, after):
-    found = pieces(before, after)
+def test_any_two_texts_can_be_compared_and_reconstructed(before, after):
+    found = word_diff(before, after)
     assert "".join(piece.text for piece in found if piece.kind != "added") == before
     assert "".join(piece.text for piece in found if piece.kind != "removed").split() == after.split()
     assert all(piece.text for piece in found)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "<br />", "\u200b", "\U0001f600", "\n\n", "\u0645\u0631"])))
-def test_a_text_beside_itself_is_one_piece(words):
+def test_equal_texts_are_one_segment(words):
     text = " ".join(words)
-    assert pieces(text, text) == ([Segment("same", text)] if text else [])
+    assert word_diff(text, text) == ([DiffSegment("same", text)] if text else [])
 
 
-def test_long_texts_of_other_lengths_are_compared_in_time():
+def test_long_texts_are_compared_quickly():
     before = " ".join(f"word{number % 50} the" for number in range(2500))
     started = time.perf_counter()
-    pieces(before, before.replace("word7 the", "word7"))
+    word_diff(before, before.replace("word7 the", "word7"))
     assert time.perf_counter() - started < 10

@@ -1,4 +1,4 @@
-"""What led a model astray becomes a data set, and can be read as one at once."""
+"""Adversarial examples are exported as a data set that can be used as a task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 from ticketlab.attacks.results import export as exported
 from ticketlab.attacks.results.adversarial_examples import collect
-from ticketlab.attacks.results.records import Record, RecordFile
+from ticketlab.attacks.results.record import Record
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.cli.main import cli
 from ticketlab.core.errors import UsageError
 from ticketlab.tasks.datasets.local import LocalDataset
@@ -61,7 +62,7 @@ def export(*arguments: str | Path) -> Result:
 
 
 @pytest.mark.parametrize("suffix", exported.SUFFIXES)
-def test_a_data_set_has_the_successes_and_is_a_task_at_once(write: Callable[..., Path], tmp_path: Path, suffix: str) -> None:
+def test_a_data_set_holds_the_successes_and_can_be_used_as_a_task(write: Callable[..., Path], tmp_path: Path, suffix: str) -> None:
     out = tmp_path / "out" / f"adversarial{suffix}"
     more = [record(f"more-{number}", ["x"], [f"y {number}"], "positive" if number % 2 else "negative") for number in range(16)]
     result = export(write([*ROWS, *more]), "--out", out)
@@ -75,7 +76,7 @@ def test_a_data_set_has_the_successes_and_is_a_task_at_once(write: Callable[...,
     assert data.dropped == {}
 
 
-def test_rows_say_what_they_came_from(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_rows_hold_their_provenance(write: Callable[..., Path], tmp_path: Path) -> None:
     export(write(ROWS), "--out", tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         first = next(csv.DictReader(file))
@@ -90,7 +91,7 @@ def test_rows_say_what_they_came_from(write: Callable[..., Path], tmp_path: Path
     }
 
 
-def test_files_go_together_with_ids_of_their_own_and_nothing_twice(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_several_files_are_merged_with_unique_ids_and_without_duplicates(write: Callable[..., Path], tmp_path: Path) -> None:
     other = [record("train-1", ["a good film"], ["a ggood film"], "positive"), ROWS[1]]
     files = [
         write(ROWS),
@@ -99,7 +100,7 @@ def test_files_go_together_with_ids_of_their_own_and_nothing_twice(write: Callab
     ]
     result = export(*files, "--out", tmp_path / "a.jsonl")
     assert "6 texts" in result.stderr
-    assert "1 that were there already are left out" in result.stderr
+    assert "1 duplicate omitted" in result.stderr
     rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["id"] for row in rows if "train-1" in row["id"]] == ["pwws/train-1", "pwws#2/train-1", "deepwordbug/train-1"]
     assert exported.read(tmp_path / "a.jsonl").texts[4].original == "train-1"
@@ -113,7 +114,7 @@ def test_pairs_keep_their_columns(write: Callable[..., Path], tmp_path: Path) ->
         record("2", ["a man sits", "he runs"], ["a man sits", "he rnus"], "no"),
     ]
     result = export(write(rows, columns=["premise", "hypothesis"]), "--out", tmp_path / "pairs.csv")
-    assert "called" not in result.stderr
+    assert "renamed" not in result.stderr
     data = LocalDataset(path=str(tmp_path / "pairs.csv")).load_challenge()
     assert data.columns == ("premise", "hypothesis")
     assert data.examples("test")[0].texts == ("a man sits", "he rsets")
@@ -131,13 +132,13 @@ def test_pairs_keep_their_columns(write: Callable[..., Path], tmp_path: Path) ->
         (["Review"], [["a"], ["b"]], ("Review",)),
     ],
 )
-def test_columns_whose_names_say_nothing_get_plain_ones(
+def test_ambiguous_column_names_are_replaced_by_plain_ones(
     write: Callable[..., Path], tmp_path: Path, columns: list[str], rows: list[list[str]], called: tuple[str, ...]
 ) -> None:
     made = [record(str(number), texts, texts, "yes" if number else "no") for number, texts in enumerate(rows)]
     result = export(write(made, columns=columns), "--out", tmp_path / "a.csv")
     assert result.exit_code == 0, result.stderr
-    assert (f"the columns {', '.join(columns)} are called {', '.join(called)}" in result.stderr) == (called != tuple(columns))
+    assert (f"the columns {', '.join(columns)} are renamed {', '.join(called)}" in result.stderr) == (called != tuple(columns))
     data = LocalDataset(path=str(tmp_path / "a.csv")).load_challenge()
     assert data.columns == called
     assert [list(example.texts) for example in data.examples("test")] == rows
@@ -149,7 +150,7 @@ def test_a_file_without_column_names_has_plain_ones(write: Callable[..., Path], 
 
 
 @pytest.mark.parametrize("suffix", exported.SUFFIXES)
-def test_an_exported_file_is_read_back_with_what_it_says(write: Callable[..., Path], tmp_path: Path, suffix: str) -> None:
+def test_an_exported_file_is_read_back(write: Callable[..., Path], tmp_path: Path, suffix: str) -> None:
     whole = collect([write(ROWS)])
     out = tmp_path / f"a{suffix}"
     exported.write(whole, out)
@@ -173,7 +174,7 @@ def test_an_exported_file_is_read_back_with_what_it_says(write: Callable[..., Pa
         (["torn.jsonl", "--out", "a.csv"], "torn.jsonl: `train-1` has 2 texts under the columns sentence"),
     ],
 )
-def test_what_cannot_be_exported_is_one_line_and_no_file(
+def test_failed_exports_are_reported_in_one_line_and_write_no_file(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], expected: str
 ) -> None:
     folder = write(ROWS).parent
@@ -189,7 +190,7 @@ def test_what_cannot_be_exported_is_one_line_and_no_file(
     assert not (folder / "a.csv").exists()
 
 
-def test_another_data_set_is_not_taken_for_an_exported_one(tmp_path: Path) -> None:
+def test_a_data_set_that_was_not_exported_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("text,label\ngood,1\n", encoding="utf-8")
     (tmp_path / "notes.txt").write_text("good\n", encoding="utf-8")
     for name in ("mine.csv", "notes.txt"):

@@ -9,8 +9,8 @@ from itertools import zip_longest
 import pytest
 from attrs import evolve
 
-from ticketlab.attacks.results.metrics import Mean, Share, measure
-from ticketlab.attacks.results.records import Record
+from ticketlab.attacks.results.metrics import Proportion, SampleMean, measure
+from ticketlab.attacks.results.record import Record
 
 
 def records(*rows):
@@ -35,12 +35,12 @@ def near(*cosines):
     return [evolve(row, similarity=cosine) for row, cosine in zip_longest(records(*MIXED), cosines)]
 
 
-def test_numbers_are_textattacks():
+def test_metrics_equal_textattacks():
     found = measure(records(*MIXED))
     assert (found.n, found.successes, found.failures, found.skipped, found.errors, found.timeouts) == (5, 2, 1, 2, 1, 1)
-    assert found.clean == Share(3, 5)
-    assert found.aua == Share(1, 5)
-    assert found.suc == Share(2, 3)
+    assert found.clean == Proportion(3, 5)
+    assert found.aua == Proportion(1, 5)
+    assert found.suc == Proportion(2, 3)
     assert (found.queries.sum, found.queries.n, found.queries.value) == (60, 3, 20.0)
     assert (found.words_changed.sum, found.words_changed.n, found.words_changed.value) == (1.0, 2, 0.5)
 
@@ -56,7 +56,7 @@ def test_numbers_are_textattacks():
         pytest.param([("success", 4, 0, 5)], 1.0, 0.0, 1.0, 4.0, None, id="success in which no word differs"),
     ],
 )
-def test_means_over_nothing_are_none(rows, clean, aua, suc, queries, changed):
+def test_means_over_no_examples_are_none(rows, clean, aua, suc, queries, changed):
     found = measure(records(*rows))
     values = [one.value for one in (found.clean, found.aua, found.suc, found.queries, found.words_changed)]
     assert values == [clean, aua, suc, queries, changed]
@@ -64,35 +64,35 @@ def test_means_over_nothing_are_none(rows, clean, aua, suc, queries, changed):
     json.dumps(found.to_table(), allow_nan=False)
 
 
-def test_a_share_knows_its_interval_and_is_none_over_nothing():
-    assert Share(81, 263).interval == pytest.approx((0.255289, 0.366210), abs=1e-5)
-    assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
+def test_a_proportion_has_an_interval_and_is_none_over_no_examples():
+    assert Proportion(81, 263).interval == pytest.approx((0.255289, 0.366210), abs=1e-5)
+    assert (Proportion(0, 0).value, Proportion(0, 0).interval) == (None, None)
 
 
-def test_a_mean_knows_its_interval():
+def test_a_mean_has_an_interval():
     """Of 1, 2, 3, 4: mean 2.5, deviation sqrt(5 / 3), t of 3 degrees of freedom 3.182446 (tables)."""
-    found = Mean.of([1, 2, 3, 4])
+    found = SampleMean.of([1, 2, 3, 4])
     half = 3.182446 * math.sqrt(5 / 3) / 2
     assert (found.value, found.n) == (2.5, 4)
     assert found.interval == pytest.approx((2.5 - half, 2.5 + half), abs=1e-5)
-    assert (Mean.of([]).value, Mean.of([]).interval) == (None, None)
-    assert (Mean.of([7]).value, Mean.of([7]).interval) == (7.0, None)
-    assert Mean.of([7, 7]).interval == (7.0, 7.0)
+    assert (SampleMean.of([]).value, SampleMean.of([]).interval) == (None, None)
+    assert (SampleMean.of([7]).value, SampleMean.of([7]).interval) == (7.0, None)
+    assert SampleMean.of([7, 7]).interval == (7.0, 7.0)
 
 
 def test_the_interval_of_a_mean_holds_it_in_95_of_100_samples():
     generator = random.Random(1)
     held = 0
     for _ in range(2000):
-        low, high = Mean.of([generator.gauss(10, 3) for _ in range(5)]).interval
+        low, high = SampleMean.of([generator.gauss(10, 3) for _ in range(5)]).interval
         held += low < 10 < high
     assert held / 2000 == pytest.approx(0.95, abs=0.015)  # three deviations of such a share
 
 
-def test_an_interval_ends_where_values_end():
-    assert Mean.of([0.9, 1.0], -1, 1).interval == (pytest.approx(0.95 - 12.706205 * 0.05, abs=1e-5), 1)
-    assert Mean.of([0.1, 0.9], 0, 1).interval == (0, 1)
-    assert Mean.of([1, 60], 0).interval == (0, pytest.approx(30.5 + 12.706205 * 29.5, abs=1e-3))
+def test_intervals_are_clipped_to_the_range_of_values():
+    assert SampleMean.of([0.9, 1.0], -1, 1).interval == (pytest.approx(0.95 - 12.706205 * 0.05, abs=1e-5), 1)
+    assert SampleMean.of([0.1, 0.9], 0, 1).interval == (0, 1)
+    assert SampleMean.of([1, 60], 0).interval == (0, pytest.approx(30.5 + 12.706205 * 29.5, abs=1e-3))
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_an_interval_ends_where_values_end():
         pytest.param((5, 70), 60, (1, 70), id="an attack that asks on"),
     ],
 )
-def test_the_interval_of_queries_ends_where_queries_do(queries, budget, ends):
+def test_the_interval_of_queries_is_clipped_to_the_possible_range(queries, budget, ends):
     found = measure(records(*(("failed", number, 0, 3) for number in queries), ("skipped", 1, 0, 3)), query_budget=budget)
     assert found.queries.interval == pytest.approx(ends, abs=1e-3)
 
 
-def test_the_table_carries_numerators_denominators_and_intervals():
+def test_the_table_contains_numerators_denominators_and_intervals():
     table = measure(near(0.5, 0.9)).to_table()
     assert table["aua"] == 0.2
     assert (table["aua_of"]["count"], table["aua_of"]["total"]) == (1, 5)
@@ -121,7 +121,7 @@ def test_the_table_carries_numerators_denominators_and_intervals():
     assert table["similarity_of"]["n"] == 2
 
 
-def test_numbers_are_plain_ones():
+def test_the_table_contains_plain_numbers():
     def kinds(value):
         if isinstance(value, (dict, list)):
             return {kind for item in (value.values() if isinstance(value, dict) else value) for kind in kinds(item)}
@@ -192,7 +192,7 @@ def test_every_kind_of_result_is_compared(results):
 
 
 @needs_textattack
-def test_counts_and_fractions_are_those_of_textattacks_classes(results, theirs):
+def test_counts_and_fractions_equal_those_of_textattacks_metrics(results, theirs):
     ours = measure(record for _, record in results)
     assert ours.successes == theirs["successful_attacks"]
     assert ours.failures == theirs["failed_attacks"]
@@ -202,7 +202,7 @@ def test_counts_and_fractions_are_those_of_textattacks_classes(results, theirs):
 
 
 @needs_textattack
-def test_means_are_those_of_textattacks_classes(results, theirs):
+def test_means_equal_those_of_textattacks_metrics(results, theirs):
     ours = measure(record for _, record in results)
     assert ours.queries.value == pytest.approx(theirs["avg_num_queries"], abs=0.0051)
     assert 100 * ours.words_changed.value == pytest.approx(theirs["avg_word_perturbed_perc"], abs=0.0051)

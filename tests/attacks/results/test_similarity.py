@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from ticketlab.attacks.results import similarity
-from ticketlab.attacks.results.records import Record
+from ticketlab.attacks.results.record import Record
 from ticketlab.attacks.results.similarity import find_encoder, with_similarity
 from ticketlab.core.errors import ResourceError
-from ticketlab.resources.sentence_encoder import Encoder
+from ticketlab.resources.sentence_encoder import SentenceEncoder
 
 
 def record(number: int, status: str, original, perturbed) -> Record:
@@ -38,7 +38,7 @@ ROWS = [
 ]
 
 
-def test_successes_are_compared_and_nothing_else_in_one_batch():
+def test_only_successes_are_compared_in_one_batch():
     encoder = Angles()
     found = with_similarity(ROWS, encoder)
     assert [record.id for record in found] == [record.id for record in ROWS]
@@ -48,14 +48,14 @@ def test_successes_are_compared_and_nothing_else_in_one_batch():
     assert encoder.asked == [["0", "60", "10\n20", "10\n20", "0\n0", "0\n180"]]
 
 
-def test_without_a_success_nothing_is_asked():
+def test_the_encoder_is_not_called_without_a_success():
     encoder = Angles()
     assert with_similarity(ROWS[1:2], encoder) == ROWS[1:2]
     assert encoder.asked == []
 
 
 def test_a_similarity_depends_on_its_texts_alone(tiny_encoder_folder):
-    encoder = Encoder.load(tiny_encoder_folder)
+    encoder = SentenceEncoder.load(tiny_encoder_folder)
     rows = [record(number, "success", [f"the film was {'very ' * number}good"], ["a dull song"]) for number in range(5)]
     together = [record.similarity for record in with_similarity(rows, encoder)]
     assert together == [with_similarity([row], encoder)[0].similarity for row in rows]
@@ -63,7 +63,7 @@ def test_a_similarity_depends_on_its_texts_alone(tiny_encoder_folder):
     assert all(-1 <= value <= 1 for value in together)
 
 
-def test_none_is_measured_with_nothing_and_auto_with_what_there_is(monkeypatch, tiny_encoder_folder):
+def test_no_encoder_is_used_for_none_and_the_available_one_for_auto(monkeypatch, tiny_encoder_folder):
     assert find_encoder(None) is None
     named = find_encoder(tiny_encoder_folder)
     assert named is not None
@@ -85,6 +85,6 @@ def test_none_is_measured_with_nothing_and_auto_with_what_there_is(monkeypatch, 
     ],
     ids=["its language", "another"],
 )
-def test_an_encoder_that_does_not_know_the_language_is_told(tiny_encoder_folder, texts, said):
+def test_an_encoder_that_does_not_know_the_language_gives_a_warning(tiny_encoder_folder, texts, said):
     rows = [record(number, "success", [text], ["good"]) for number, text in enumerate(texts)]
-    assert similarity.doubt([*rows, record(9, "failed", ["\u4e00"], ["\u4e00"])], Encoder.load(tiny_encoder_folder)) == said
+    assert similarity.doubt([*rows, record(9, "failed", ["\u4e00"], ["\u4e00"])], SentenceEncoder.load(tiny_encoder_folder)) == said

@@ -11,12 +11,13 @@ import pytest
 from click.testing import Result
 
 from ticketlab.attacks.results.metrics import measure
-from ticketlab.attacks.results.records import Record, RecordFile, path_in
+from ticketlab.attacks.results.record import Record
+from ticketlab.attacks.results.record_file import RecordFile, path_in
 from ticketlab.cli import run_recipe
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab.lab import Lab
-from ticketlab.recipes.compose import judge
+from ticketlab.runs import single_stage
 
 Invoke = Callable[..., Result]
 
@@ -51,7 +52,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         return SimpleNamespace(directory=lab, results=results)
 
     monkeypatch.setattr(run_recipe, "run_in_lab", run)
-    monkeypatch.setattr("ticketlab.runs.run.name_of", lambda recipe: state.name)
+    monkeypatch.setattr("ticketlab.runs.run.directory_name", lambda recipe: state.name)
     return state
 
 
@@ -90,7 +91,7 @@ def test_a_file_that_holds_no_records_is_refused_before_anything_runs(attack: In
     out.write_text("years of work", encoding="utf-8")
     result = attack("--out", out)
     assert result.exit_code != 0
-    assert f"{out}: there is such a file already, and it holds no attack records" in result.stderr
+    assert f"{out}: the file exists and does not hold attack records" in result.stderr
     assert out.read_text(encoding="utf-8") == "years of work"
     assert not lab.recipes
 
@@ -104,11 +105,11 @@ def test_records_of_another_configuration_are_refused_before_anything_is_compute
     result = attack("--out", out)
     assert result.exit_code != 0
     assert out.read_bytes() == before
-    assert f"{out}: there is such a file already, with the records of another attack, model, sample or setting (1, now 2)" in result.stderr
+    assert f"{out}: the file exists and holds the records of another attack, model, sample or setting (1, now 2)" in result.stderr
     assert not result.stdout
 
 
-@pytest.mark.parametrize(("out", "message"), [("", "it is empty; give a file"), ("file/x", "no file can be written in")])
+@pytest.mark.parametrize(("out", "message"), [("", "the path is empty; give a file"), ("file/x", "no file can be written in")])
 def test_where_no_file_can_be_is_said_before_anything_runs(
     attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, message: str
 ) -> None:
@@ -142,7 +143,7 @@ def test_a_csv_file_takes_the_place_of_numbers_of_the_same_run_alone(attack: Inv
     assert "deepwordbug" in before
     result = attack("--csv", numbers)
     assert result.exit_code == 2
-    assert f"{numbers}: there is such a file already, with the numbers of another run (attack-1); name another file" in result.stderr
+    assert f"{numbers}: the file exists and holds the numbers of another run (attack-1); name another file" in result.stderr
     assert (numbers.read_text(encoding="utf-8"), len(lab.recipes)) == (before, 2)
     in_a_file = attack("--csv", numbers / "more.csv")
     assert (in_a_file.exit_code, len(lab.recipes)) == (2, 2)
@@ -152,7 +153,7 @@ def test_a_csv_file_takes_the_place_of_numbers_of_the_same_run_alone(attack: Inv
     ran = len(lab.recipes)
     result = attack("--csv", data)
     assert result.exit_code != 0
-    assert f"{data}: there is such a file already, and it holds no numbers" in result.stderr
+    assert f"{data}: the file exists and does not hold numbers" in result.stderr
     assert data.read_text(encoding="utf-8") == "text,label\nfine,1\n"
     assert len(lab.recipes) == ran
 
@@ -187,8 +188,13 @@ def test_a_file_in_the_way_is_kept(tmp_path: Path) -> None:
     assert [child.name for child in tmp_path.iterdir()] == ["file"]
 
 
-def test_python_makes_the_same_recipe_so_that_it_finds_the_same_results(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
-    assert attack("--precision", "bf16").exit_code == 0
-    made = judge("attack", str(tmp_path), tasks="demo", attacks=["deepwordbug"], precision="bf16")
-    assert made.digest() == lab.recipes[0].digest()
-    assert made.precision == "bf16"
+def test_attacking_from_python_runs_the_same_recipe(
+    attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert attack("--precision", "bf16", "--n", "9", names=("deepwordbug", "pwws")).exit_code == 0
+    monkeypatch.setattr(single_stage, "run", lambda recipe, _: lab.recipes.append(recipe))
+    single_stage.attack(tmp_path, tasks="demo", attacks=["deepwordbug", "pwws"], examples=9, precision="bf16")
+    from_command, from_python = lab.recipes
+    assert from_python.digest() == from_command.digest()
+    assert from_python.precision == "bf16"
+    assert list(from_python.stages) == ["attack-deepwordbug", "attack-pwws"]

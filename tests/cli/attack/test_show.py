@@ -17,7 +17,8 @@ from rich.console import Console
 from support.without_imports import HEAVY, RUN
 
 from ticketlab.attacks.results import diff
-from ticketlab.attacks.results.records import Record, RecordFile
+from ticketlab.attacks.results.record import Record
+from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.cli import run_recipe
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
@@ -86,7 +87,7 @@ def test_the_numbers_come_first_then_the_changes(invoke: Invoke, file: Path) -> 
         assert shown in numbers, shown
     assert "positive -> negative (probability of the label 90.0 % -> 25.0 %), 12 queries, 1 of 3 words" in texts
     assert "sentence: a [-good-]{+goood+} film" in texts
-    assert "test-3 skipped positive, the model says negative sentence: a good film" in words(texts)
+    assert "test-3 skipped positive, predicted negative sentence: a good film" in words(texts)
     assert "test-4 error positive: IndexError: list index out of range sentence: a good film" in words(texts)
 
 
@@ -182,7 +183,7 @@ def test_texts_are_not_markup(invoke: Invoke, write: Callable[..., Path]) -> Non
 
 
 def test_a_difference_that_fails_is_no_end_of_it(invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: str) -> list[diff.Segment]:
+    def fail(*_: str) -> list[diff.DiffSegment]:
         raise IndexError("list index out of range")
 
     monkeypatch.setattr(diff, "pieces", fail)
@@ -236,7 +237,7 @@ def test_a_stage_and_a_run_are_as_good_as_their_file(
     write(ROWS, f"lab/stages/ab/{key}/records/pwws.jsonl")
     result = invoke("attack", "show", run)
     assert result.exit_code == 2
-    assert "there are 2 files of records; name one of" in result.stderr
+    assert "2 files of records; name one of" in result.stderr
     monkeypatch.chdir(tmp_path)
     names = [f"lab/stages/ab/{key}/records/{name}.jsonl" for name in ("deepwordbug", "pwws")]
     assert f"name one of {names[0]}, {names[1]}\n" in invoke("attack", "show", "lab/runs/attack-1").stderr
@@ -248,7 +249,7 @@ def test_of_several_attacks_one_is_picked_by_name(invoke: Invoke, write: Callabl
     stage = tmp_path / "stage"
     result = invoke("attack", "show", stage)
     assert result.exit_code == 2
-    assert "pick one with --attack: deepwordbug, textattack:Pruthi2019" in result.stderr
+    assert "select one with --attack: deepwordbug, textattack:Pruthi2019" in result.stderr
     assert "test-3" not in invoke("attack", "show", stage, "--attack", "textattack:Pruthi2019").stdout
     assert "test-3" in invoke("attack", "show", stage, "--attack", "deepwordbug").stdout
     assert "did you mean `deepwordbug`?" in invoke("attack", "show", stage, "--attack", "deepwordbgu").stderr
@@ -258,17 +259,17 @@ def test_of_several_attacks_one_is_picked_by_name(invoke: Invoke, write: Callabl
     ("arguments", "expected"),
     [
         (["show", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
-        (["show", "empty"], "empty: there are no records"),
+        (["show", "empty"], "empty: there are no attack records"),
         (["show", "damaged"], "damaged/results.json: not the results of a run"),
         (["show", "other.jsonl"], "other.jsonl: not a file of attack records"),
-        (["show", "records.jsonl", "--id", "tset-1"], "there is no example `tset-1`; did you mean `test-1`?"),
+        (["show", "records.jsonl", "--id", "tset-1"], "no example has the id `tset-1`; did you mean `test-1`?"),
         (["show", "records.jsonl", "--status", "held"], "'held' is not one of"),
         (["show", "records.jsonl", "--encoder", "nowhere"], "sentence encoder `nowhere` not found"),
         (["show"], "missing argument"),
         (["shwo", "records.jsonl"], "did you mean `ticketlab attack show`?"),
         (["exprot", "records.jsonl", "--out", "a.csv"], "did you mean `ticketlab attack export`?"),
         ([], "missing argument 'MODEL' (`ticketlab attack --help`)"),
-        (["./victim", "--wrokers", "2"], "there is no option `--wrokers`; did you mean `--workers`? (`ticketlab attack --help`)"),
+        (["./victim", "--wrokers", "2"], "unknown option `--wrokers`; did you mean `--workers`? (`ticketlab attack --help`)"),
         (["./victim", "--workers", "0"], "'--workers'"),
         (["./victim", "--timeout", "0"], "'--timeout'"),
         (["./victim", "--precision", "fp16"], "'fp16' is not one of"),
@@ -301,7 +302,7 @@ def test_a_model_that_is_called_like_a_command_is_named_as_a_folder(
     for arguments in (["./show", *flags], ["shwo", *flags], ["run", *flags], [*flags, "./show"]):
         invoke("attack", *arguments)
     assert asked == [("attack", "./show"), ("attack", "shwo"), ("attack", "run"), ("attack", "./show")]
-    assert "there is no option `--task`" in invoke("attack", "show", *flags).stderr
+    assert "unknown option `--task`" in invoke("attack", "show", *flags).stderr
 
 
 def test_help_shows_everything(invoke: Invoke) -> None:

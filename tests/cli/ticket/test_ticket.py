@@ -88,7 +88,7 @@ def test_apply_to_other_weights_is_a_warning(invoke: Any, half: Path, tiny: dict
     Ticket(ticket.masks, ticket.structure, found_on="1" * 64, rewind_to="0" * 64).save(other)
     result = invoke("ticket", "apply", other, tiny["bert"], "--labels", "bad", "--labels", "good", "--out", tmp_path / "pruned")
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: the ticket goes with other weights")
+    assert result.stderr.startswith("warning: the ticket was made for other weights")
 
 
 def test_apply_to_another_structure_is_an_error(invoke: Any, half: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
@@ -191,4 +191,4 @@ def test_draw_from_results_that_are_none_is_one_line(invoke: Any, run_folder: Pa
 def test_half_a_structured_ratio_says_which_half_is_missing(invoke: Any, search: Path, tmp_path: Path, given: str, missing: str) -> None:
     result = invoke("ticket", "draw", search, f"--{given}", "0.25", "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 2
-    assert f"--{missing} is missing beside --{given}" in result.stderr
+    assert f"--{missing} is missing: --{given} needs it" in result.stderr

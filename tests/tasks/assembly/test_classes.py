@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.assembly.classes import check, doubts, joins, variants
+from ticketlab.tasks.assembly.classes import check_labels, joined_labels, label_warnings, spelling_variants
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets.local import LocalDataset
 
@@ -47,7 +47,7 @@ def load(place: Path, cells: Sequence[Any], **settings: Any) -> TaskData:
 )
 def test_what_is_no_class_is_refused(labels: Sequence[str], message: str) -> None:
     with pytest.raises(DataError) as caught:
-        check("reviews.csv", dict.fromkeys(labels, 1 if len(labels) == 80 else 10))
+        check_labels("reviews.csv", dict.fromkeys(labels, 1 if len(labels) == 80 else 10))
     assert str(caught.value).startswith("reviews.csv: ")
     assert message in str(caught.value)
 
@@ -68,7 +68,7 @@ def test_what_is_no_class_is_refused(labels: Sequence[str], message: str) -> Non
     ],
 )
 def test_classes_are_classes(labels: Sequence[str]) -> None:
-    check("reviews.csv", sizes(labels, 1000))
+    check_labels("reviews.csv", sizes(labels, 1000))
 
 
 def test_declared_scores_are_classes(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_declared_scores_are_classes(tmp_path: Path) -> None:
     ],
 )
 def test_joins_of_labels_are_told_from_names_that_have_such_a_sign(labels: Sequence[str], joined: Sequence[str]) -> None:
-    assert joins(labels) == joined
-    assert any("multi-label" in doubt for doubt in doubts(sizes(labels))) is bool(joined)
+    assert joined_labels(labels) == joined
+    assert any("multi-label" in doubt for doubt in label_warnings(sizes(labels))) is bool(joined)
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,15 @@ def test_joins_of_labels_are_told_from_names_that_have_such_a_sign(labels: Seque
     ],
 )
 def test_other_spellings_of_one_label_are_found(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> None:
-    assert variants(labels) == groups
-    assert sum("look like one label" in doubt for doubt in doubts(sizes(labels))) == len(groups)
+    assert spelling_variants(labels) == groups
+    assert sum("look like one label" in doubt for doubt in label_warnings(sizes(labels))) == len(groups)
 
 
 @pytest.mark.parametrize(
     ("count", "rows", "doubted"), [(150, 3000, True), (90, 3000, False), (40, 200, True), (40, 400, False), (8, 40, False)]
 )
 def test_more_classes_than_rows_can_teach_are_doubted(count: int, rows: int, doubted: bool) -> None:
-    assert any("are they scores or ids" in doubt for doubt in doubts(sizes([str(n) for n in range(count)], rows))) is doubted
+    assert any("are they scores or ids" in doubt for doubt in label_warnings(sizes([str(n) for n in range(count)], rows))) is doubted
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_more_classes_than_rows_can_teach_are_doubted(count: int, rows: int, dou
     ],
 )
 def test_labels_that_may_be_other_than_meant_are_told(labels: Sequence[str], doubt: str | None) -> None:
-    told = "; ".join(doubts(sizes(labels)))
+    told = "; ".join(label_warnings(sizes(labels)))
     assert doubt in told if doubt else not told
 
 
@@ -204,5 +204,5 @@ def test_several_labels_in_a_cell_are_told(real_data: Path) -> None:
 
 
 def test_json_among_the_labels_is_said() -> None:
-    (doubt,) = doubts(sizes(["positive", "negative", '{"choices":["positive","negative"]}']))
+    (doubt,) = label_warnings(sizes(["positive", "negative", '{"choices":["positive","negative"]}']))
     assert doubt.startswith('`{"choices":["positive","negative"]}` among the labels is JSON, and a class of its own here')

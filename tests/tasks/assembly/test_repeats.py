@@ -18,9 +18,10 @@ from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets.local import LocalDataset
+from ticketlab.tasks.reading.hashing import hash_rank
 from ticketlab.tasks.reading.rows import LabelledRow
-from ticketlab.tasks.reading.splits import arrange, pick, quotas, rank, share_out
-from ticketlab.tasks.reading.text_equality import canonical, compare, is_empty
+from ticketlab.tasks.reading.splits import make_splits, proportional_quotas, stratified_sample, take_training_share
+from ticketlab.tasks.reading.text_equality import canonical_text, group_equal_texts, is_empty
 
 TEXTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), min_size=2, max_size=90)
 
@@ -31,19 +32,19 @@ def rows(texts: list[tuple[int, int]]) -> list[LabelledRow]:
 
 
 def same_of(examples: list[LabelledRow]) -> dict[str, str]:
-    return dict(compare({row.id: row.texts for row in examples}).same)
+    return dict(group_equal_texts({row.id: row.texts for row in examples}).same)
 
 
 @given(TEXTS, st.randoms())
 def test_no_text_is_on_two_sides_of_a_split_and_the_order_of_rows_decides_nothing(texts: list[tuple[int, int]], order: Any) -> None:
     examples = rows(texts)
-    arranged = arrange({"train": examples}, same_of(examples))
+    arranged = make_splits({"train": examples}, same_of(examples))
     assert sorted(row.id for part in arranged.values() for row in part) == sorted(row.id for row in examples)
     sides = [{row.texts for row in part} for part in arranged.values()]
     assert sum(map(len, sides)) == len(set().union(*sides))
     shuffled = examples[:]
     order.shuffle(shuffled)
-    again = arrange({"train": shuffled}, same_of(shuffled))
+    again = make_splits({"train": shuffled}, same_of(shuffled))
     assert {split: {row.id for row in part} for split, part in again.items()} == {
         split: {row.id for row in part} for split, part in arranged.items()
     }
@@ -52,7 +53,7 @@ def test_no_text_is_on_two_sides_of_a_split_and_the_order_of_rows_decides_nothin
 @given(TEXTS, st.floats(0.02, 0.98))
 def test_a_part_with_repeats_is_as_large_as_whole_groups_allow(texts: list[tuple[int, int]], share: float) -> None:
     examples = rows(texts)
-    taken, rest = share_out(examples, share, same_of(examples))
+    taken, rest = take_training_share(examples, share, same_of(examples))
     groups = Counter(row.texts for row in examples)
     count = int(share * len(examples) + 0.5)
     largest = max(groups.values())
@@ -68,15 +69,17 @@ def test_a_part_with_repeats_is_as_large_as_whole_groups_allow(texts: list[tuple
 def test_where_nothing_repeats_each_class_gives_its_quota_in_the_order_of_hashes(labels: list[int], count: int) -> None:
     examples = rows(list(enumerate(labels)))
     assert same_of(examples) == {}
-    taken, _ = pick(examples, count, same_of(examples))
+    taken, _ = stratified_sample(examples, count, same_of(examples))
     found = Counter(row.label for row in taken)
-    wanted = quotas(Counter(row.label for row in sorted(examples, key=lambda row: rank(row.id))), min(count, len(examples)))
+    wanted = proportional_quotas(
+        Counter(row.label for row in sorted(examples, key=lambda row: hash_rank(row.id))), min(count, len(examples))
+    )
     assert found == Counter({label: number for label, number in wanted.items() if number})
 
 
 def test_copies_go_where_the_tenth_of_each_class_has_room_for_all_of_them() -> None:
     examples = rows([(number // 5, number // 5 % 2) for number in range(600)])
-    arranged = arrange({"train": examples}, same_of(examples))
+    arranged = make_splits({"train": examples}, same_of(examples))
     assert {split: Counter(row.label for row in part) for split, part in arranged.items()} == {
         "train": {"a": 240, "b": 240},
         "dev": {"a": 30, "b": 30},
@@ -86,7 +89,7 @@ def test_copies_go_where_the_tenth_of_each_class_has_room_for_all_of_them() -> N
 
 def test_many_classes_of_a_few_copied_texts_still_fill_a_tenth() -> None:
     examples = [LabelledRow(f"{n}", (f"text {n // 5}",), f"{n // 20}") for n in range(600)]  # 30 classes of 4 texts, each 5 times
-    arranged = arrange({"train": examples}, same_of(examples))
+    arranged = make_splits({"train": examples}, same_of(examples))
     assert [len(arranged[split]) for split in ("train", "dev", "test")] == [480, 60, 60]
     assert len({row.label for row in arranged["train"]}) == 30
 
@@ -114,11 +117,11 @@ def test_many_classes_of_a_few_copied_texts_still_fill_a_tenth() -> None:
     ],
 )
 def test_what_reads_alike_is_one_text(first: str, second: str, equal: bool) -> None:
-    assert bool(compare({"1": (canonical(first),), "2": (canonical(second),)}).same) is equal
+    assert bool(group_equal_texts({"1": (canonical_text(first),), "2": (canonical_text(second),)}).same) is equal
 
 
 def test_a_pair_in_the_other_order_is_another_pair() -> None:
-    assert compare({"1": ("a", "b"), "2": ("b", "a"), "3": ("A", "b")}).same == {"1": "1", "3": "1"}
+    assert group_equal_texts({"1": ("a", "b"), "2": ("b", "a"), "3": ("A", "b")}).same == {"1": "1", "3": "1"}
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200b", "\ufeff \u00a0", "\x00\u2060", "\u2800\u3164"])
@@ -155,7 +158,10 @@ def test_given_splits_keep_their_rows_and_what_they_share_is_counted() -> None:
         "test texts in dev": 1,
         "texts with contradictory labels": 1,
     }
-    assert [repeats.said_of(what, number) for what, number in read.counts.items()][2:4] == ["1 dev text in train", "2 test texts in train"]
+    assert [repeats.describe_count(what, number) for what, number in read.counts.items()][2:4] == [
+        "1 dev text in train",
+        "2 test texts in train",
+    ]
     joined = "; ".join(read.warnings)
     for words in (
         "2 of 4 test texts (50.0 %) are in train",
@@ -192,7 +198,7 @@ def test_only_what_is_trained_on_counts(tmp_path: Path) -> None:
 def test_a_challenge_set_says_what_of_it_the_task_trains_on() -> None:
     task = data(train=[*FILLER, ("seen", "a")], validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
     other = data(test=[("seen", "a"), ("new", "b"), ("Filler 3", "b"), ("Y", "a")])
-    told = repeats.beside(other, [task], mixed=False)
+    told = repeats.with_overlap_counts(other, [task], mixed=False)
     assert told.counts == {"test texts in train of set": 2, "test texts in test of set": 1}
     assert told.warnings == ("2 of 4 test texts (50.0 %) are in train of set", "1 of 4 test texts (25.0 %) is in test of set")
     assert told.fingerprint == other.fingerprint
@@ -208,7 +214,7 @@ def test_mixed_in_texts_that_are_the_test_of_the_task_are_told() -> None:
     )
     for mix, counts in (("1", {"train texts in test of set": 1}), ("0", {})):
         recipe = compose("fine-tune", tasks="demo", sets=f"finetune.mix_ood={mix}")
-        assert [told.counts for told in preflight.overlaps(recipe, [task], [other])[1]] == [counts]
+        assert [told.counts for told in preflight.with_overlap_warnings(recipe, [task], [other])[1]] == [counts]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +236,7 @@ def test_too_few_different_texts_are_one_clear_error(texts: list[tuple[str, str]
 @pytest.mark.parametrize("share", [None, 0.3])
 def test_texts_that_come_five_times_with_labels_by_chance_are_in_one_split(real_data: Path, share: float | None) -> None:
     read = LocalDataset(path=str(real_data / "trials" / "dups.csv"), train_share=share).load()
-    sides = [{canonical(example.texts[0]) for example in examples} for examples in read.splits.values()]
+    sides = [{canonical_text(example.texts[0]) for example in examples} for examples in read.splits.values()]
     assert sum(map(len, sides)) == 120
     sizes = [len(read.splits[split]) for split in ("train", "dev", "test")]
     assert sizes == ([480, 60, 60] if share is None else [160, 20, 420])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ticketlab.core.errors import DataError, UsageError
 from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
-from ticketlab.tasks.datasets.challenge_sets import check_pairs, meaning, mix, unused_pairs
+from ticketlab.tasks.datasets.challenge_sets import check_pairs, map_labels, mix, unused_pairs
 from ticketlab.tasks.reading.rows import LabelledRow
 
 NLI = ["contradiction", "entailment", "neutral"]
@@ -48,7 +48,7 @@ QQP = ["not_duplicate", "duplicate"]
 def test_labels_of_a_set_are_read_by_name(
     task: Sequence[str], ood: Sequence[str], pairs: Sequence[str], expected: tuple[tuple[int, ...], ...]
 ) -> None:
-    assert meaning("set", task, ood, pairs) == expected
+    assert map_labels("set", task, ood, pairs) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_labels_of_a_set_are_read_by_name(
 )
 def test_labels_that_do_not_fit_are_refused(task: Sequence[str], ood: Sequence[str], pairs: Sequence[str], message: str) -> None:
     with pytest.raises(UsageError) as problem:
-        meaning("set", task, ood, pairs)
+        map_labels("set", task, ood, pairs)
     assert message in str(problem.value)
     assert "\n" not in str(problem.value)
 
@@ -80,7 +80,7 @@ label_names = st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=6, 
 @given(label_names, label_names)
 def test_a_label_of_the_task_means_one_label_of_a_set_at_most(task: list[str], ood: list[str]) -> None:
     try:
-        found = meaning("set", task, ood)
+        found = map_labels("set", task, ood)
     except UsageError:
         return
     meant = [index for indices in found for index in indices]
@@ -91,7 +91,7 @@ def test_a_label_of_the_task_means_one_label_of_a_set_at_most(task: list[str], o
 
 @given(st.permutations(NLI), st.permutations(["entailment", "non-entailment"]))
 def test_no_order_of_names_matters(task: list[str], ood: list[str]) -> None:
-    found = meaning("set", task, ood)
+    found = map_labels("set", task, ood)
     read = {label: {task[index] for index in indices} for label, indices in zip(ood, found, strict=True)}
     assert read == {"entailment": {"entailment"}, "non-entailment": {"neutral", "contradiction"}}
 

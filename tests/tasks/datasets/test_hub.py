@@ -4,7 +4,7 @@ import datasets
 import pytest
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.datasets.hub import AgNews, Cola, Hub, Imdb, Mnli, Mrpc, Qnli, Qqp, Rte, Sst2, Wnli
+from ticketlab.tasks.datasets.hub import AgNews, Cola, Imdb, Mnli, Mrpc, NamedHubDataset, Qnli, Qqp, Rte, Sst2, Wnli
 
 GLUE = "nyu-mll/glue"
 
@@ -33,7 +33,7 @@ def split(columns: tuple[str, ...], names: list[str], size: int, unlabelled: boo
     ],
     ids=["sst2", "imdb", "ag_news", "qnli", "qqp", "mrpc", "cola", "rte", "wnli", "mnli"],
 )
-def test_a_hub_task_has_the_columns_names_and_splits_of_the_papers(monkeypatch, task: Hub, place, columns, names, test):
+def test_a_hub_task_has_the_columns_names_and_splits_of_the_papers(monkeypatch, task: NamedHubDataset, place, columns, names, test):
     hub = datasets.DatasetDict({"train": split(columns, names, 40), test: split(columns, names, 8)})
     asked = []
 

@@ -10,7 +10,7 @@ from typing import Any
 import datasets
 import pytest
 
-from ticketlab.attacks.results.records import file_name
+from ticketlab.attacks.results.record_file import file_name
 from ticketlab.core.errors import DataError, SettingError, Unavailable
 from ticketlab.recipes.compose import compose
 from ticketlab.recipes.recipe import build_recipe
@@ -196,7 +196,7 @@ def test_what_is_in_the_cache_of_the_library_is_read_offline(tmp_path: Path, mon
 
 
 def test_text_of_the_hub_is_named_alike(hub: list[Any]) -> None:
-    assert len(plain_text.read("owner/books:all@v1", column="sentence").train) == 18
+    assert len(plain_text.read_paragraphs("owner/books:all@v1", column="sentence").train) == 18
     assert hub == [("owner/books", "all", None, "v1")]
     with pytest.raises(DataError, match=r"names the configuration `all`, and objective\.config is few"):
-        plain_text.read("owner/books:all", config="few")
+        plain_text.read_paragraphs("owner/books:all", config="few")

@@ -7,7 +7,7 @@ import pytest
 
 from ticketlab.core.errors import DataError, SettingError
 from ticketlab.core.settings import from_table
-from ticketlab.tasks.assembly.damaged import damage
+from ticketlab.tasks.assembly.damaged import find_damage
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets.local import LocalDataset
 
@@ -281,6 +281,6 @@ def test_importing_the_tasks_is_light():
     ids=["missing", "of a spreadsheet", "a few", "replaced", "decoded twice", "sound"],
 )
 def test_damaged_texts_are_told(texts: list[str], warned: str, noticed: str) -> None:
-    notices, warnings = damage([Example(str(n), (text,), 0) for n, text in enumerate(texts)], ("text",))
+    notices, warnings = find_damage([Example(str(n), (text,), 0) for n, text in enumerate(texts)], ("text",))
     assert [found[: len(warned)] for found in warnings] == [warned] * bool(warned)
     assert [found[: len(noticed)] for found in notices] == [noticed] * bool(noticed)

@@ -12,7 +12,7 @@ from pyarrow import feather, parquet
 
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.datasets.local import LocalDataset
-from ticketlab.tasks.reading.tables import read
+from ticketlab.tasks.reading.tables import read_table
 
 TEXTS = ["a", "b", "c", "d"]
 
@@ -45,7 +45,7 @@ def put(tmp_path, columns, metadata=None):
          "nulls"],
 )  # fmt: skip
 def test_values_are_as_a_json_file_could_have_them(tmp_path, column, values):
-    assert [row["x"] for row in read(put(tmp_path, {"x": column})).rows] == values
+    assert [row["x"] for row in read_table(put(tmp_path, {"x": column})).rows] == values
 
 
 def test_bytes_that_are_no_text_are_refused_where_they_are_to_be_one(tmp_path):
@@ -64,27 +64,27 @@ def test_bytes_that_are_no_text_are_refused_where_they_are_to_be_one(tmp_path):
     ids=["no json", "no text", "a list", "deep", "a number", "names are a number", "names are numbers"],
 )  # fmt: skip
 def test_damaged_metadata_costs_the_label_names_and_that_is_said(tmp_path, metadata):
-    table = read(put(tmp_path, {"text": TEXTS, "label": [0, 1, 0, 1]}, metadata))
+    table = read_table(put(tmp_path, {"text": TEXTS, "label": [0, 1, 0, 1]}, metadata))
     assert [row["label"] for row in table.rows] == [0, 1, 0, 1]
     assert ["metadata of the datasets library in it is damaged: labels have no names" in said for said in table.notices] == [True]
 
 
 def test_a_label_beyond_the_label_names_is_refused(tmp_path):
     metadata = json.dumps({"info": {"features": {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}}}).encode()
-    assert [row["label"] for row in read(put(tmp_path, {"text": TEXTS, "label": [0, 1, -1, None]}, metadata)).rows] == [
+    assert [row["label"] for row in read_table(put(tmp_path, {"text": TEXTS, "label": [0, 1, -1, None]}, metadata)).rows] == [
         "no",
         "yes",
         -1,
         None,
     ]
     with pytest.raises(DataError, match=r"a\.parquet row 3: `label` is 2, and there are 2 label names"):
-        read(put(tmp_path, {"text": TEXTS, "label": [0, 1, 2, 1]}, metadata))
+        read_table(put(tmp_path, {"text": TEXTS, "label": [0, 1, 2, 1]}, metadata))
 
 
 def test_the_index_of_a_frame_is_left_out_where_it_repeats(tmp_path):
-    table = read(put(tmp_path, {"text": TEXTS, "__index_level_0__": [0, 1, 0, 1]}))
+    table = read_table(put(tmp_path, {"text": TEXTS, "__index_level_0__": [0, 1, 0, 1]}))
     assert (table.columns, len(table.notices)) == (("text",), 1)
-    assert read(put(tmp_path, {"text": TEXTS, "__index_level_0__": [0, 1, 2, 3]})).columns == ("text", "__index_level_0__")
+    assert read_table(put(tmp_path, {"text": TEXTS, "__index_level_0__": [0, 1, 2, 3]})).columns == ("text", "__index_level_0__")
 
 
 def test_feather_and_both_forms_of_arrow_are_read(tmp_path):
@@ -94,7 +94,7 @@ def test_feather_and_both_forms_of_arrow_are_read(tmp_path):
         with opened(tmp_path / name, table.schema) as writer:
             writer.write_table(table)
     for name in ("a.feather", "file.arrow", "stream.arrow"):
-        assert list(read([tmp_path / name]).rows) == table.to_pylist()
+        assert list(read_table([tmp_path / name]).rows) == table.to_pylist()
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.feather"])
@@ -105,13 +105,13 @@ def test_a_torn_file_is_one_line(tmp_path, name):
     for size in (0, 3, 8, len(content) // 2, len(content) - 1):
         (tmp_path / name).write_bytes(content[:size])
         with pytest.raises(DataError, match=f"{name}: not an? (parquet|arrow) file") as caught:
-            read([tmp_path / name])
+            read_table([tmp_path / name])
         assert "\n" not in str(caught.value)
 
 
 def test_a_file_without_rows_and_a_column_without_values(tmp_path):
     with pytest.raises(DataError, match="there are no rows below the names of the columns"):
-        read(put(tmp_path, {"text": pyarrow.array([], pyarrow.string())}))
+        read_table(put(tmp_path, {"text": pyarrow.array([], pyarrow.string())}))
     put(tmp_path, {"text": pyarrow.nulls(4), "label": [0, 1, 0, 1]})
     with pytest.raises(DataError, match="4 missing text"):
         LocalDataset(path=str(tmp_path / "a.parquet")).load()

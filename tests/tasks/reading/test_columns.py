@@ -1,7 +1,7 @@
 import pytest
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.reading.columns import choose
+from ticketlab.tasks.reading.columns import infer_columns
 from ticketlab.tasks.reading.tables import Table
 
 WORDS = ["one thing", "another thing", "a third", "a fourth"]
@@ -43,7 +43,7 @@ def table(**columns: list[object]) -> Table:
     ],
 )
 def test_columns_are_inferred_where_one_reading_is_possible(columns, texts, label):
-    found = choose(table(**columns))
+    found = infer_columns(table(**columns))
     assert (found.texts, found.label) == (texts, label)
 
 
@@ -72,7 +72,7 @@ def test_columns_are_inferred_where_one_reading_is_possible(columns, texts, labe
 )
 def test_an_unclear_choice_names_the_columns_and_the_flag(columns, asked, words):
     with pytest.raises(DataError) as caught:
-        choose(table(**columns), **asked)
+        infer_columns(table(**columns), **asked)
     message = str(caught.value)
     assert "\n" not in message
     for word in ["data.csv", *words]:
@@ -80,5 +80,5 @@ def test_an_unclear_choice_names_the_columns_and_the_flag(columns, asked, words)
 
 
 def test_what_is_asked_for_goes_before_what_the_names_say():
-    found = choose(table(text=WORDS, note=WORDS, label=NAMES, stars=STARS), ("note",), "stars")
+    found = infer_columns(table(text=WORDS, note=WORDS, label=NAMES, stars=STARS), ("note",), "stars")
     assert (found.texts, found.label) == (("note",), "stars")

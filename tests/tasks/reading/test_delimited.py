@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.reading.tables import read
+from ticketlab.tasks.reading.tables import read_table
 
 ROWS = [{"text": "a b", "label": "1"}, {"text": "c, d", "label": "2"}]
 
@@ -43,14 +43,14 @@ def put(tmp_path, name, content):
     ],
 )  # fmt: skip
 def test_exports_of_spreadsheets_are_read(tmp_path, name, content, notice):
-    table = read(put(tmp_path, name, content))
+    table = read_table(put(tmp_path, name, content))
     assert table.columns == ("text", "label")
     assert [{**row, "text": row["text"].strip()} for row in table.rows] == ROWS
     assert [notice in said for said in table.notices] == ([True] if notice else [])
 
 
 def test_an_index_without_a_name_is_kept_where_it_can_be_an_id(tmp_path):
-    table = read(put(tmp_path, "a.csv", ",text,label\n0,a b,1\n1,c,2\n"))
+    table = read_table(put(tmp_path, "a.csv", ",text,label\n0,a b,1\n1,c,2\n"))
     assert table.columns == ("Unnamed: 0", "text", "label")
 
 
@@ -65,7 +65,7 @@ def tsv(first: int, last: int, *, label_first: bool = False) -> str:
 def test_a_quotation_mark_that_would_swallow_rows_is_refused_with_its_lines(tmp_path, name, label_first):
     content = tsv(5, 16, label_first=label_first)
     with pytest.raises(DataError, match=rf"{name} lines 7 to 18: one row if its quotation mark quotes, several if"):
-        read(put(tmp_path, name, content if name == "a.tsv" else content.replace("\t", ",")))
+        read_table(put(tmp_path, name, content if name == "a.tsv" else content.replace("\t", ",")))
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
@@ -74,30 +74,30 @@ def test_rows_inside_a_quoted_field_are_refused_although_a_line_there_is_none(tm
     lines[9] = "no row in this line"
     content = "\n".join(lines)
     with pytest.raises(DataError, match="lines 7 to 18"):
-        read(put(tmp_path, name, content if name == "a.tsv" else content.replace("\t", ",")))
+        read_table(put(tmp_path, name, content if name == "a.tsv" else content.replace("\t", ",")))
 
 
 def test_quotation_marks_that_close_nothing_are_text_in_a_tsv_and_malformed_in_a_csv(tmp_path):
     content = tsv(5, -1)
-    table = read(put(tmp_path, "a.tsv", content))
+    table = read_table(put(tmp_path, "a.tsv", content))
     assert [row["text"] for row in table.rows] == [('"' if n == 5 else "") + f"text {n}" for n in range(40)]
     assert ["quotation marks are read as part of the text" in said for said in table.notices] == [True]
     with pytest.raises(DataError, match=r"a\.csv line 7: malformed: .* \(a quotation mark inside a quoted field must be doubled\)"):
-        read(put(tmp_path, "a.csv", content.replace("\t", ",")))
+        read_table(put(tmp_path, "a.csv", content.replace("\t", ",")))
 
 
 def test_fields_of_several_lines_are_read_where_their_lines_are_no_rows(tmp_path):
     content = 'text\tlabel\n"one ""two""\nthree\nfour"\t1\nfive\t2\n'
-    table = read(put(tmp_path, "a.tsv", content))
+    table = read_table(put(tmp_path, "a.tsv", content))
     assert [row["text"] for row in table.rows] == ['one "two"\nthree\nfour', "five"]
     assert ["quoted fields go over several lines" in said for said in table.notices] == [True]
     prose = '"Dear all,\nwell, so\nbye, then",yes\n'  # as many commas in a line as in a row
-    table = read(put(tmp_path, "a.csv", tsv(-1, -1).replace("\t", ",") + prose))
+    table = read_table(put(tmp_path, "a.csv", tsv(-1, -1).replace("\t", ",") + prose))
     assert (len(table.rows), table.rows[40]["text"]) == (41, "Dear all,\nwell, so\nbye, then")
 
 
 def test_a_backslash_before_a_quotation_mark_is_an_escape_where_nothing_else_can_be_meant(tmp_path):
-    table = read(put(tmp_path, "a.csv", 'text,label\n"say \\"hi\\", then",1\n'))
+    table = read_table(put(tmp_path, "a.csv", 'text,label\n"say \\"hi\\", then",1\n'))
     assert [dict(row) for row in table.rows] == [{"text": 'say "hi", then', "label": "1"}]
     assert "a backslash before a quotation mark is read as an escape" in table.notices[0]
 
@@ -129,10 +129,10 @@ def test_a_backslash_before_a_quotation_mark_is_an_escape_where_nothing_else_can
 )
 def test_a_first_line_of_data_is_told_from_names(tmp_path, content, names_are):
     if names_are:
-        assert read(put(tmp_path, "a.csv", content)).columns == tuple(content.split("\n")[0].split(","))
+        assert read_table(put(tmp_path, "a.csv", content)).columns == tuple(content.split("\n")[0].split(","))
         return
     with pytest.raises(DataError, match=r"a\.csv line 1: it seems to be data, not names of columns \(`.*put a first line with names there"):
-        read(put(tmp_path, "a.csv", content))
+        read_table(put(tmp_path, "a.csv", content))
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_a_first_line_of_data_is_told_from_names(tmp_path, content, names_are):
 )
 def test_what_cannot_be_read_is_one_line_that_says_what_to_do(tmp_path, name, content, message):
     if message is None:
-        assert read(put(tmp_path, name, content)).columns == ("text;label", "x")  # commas divide a csv file if they can
+        assert read_table(put(tmp_path, name, content)).columns == ("text;label", "x")  # commas divide a csv file if they can
         return
     with pytest.raises(DataError, match=message) as caught:
-        read(put(tmp_path, name, content))
+        read_table(put(tmp_path, name, content))
     assert str(tmp_path / name) in str(caught.value)
     assert "\n" not in str(caught.value)

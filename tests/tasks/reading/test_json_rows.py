@@ -8,7 +8,7 @@ import pytest
 
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.datasets.local import LocalDataset
-from ticketlab.tasks.reading.tables import read
+from ticketlab.tasks.reading.tables import read_table
 
 ROWS = [{"text": f"text {n}", "label": ("no", "yes")[n % 2]} for n in range(12)]
 BY_COLUMN = {name: [row[name] for row in ROWS] for name in ("text", "label")}
@@ -48,12 +48,12 @@ def put(tmp_path, content, name="a.json"):
 )
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 def test_each_shape_of_a_table_gives_its_rows(tmp_path, content, name):
-    table = read(put(tmp_path, content, name))
+    table = read_table(put(tmp_path, content, name))
     assert (table.columns, list(table.rows), table.notices) == (("text", "label"), ROWS, ())
 
 
 def test_rows_inside_an_object_are_read_and_that_is_said(tmp_path):
-    table = read(put(tmp_path, {"version": "1.0", "data": ROWS}))
+    table = read_table(put(tmp_path, {"version": "1.0", "data": ROWS}))
     assert list(table.rows) == ROWS
     assert table.notices == ("a.json: the rows are those of `data`",)
 
@@ -78,14 +78,14 @@ def test_rows_inside_an_object_are_read_and_that_is_said(tmp_path):
 )
 def test_what_is_no_table_is_one_line(tmp_path, content, message):
     with pytest.raises(DataError, match=message) as caught:
-        read(put(tmp_path, content))
+        read_table(put(tmp_path, content))
     assert "\n" not in str(caught.value)
 
 
 def test_numbers_that_no_machine_has_stay_as_they_are_written(tmp_path):
     digits = "1" * 100
     line = '{"a": %s, "b": -12345678901234567890, "c": 1e999, "d": Infinity, "e": NaN, "f": 12, "g": 0.5}'
-    (row,) = read(put(tmp_path, line % digits)).rows
+    (row,) = read_table(put(tmp_path, line % digits)).rows
     assert (row["a"], row["b"], row["c"], row["d"], row["f"], row["g"]) == (digits, "-12345678901234567890", "1e999", "Infinity", 12, 0.5)
     assert row["e"] != row["e"]
 
@@ -101,6 +101,6 @@ def test_whole_numbers_beyond_64_bits_are_labels_and_texts_like_others(tmp_path)
 def test_half_a_surrogate_pair_in_a_label_or_name_can_be_printed(tmp_path):
     line = '{"text": "a", "la\\udc00bel": "NAME\\ud83d", "list": ["\\ud83d\\ude00\\ud83d"]}\n'
     content = "".join(line.replace("NAME", name) for name in "xy")
-    table = read(put(tmp_path, content))
+    table = read_table(put(tmp_path, content))
     assert table.columns == ("text", "la?bel", "list")
     assert [(row["la?bel"], row["list"]) for row in table.rows] == [("x?", ["😀?"]), ("y?", ["😀?"])]

@@ -3,8 +3,8 @@ from collections import Counter
 import pytest
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.reading.labels import is_unlabelled, label_name, ordered, settle
-from ticketlab.tasks.reading.missing_labels import check_markers, doubtful
+from ticketlab.tasks.reading.labels import is_unlabelled, label_name, resolve_label_names, sort_labels
+from ticketlab.tasks.reading.missing_labels import ambiguous_label_warnings, check_unlabelled_markers
 
 
 @pytest.mark.parametrize(
@@ -27,18 +27,18 @@ def test_customary_marks_mean_unlabelled(name):
     ids=["numbers by value", "mixed as text", "distinct"],
 )
 def test_label_names_are_sorted(names, order):
-    assert ordered(names) == order
+    assert sort_labels(names) == order
 
 
 def test_a_declared_order_is_kept_and_other_labels_are_refused():
-    assert settle("x.csv", ["no", "yes"], ("yes", "no", "maybe")) == ("yes", "no", "maybe")
+    assert resolve_label_names("x.csv", ["no", "yes"], ("yes", "no", "maybe")) == ("yes", "no", "maybe")
     with pytest.raises(DataError, match=r"x\.csv: the label `yess` is not among those declared; did you mean `yes`"):
-        settle("x.csv", ["no", "yess"], ("yes", "no"))
+        resolve_label_names("x.csv", ["no", "yess"], ("yes", "no"))
 
 
 def test_a_single_class_is_refused():
     with pytest.raises(DataError, match="all training rows are labelled `1`; a task needs two classes"):
-        settle("x.csv", ["1", "1"], ())
+        resolve_label_names("x.csv", ["1", "1"], ())
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_a_single_class_is_refused():
 def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused: str | None) -> None:
     found = {"train": Counter(labels)}
     if refused is None:
-        assert len(check_markers("x.csv", found, "--labels", "--drop-label ")) == ("-" in labels or "-1" in labels)
+        assert len(check_unlabelled_markers("x.csv", found, "--labels", "--drop-label ")) == ("-" in labels or "-1" in labels)
     else:
         with pytest.raises(DataError) as caught:
-            check_markers("x.csv", found, "--labels", "--drop-label ")
+            check_unlabelled_markers("x.csv", found, "--labels", "--drop-label ")
         assert f"x.csv: {refused}" in str(caught.value)
         assert "--drop-label -" in str(caught.value) or "--drop-label null" in str(caught.value)
         assert "--labels" in str(caught.value)
@@ -70,6 +70,8 @@ def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused
 
 @pytest.mark.parametrize("name", ["?", "n/a", "N/A", "unknown", "None", "Not available", "#NV", "#WERT!"])
 def test_a_name_that_may_mean_no_label_is_a_class_and_told(name: str) -> None:
-    (warning,) = doubtful({"train": Counter({"yes": 6, name: 2}), "test": Counter({"no": 1, name: 1, "": 9})}, "--drop-label ")
+    (warning,) = ambiguous_label_warnings(
+        {"train": Counter({"yes": 6, name: 2}), "test": Counter({"no": 1, name: 1, "": 9})}, "--drop-label "
+    )
     assert warning.startswith(f"3 of 10 rows (30.0 %) labelled `{name}`, a class here; if it means that there is no label, --drop-label ")
-    assert not doubtful({"train": Counter({"yes": 6, "-": 2, "nothing": 1})}, "--drop-label ")
+    assert not ambiguous_label_warnings({"train": Counter({"yes": 6, "-": 2, "nothing": 1})}, "--drop-label ")

@@ -74,7 +74,7 @@ def test_the_splits_of_a_saved_dataset_are_its_own(saved: Path) -> None:
 
 def test_saved_datasets_of_the_trials_are_read(real_data: Path) -> None:
     for name, expected in (("hf_dict", {"train", "test"}), ("hf_single", {"train"})):
-        found = files.find(real_data / "trials" / name)
+        found = files.find_files(real_data / "trials" / name)
         assert set(found.splits) == expected
         assert all(table.columns == ("text", "label") for table in tables.read_splits(found).tables.values())
 
@@ -218,7 +218,7 @@ def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> N
     (tmp_path / "dangling.csv").symlink_to("gone.csv")
     (tmp_path / "folder.csv").mkdir()
     task = LocalDataset(path=str(tmp_path / name))
-    for read in (task.load, task.check_place):
+    for read in (task.load, task.check_files_exist):
         with pytest.raises(UsageError, match=message):
             read()
 
@@ -226,12 +226,12 @@ def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> N
 def test_a_file_that_may_not_be_read_or_is_gone_or_changes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, a=CSV)
     task = LocalDataset(path=str(tmp_path / "a.csv"))
-    task.check_place()
+    task.check_files_exist()
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda *_: False)
         with pytest.raises(DataError, match=r"a\.csv: cannot be read: permission denied"):
-            task.check_place()
-    found = files.find(tmp_path / "a.csv")
+            task.check_files_exist()
+    found = files.find_files(tmp_path / "a.csv")
     with monkeypatch.context() as patch:
         states = iter([os.stat(tmp_path / "a.csv"), os.stat(tmp_path)])  # noqa: PTH116
         patch.setattr(content.os, "fstat", lambda _: next(states))
@@ -245,7 +245,7 @@ def test_a_file_that_may_not_be_read_or_is_gone_or_changes_is_named(tmp_path: Pa
 def test_a_path_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     put(tmp_path, reviews=CSV)
-    LocalDataset(path="~/reviews.csv").check_place()
+    LocalDataset(path="~/reviews.csv").check_files_exist()
     assert len(LocalDataset(path="~/reviews.csv").load().examples("all")) == 20
     with pytest.raises(DataError, match=r"~nobody-here/x\.csv: there is no such file or folder"):
         LocalDataset(path="~nobody-here/x.csv").load()

@@ -12,7 +12,7 @@ from ticketlab.core.errors import DataError
 from ticketlab.core.settings import from_table, to_table
 from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.datasets.lookup import find_task
-from ticketlab.tasks.reading.split_values import split_of
+from ticketlab.tasks.reading.split_values import split_of_value
 
 ALL = ["train"] * 6 + ["dev"] * 2 + ["test"] * 2
 TWO = ["train"] * 7 + ["test"] * 3
@@ -219,4 +219,4 @@ def test_rows_marked_train_are_not_evaluated(real_data: Path) -> None:
     ],
 )
 def test_a_value_names_a_split_or_none(value: Any, split: str | None) -> None:
-    assert split_of(value) == split
+    assert split_of_value(value) == split

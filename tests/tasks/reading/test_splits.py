@@ -6,7 +6,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticketlab.tasks.reading.splits import arrange, hold_out, pick, quotas
+from ticketlab.tasks.reading.splits import hold_out, make_splits, proportional_quotas, stratified_sample
 
 
 @frozen
@@ -25,7 +25,7 @@ classes = st.lists(st.integers(0, 4), min_size=1, max_size=80)
 @given(classes, st.integers(1, 100))
 def test_a_sample_has_exactly_the_asked_size_and_each_class_its_proportion(labels, count):
     examples = items(labels)
-    taken, rest = pick(examples, count)
+    taken, rest = stratified_sample(examples, count)
     assert len(taken) == min(count, len(examples))
     assert sorted([*taken, *rest], key=examples.index) == examples
     sizes, found = Counter(labels), Counter(item.label for item in taken)
@@ -38,16 +38,16 @@ def test_a_sample_does_not_depend_on_the_order_of_the_rows(labels, count, order)
     examples = items(labels)
     shuffled = examples[:]
     order.shuffle(shuffled)
-    assert set(pick(examples, count)[0]) == set(pick(shuffled, count)[0])
+    assert set(stratified_sample(examples, count)[0]) == set(stratified_sample(shuffled, count)[0])
 
 
 def test_a_smaller_sample_is_part_of_a_larger_one():
     examples = items([number % 2 for number in range(400)])
-    assert set(pick(examples, 100)[0]) < set(pick(examples, 200)[0])
+    assert set(stratified_sample(examples, 100)[0]) < set(stratified_sample(examples, 200)[0])
 
 
 def test_the_largest_remainders_get_what_rounding_leaves():
-    assert quotas({"a": 5, "b": 3, "c": 2}, 4) == {"a": 2, "b": 1, "c": 1}
+    assert proportional_quotas({"a": 5, "b": 3, "c": 2}, 4) == {"a": 2, "b": 1, "c": 1}
 
 
 def test_a_tenth_is_held_out_and_at_least_one():
@@ -66,7 +66,7 @@ def test_a_tenth_is_held_out_and_at_least_one():
     ],
 )
 def test_rare_classes_are_on_each_side_where_that_is_possible(sizes, rarest):
-    arranged = arrange({"train": items([label for label, size in sizes.items() for _ in range(size)])}, {})
+    arranged = make_splits({"train": items([label for label, size in sizes.items() for _ in range(size)])}, {})
     assert [len(arranged[split]) for split in ("train", "dev", "test")] == [240, 30, 30]
     assert [sum(item.label == max(sizes) for item in arranged[split]) for split in ("train", "dev", "test")] == rarest
 
@@ -74,7 +74,7 @@ def test_rare_classes_are_on_each_side_where_that_is_possible(sizes, rarest):
 @given(classes, st.fractions(0, 1))
 def test_a_split_changes_only_by_what_rare_classes_need(labels, ratio):
     examples = items(labels)
-    taken, rest = pick(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))))
+    taken, rest = stratified_sample(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))))
     kept, held = hold_out(examples, {}, ratio)
     assert (len(kept), len(held)) == (len(rest), len(taken))
     sizes, known, out = Counter(labels), Counter(item.label for item in kept), Counter(item.label for item in held)
@@ -100,7 +100,7 @@ TRAIN, VALIDATION, TEST = items([0, 1] * 50), items([0, 1] * 5, "validation"), i
     ],
 )
 def test_splits_are_arranged_as_in_the_papers(splits, sizes, test):
-    arranged = arrange(splits, {})
+    arranged = make_splits(splits, {})
     assert tuple(len(arranged[split]) for split in ("train", "dev", "test")) == sizes
     assert test is None or arranged["test"] == test
     ids = [item.id for part in arranged.values() for item in part]

@@ -4,7 +4,7 @@ import pytest
 
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.reading import files
-from ticketlab.tasks.reading.tables import read
+from ticketlab.tasks.reading.tables import read_table
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -31,13 +31,13 @@ ROWS = [{"text": "a, b", "label": "1"}, {"text": 'say "hi"', "label": "2"}]
     ],
 )
 def test_every_kind_of_file_gives_the_same_rows(tmp_path, name, content):
-    table = read([write(tmp_path, name, content)])
+    table = read_table([write(tmp_path, name, content)])
     assert table.columns == ("text", "label")
     assert list(table.rows) == ROWS
 
 
 def test_quotation_marks_in_a_glue_file_quote_nothing(tmp_path):
-    table = read([write(tmp_path, "train.tsv", 'sentence\tlabel\n"Odd," he said\t1\n"it opens and never closes\t0\n')])
+    table = read_table([write(tmp_path, "train.tsv", 'sentence\tlabel\n"Odd," he said\t1\n"it opens and never closes\t0\n')])
     assert [row["sentence"] for row in table.rows] == ['"Odd," he said', '"it opens and never closes']
 
 
@@ -58,7 +58,7 @@ def test_any_text_comes_through_unchanged(tmp_path, kind, text):
         "jsonl": lambda: frame.to_json(file, orient="records", lines=True),
         "parquet": lambda: frame.to_parquet(file),
     }[kind]()
-    assert read([file]).rows[0]["text"] == text
+    assert read_table([file]).rows[0]["text"] == text
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_any_text_comes_through_unchanged(tmp_path, kind, text):
 def test_a_malformed_file_is_named_with_its_line(tmp_path, name, content, message):
     file = write(tmp_path, name, content)
     with pytest.raises(DataError) as caught:
-        read([file])
+        read_table([file])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -92,7 +92,7 @@ def test_label_names_of_a_parquet_file_written_by_datasets_are_used(tmp_path):
     features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])})
     data = datasets.Dataset.from_dict({"text": ["a", "b", "c"], "label": [1, 0, -1]}, features=features)
     data.to_parquet(str(tmp_path / "train.parquet"))
-    assert [row["label"] for row in read([tmp_path / "train.parquet"]).rows] == ["good", "bad", -1]
+    assert [row["label"] for row in read_table([tmp_path / "train.parquet"]).rows] == ["good", "bad", -1]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_label_names_of_a_parquet_file_written_by_datasets_are_used(tmp_path):
 def test_a_folder_has_the_splits_its_file_names_say(tmp_path, names, splits):
     for name in names:
         write(tmp_path, name, "x")
-    found = files.find(tmp_path).splits
+    found = files.find_files(tmp_path).splits
     assert set(found) == splits
     assert sum(len(parts) for parts in found.values()) == sum(1 for name in names if name not in {"notes.json", "README.md"})
 
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_a_path_is_said(tmp_path, names, path, message):
     for name in names:
         write(tmp_path, name, "x")
     with pytest.raises(DataError) as caught:
-        files.find(tmp_path / path)
+        files.find_files(tmp_path / path)
     assert message in str(caught.value)
 
 
@@ -138,4 +138,4 @@ def test_what_is_wrong_with_a_path_is_said(tmp_path, names, path, message):
     ("path", "name"), [("x/sst2", "sst2"), ("x/reviews.csv", "reviews"), ("x/sst2/train.jsonl", "sst2"), ("x/v1.0", "v1.0")]
 )
 def test_a_data_set_is_called_after_its_folder_or_file(path, name):
-    assert files.title(Path(path)) == name
+    assert files.dataset_title(Path(path)) == name

@@ -1,6 +1,6 @@
-"""textattack's text under attack with the same results in fewer steps: a candidate costs what changes, not the length of its text.
+"""A fast version of textattack's ``AttackedText``: the cost of a candidate is proportional to the change, not to the length of its text.
 
-textattack makes new texts through methods of old ones alone, so an attack that starts from :func:`attacked_text` stays with this class.
+textattack makes new texts only through methods of existing ones, so an attack that starts from :func:`attacked_text` keeps this class.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _BETWEEN_COLUMNS = "<SPLIT>"
 
 def attacked_text(columns: Mapping[str, str]) -> Any:
     """Return the texts of an example, by column, as a ``textattack.shared.AttackedText``."""
-    return _quick_class()(OrderedDict(columns))
+    return _fast_class()(OrderedDict(columns))
 
 
 @functools.cache
-def _quick_class() -> Any:
+def _fast_class() -> Any:
     from textattack.shared import AttackedText
 
-    return type("QuickText", (QuickText, AttackedText), {})
+    return type("FastAttackedText", (FastAttackedText, AttackedText), {})
 
 
 @functools.cache
-def _textattacks_change() -> Any:
-    """Return textattack's own way to change a text, with our words and our kind of text."""
+def _textattack_change() -> Any:
+    """Return textattack's own method that changes a text, using our words and our class."""
     from textattack.shared import AttackedText
 
-    return with_names(AttackedText.generate_new_attacked_text, {"words_from_text": words_of, "AttackedText": _quick_class()})
+    return with_names(AttackedText.generate_new_attacked_text, {"words_from_text": words_of, "AttackedText": _fast_class()})
 
 
 class _Splice(NamedTuple):
-    """A text as another one with the words ``first`` to ``last`` (left out) replaced; offsets are into the texts."""
+    """A text as a previous one with the words ``first`` to ``last`` (exclusive) replaced; offsets are in characters."""
 
     words_before: list[str]
     starts_before: list[int]
@@ -65,10 +65,10 @@ class _Splice(NamedTuple):
         return self.starts_before[index - len(self.words) + self.last - self.first] + self.shift
 
 
-class QuickText:
-    """Comes before textattack's ``AttackedText`` in the order of bases; what it does not define is textattack's.
+class FastAttackedText:
+    """Precedes textattack's ``AttackedText`` in the method resolution order, and overrides its slow methods.
 
-    A text that nothing was inserted into or deleted from shares the array of its original indices with the text it was made from.
+    A text without insertions or deletions shares the array of original indices with the text that it was made from.
     """
 
     _text_input: OrderedDict[str, str]
@@ -80,12 +80,12 @@ class QuickText:
     _text: str | None = None
     _starts: list[int] | None = None
     _is_plain: bool | None = None
-    _change: tuple[QuickText, int, int, list[str] | None] | None = None
+    _change: tuple[FastAttackedText, int, int, list[str] | None] | None = None
     _splice: _Splice | None = None
 
     @property
     def text(self) -> str:
-        """The columns, joined by line ends."""
+        """The columns, joined by line breaks."""
         if self._text is None:
             self._text = "\n".join(self._text_input.values())
         return self._text
@@ -106,11 +106,11 @@ class QuickText:
         return self._words_per_input
 
     def all_words_diff(self, other_attacked_text: Any) -> set[int]:
-        """Return the indices at which the words are different, up to the end of the shorter text."""
+        """Return the indices at which the words differ, up to the end of the shorter text."""
         return set(itertools.compress(itertools.count(), map(operator.ne, self.words, other_attacked_text.words)))
 
     def _text_index_of_word_index(self, i: int) -> int:
-        # lower case keeps the number of characters but for one letter, and each character's but for the other
+        # lower case changes the length of one of these letters, and depends on the context of the other
         if not 0 <= i < len(self.words) or "İ" in self.text or "Σ" in self.text:
             return int(super()._text_index_of_word_index(i))  # type: ignore[misc]
         if self._splice and self._starts is None:
@@ -122,7 +122,7 @@ class QuickText:
     def replace_words_at_indices(self, indices: Sequence[int], new_words: Sequence[str]) -> Any:
         """Return a text in which these words are replaced.
 
-        :raises ValueError: an index is negative or too large, or there are not as many words as indices.
+        :raises ValueError: an index is negative or too large, or the numbers of words and indices differ.
         """
         if len(indices) != len(new_words):
             raise ValueError(f"{len(new_words)} words for {len(indices)} indices")
@@ -139,7 +139,7 @@ class QuickText:
         return self._changed_by_textattack([changes.get(index, word) for index, word in enumerate(self.words)])
 
     def generate_new_attacked_text(self, new_words: Iterable[str]) -> Any:
-        """Return a text with these words in the place of the present ones; an empty one deletes, one with spaces inserts."""
+        """Return a text with these words in place of the current ones; an empty one deletes, one with spaces inserts."""
         new_words = list(new_words)
         if self._plain():
             pairs = enumerate(zip(self.words, new_words, strict=False))
@@ -147,10 +147,10 @@ class QuickText:
         return self._changed_by_textattack(new_words)
 
     def _changed_by_textattack(self, new_words: list[str]) -> Any:
-        return _textattacks_change()(self, new_words)
+        return _textattack_change()(self, new_words)
 
     def _changed(self, changes: Mapping[int, str]) -> Any:
-        """Do as textattack does, at the words that change alone; ``changes`` are in the order of their indices."""
+        """Do as textattack does, but only at the words that change; ``changes`` are ordered by index."""
         joined = _BETWEEN_COLUMNS.join(self._text_input.values())
         attributes = {"label_names": self.attack_attrs["label_names"]} if "label_names" in self.attack_attrs else {}
         newly: set[int] = set()
@@ -191,13 +191,13 @@ class QuickText:
         return text
 
     def _plain(self) -> bool:
-        """Say whether textattack finds each word of this text where it is, when it replaces some."""
+        """Return whether textattack would find every word of this text at its true position when it replaces some."""
         if self._is_plain is None:
             columns = self._text_input.values()
             self._is_plain = (
                 _BETWEEN_COLUMNS.join(columns).count(_BETWEEN_COLUMNS) == len(columns) - 1
                 and not has_chinese(self.text)
-                and (len(columns) < 3 or all(self.words_per_input[1:-1]))  # it steps over one separator; around an empty column are two
+                and (len(columns) < 3 or all(self.words_per_input[1:-1]))  # it skips one separator, and an empty column has two around it
             )
         return self._is_plain
 
@@ -214,14 +214,14 @@ class QuickText:
         return start + (len(_BETWEEN_COLUMNS) - 1) * sum(begin <= start for begin in columns)
 
     def _spliced(self) -> _Splice | None:
-        """Return this text as the one before with some words replaced, where its words can be had from that."""
+        """Return this text as a change of the previous one, if its words can be derived from that."""
         if self._change is not None:
             self._splice = self._splice_of(*self._change)
             self._change = None
         return self._splice
 
-    def _splice_of(self, before: QuickText, first: int, last: int, changed: list[str] | None) -> _Splice | None:
-        """Segment what lies between the words around the change; a character that no word holds is still between them and it."""
+    def _splice_of(self, before: FastAttackedText, first: int, last: int, changed: list[str] | None) -> _Splice | None:
+        """Segment only the text between the words around the change; characters outside of words still separate them from it."""
         words, starts = before.words, before._word_starts()
         shift = len(self.text) - len(before.text)
         if changed is not None and not has_chinese(changed[0]):
@@ -229,13 +229,13 @@ class QuickText:
         left = starts[first - 1] + len(words[first - 1]) if first else 0
         right = starts[last] + shift if last < len(words) else len(self.text)
         if has_chinese(self.text, left, right):
-            return None  # Chinese is segmented as a whole
+            return None  # the segmentation of Chinese depends on the whole run
         changed = words_of(self.text[left:right])
         return _Splice(words, starts, first, last, changed, list(starts_of(changed, self.text, left)), shift)
 
 
 def _shifted(original: Any, index: int, more: int, *, stays: bool) -> Any:
-    """Return where the original words are when the word at ``index`` has become ``more`` words more, or none (-1)."""
+    """Return the positions of the original words after the word at ``index`` became ``more`` additional words, or was deleted (-1)."""
     shifted = np.where(original > index, original + more, original)
     if more < 0:
         shifted[original == index] = -1

@@ -1,4 +1,4 @@
-"""textattack's constraints on our resources. Its classes are imported when a constraint is first made."""
+"""textattack's constraints with local resources. Its classes are imported when a constraint is first made."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from ticketlab.resources.sentence_encoder import Encoder
+from ticketlab.resources.sentence_encoder import SentenceEncoder
 from ticketlab.resources.tagger import Tagger
 from ticketlab.resources.word_vectors import WordVectors
 
 
 def as_embedding(vectors: WordVectors) -> WordVectors:
-    """Make textattack accept word vectors as one of its own."""
+    """Register word vectors as an embedding class of textattack."""
     from textattack.shared import AbstractWordEmbedding
 
     AbstractWordEmbedding.register(WordVectors)
@@ -21,9 +21,9 @@ def as_embedding(vectors: WordVectors) -> WordVectors:
 
 
 def same_part_of_speech(tag: Tagger, *, allow_verb_noun_swap: bool, compare_against_original: bool = True) -> Any:
-    """Return the constraint that a word is replaced by one of the same part of speech.
+    """Return the constraint that a word is replaced by one with the same part of speech.
 
-    It looks at four words before and three after. Of a word that is there twice the first counts, as in textattack.
+    The tagger sees four words before it and three after. If the word occurs twice in them, the first counts, as in textattack.
     """
     return _part_of_speech()(tag, allow_verb_noun_swap=allow_verb_noun_swap, compare_against_original=compare_against_original)
 
@@ -45,7 +45,7 @@ def _part_of_speech() -> Any:
 
 
 def any_part_of_speech(**_: Any) -> Any:
-    """Return the constraint that lets everything through."""
+    """Return a constraint that accepts everything."""
     return _none()()
 
 
@@ -64,7 +64,7 @@ def _none() -> Any:
 
 
 def similar_sentence(
-    encoder: Encoder,
+    encoder: SentenceEncoder,
     *,
     threshold: float,
     metric: str,
@@ -72,10 +72,10 @@ def similar_sentence(
     skip_short: bool = False,
     compare_against_original: bool = True,
 ) -> Any:
-    """Return the constraint that a text stays near the one before (or the original), by a sentence encoder.
+    """Return the constraint that a text stays similar to the previous one (or to the original), by a sentence encoder.
 
-    ``metric`` is ``angular`` or ``cosine``; ``window`` looks at that many words around the change, and with ``skip_short`` texts of
-    fewer words pass.
+    ``metric`` is ``angular`` or ``cosine``. Only ``window`` words around the change are compared; with ``skip_short`` texts with fewer
+    words are accepted.
     """
     return _sentence_similarity()(
         encoder,
@@ -89,10 +89,10 @@ def similar_sentence(
 
 @functools.cache
 def _sentence_similarity() -> Any:
-    from textattack.constraints.semantics.sentence_encoders import SentenceEncoder
+    from textattack.constraints.semantics.sentence_encoders import SentenceEncoder as SentenceEncoderConstraint
 
-    class SimilarSentence(SentenceEncoder):  # type: ignore[misc]
-        def __init__(self, encoder: Encoder, **settings: Any) -> None:
+    class SimilarSentence(SentenceEncoderConstraint):  # type: ignore[misc]
+        def __init__(self, encoder: SentenceEncoder, **settings: Any) -> None:
             super().__init__(**settings)
             self.model = encoder
 
@@ -106,8 +106,8 @@ def _sentence_similarity() -> Any:
             scores[compared] = self._score_list(reference_text, [changed[index] for index in compared])
             for text, score in zip(changed, scores.tolist(), strict=True):
                 text.attack_attrs["similarity_score"] = score
-            near = (scores >= self.threshold).tolist()
-            return [text for text, kept in zip(changed, near, strict=True) if kept]
+            similar = (scores >= self.threshold).tolist()
+            return [text for text, kept in zip(changed, similar, strict=True) if kept]
 
         def _passes(self, text: Any) -> bool:
             return bool(self.skip_text_shorter_than_window and len(text.words) < self.window_size)

@@ -1,4 +1,4 @@
-"""textattack's limit on edited characters, by a search that stops at the limit. Its class is imported when a limit is first made."""
+"""textattack's limit on the edit distance, computed only up to the limit. Its class is imported when a constraint is first made."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def few_edits(most: int) -> Any:
-    """Return the constraint that the Levenshtein distance from the original text is at most so many characters.
+    """Return the constraint that the Levenshtein distance from the original text is at most ``most`` characters.
 
-    textattack's own takes time in the square of the text's length: seconds for each candidate of 5,000 words.
+    textattack's own takes quadratic time in the length of the text: seconds for each candidate of 5,000 words.
     """
     return _few_edits()(most)
 

@@ -1,6 +1,6 @@
-"""textattack's goal of an untargeted attack, with the same results for fewer steps: it reads what the victim says of many texts at once.
+"""textattack's goal function of an untargeted attack, with the same results but faster: predictions are processed in batches.
 
-Its goals take a batch of rows that all happen to sum to 1 for probabilities. A victim gives logits, and they are read as such here.
+textattack's goal functions take a batch whose rows all happen to sum to 1 for probabilities. Here the victim's outputs are always logits.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from torch import Tensor
 
 
 def probabilities(logits: Tensor) -> Tensor:
-    """Return the softmax of each row, whatever it sums to; a label may be ruled out by minus infinity.
+    """Return the softmax of each row, whatever its sum; a logit of minus infinity rules out a label.
 
-    :raises ValueError: of a row there is none: it holds NaN or infinity, or nothing but minus infinity.
+    :raises ValueError: a row has no softmax: it holds NaN, infinity, or only minus infinity.
     """
-    found = torch.softmax(logits, dim=1)
-    broken = (~torch.isfinite(found).all(dim=1)).nonzero()
+    softmax = torch.softmax(logits, dim=1)
+    broken = (~torch.isfinite(softmax).all(dim=1)).nonzero()
     if len(broken):
         raise ValueError(f"the model's logits of a text are {logits[int(broken[0])].tolist()}: there is no likeliest label")
-    return found
+    return softmax
 
 
 def read_as_logits(attack: Any) -> None:
-    """Let the goal of a ``textattack.Attack`` take what the victim says for logits, if it is one of classification."""
+    """Make the goal function of a ``textattack.Attack`` treat the victim's outputs as logits, if it is a classification goal."""
     from textattack.goal_functions.classification.classification_goal_function import ClassificationGoalFunction
 
     goal = getattr(attack, "goal_function", None)
@@ -36,7 +36,7 @@ def read_as_logits(attack: Any) -> None:
 
 
 def another_label(victim: Any, query_budget: float = float("inf")) -> Any:
-    """Return the goal that ``victim`` gives another label than the right one; after so many queries the search is over."""
+    """Return the goal that ``victim`` predicts any label but the correct one; the search ends when the query budget is spent."""
     return _another_label()(victim, query_budget=query_budget)
 
 
@@ -49,7 +49,7 @@ def _another_label() -> Any:
     class AnotherLabel(UntargetedClassification):  # type: ignore[misc]
         def __init__(self, victim: Any, query_budget: float) -> None:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of how it says that it does not know this class
+                warnings.simplefilter("ignore", DeprecationWarning)  # raised by its lookup of unknown model classes
                 super().__init__(victim, query_budget=query_budget, use_cache=False)
             self._known: dict[Any, tuple[Any, int, list[float]]] = {}
 
@@ -61,11 +61,11 @@ def _another_label() -> Any:
             if self.query_budget < float("inf"):
                 attacked_text_list = attacked_text_list[: self.query_budget - self.num_queries]
             self.num_queries += len(attacked_text_list)
-            asked = [text.tokenizer_input for text in attacked_text_list]
-            self._ask([key for key in dict.fromkeys(asked) if key not in self._known])
+            inputs = [text.tokenizer_input for text in attacked_text_list]
+            self._query([key for key in dict.fromkeys(inputs) if key not in self._known])
             right = self.ground_truth_output
             results = []
-            for text, key in zip(attacked_text_list, asked, strict=True):
+            for text, key in zip(attacked_text_list, inputs, strict=True):
                 likelihoods, label, complements = self._known[key]
                 missed = GoalFunctionResultStatus.SKIPPED if check_skip else GoalFunctionResultStatus.SUCCEEDED
                 status = GoalFunctionResultStatus.SEARCHING if label == right else missed
@@ -73,7 +73,7 @@ def _another_label() -> Any:
                 results.append(ClassificationGoalFunctionResult(text, likelihoods, label, status, score, self.num_queries, right))
             return results, self.num_queries == self.query_budget
 
-        def _ask(self, texts: list[Any]) -> None:
+        def _query(self, texts: list[Any]) -> None:
             if texts:
                 found = probabilities(self.model(texts))
                 labels, complements = found.argmax(dim=1).tolist(), (1 - found).tolist()

@@ -1,4 +1,4 @@
-"""Words put in, and pairs of words merged into one, as a masked language model guesses (CLARE, Li et al., 2021)."""
+"""Insertions of words and merges of word pairs, predicted by a masked language model (CLARE, Li et al., 2021)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from ticketlab.attacks.components.masked_swaps import swap_by_masking
-from ticketlab.resources.masked_lm import MaskedLanguageModel, Tokens
+from ticketlab.resources.masked_lm import EncodedText, MaskedLanguageModel
 from ticketlab.resources.tagger import Tagger
 
 
 def insert_by_masking(mlm: MaskedLanguageModel, *, candidates: int, min_confidence: float) -> Any:
-    """Return the transformation that puts one of the ``candidates`` best guesses of at least ``min_confidence`` before a word."""
+    """Return the transformation that inserts one of the ``candidates`` best predictions of at least ``min_confidence`` before a word."""
     return _insert()(_Filler(mlm, candidates, min_confidence))
 
 
 def merge_by_masking(mlm: MaskedLanguageModel, tag: Tagger, *, candidates: int, min_confidence: float) -> Any:
-    """Return the transformation that puts a guess in the place of two neighbouring words whose parts of speech go together.
+    """Return the transformation that replaces two adjacent words, whose parts of speech can be merged, by a prediction.
 
-    As in textattack, it looks at all pairs of a text, whichever words it is asked to change.
+    As in textattack, it considers all pairs of a text, whichever words it is asked to change.
     """
     return _merge()(_Filler(mlm, candidates, min_confidence), tag)
 
 
-_SHOWN = ["max_candidates", "min_confidence"]
+_REPR_KEYS = ["max_candidates", "min_confidence"]
 
 
 class _Filler:
@@ -34,15 +34,15 @@ class _Filler:
     def __init__(self, mlm: MaskedLanguageModel, candidates: int, min_confidence: float) -> None:
         self.mlm = mlm
         self.mask: str = mlm.tokenizer.mask_token
-        self.guessing = swap_by_masking(mlm, candidates=candidates, min_confidence=min_confidence, whole_words=False)
+        self.swap = swap_by_masking(mlm, candidates=candidates, min_confidence=min_confidence, whole_words=False)
 
     def __call__(self, texts: Sequence[Any]) -> list[list[str]]:
-        """Return the guesses for each text, of words that have a letter; none where the mask was cut off."""
-        asked = [self._tokens(text.text_window_around_index(0, float("inf"))) for text in texts]
-        found = self.mlm.top(asked, self.guessing.max_candidates, self.guessing.among)
-        return [[word for word in self.guessing._words(guesses) if re.search("[a-zA-Z]", word)] for guesses in found]
+        """Return the predictions for each text that contain a letter; none if the mask was truncated."""
+        masked = [self._tokens(text.text_window_around_index(0, float("inf"))) for text in texts]
+        predictions = self.mlm.top(masked, self.swap.max_candidates, self.swap.among)
+        return [[word for word in self.swap._words(predicted) if re.search("[a-zA-Z]", word)] for predicted in predictions]
 
-    def _tokens(self, text: str) -> tuple[Tokens, list[int]]:
+    def _tokens(self, text: str) -> tuple[EncodedText, list[int]]:
         tokens = self.mlm.tokens(text)
         masks = [place for place, number in enumerate(tokens.inputs["input_ids"]) if number == self.mlm.tokenizer.mask_token_id]
         return tokens, masks[:1]
@@ -55,10 +55,10 @@ def _insert() -> Any:
     class InsertByMasking(WordInsertion):  # type: ignore[misc]
         def __init__(self, filler: _Filler) -> None:
             self.filler = filler
-            self.max_candidates, self.min_confidence = filler.guessing.max_candidates, filler.guessing.min_confidence
+            self.max_candidates, self.min_confidence = filler.swap.max_candidates, filler.swap.min_confidence
 
         def extra_repr_keys(self) -> list[str]:
-            return _SHOWN
+            return _REPR_KEYS
 
         def _get_transformations(self, current_text: Any, indices_to_modify: Sequence[int]) -> list[Any]:
             indices = list(indices_to_modify)
@@ -82,10 +82,10 @@ def _merge() -> Any:
         def __init__(self, filler: _Filler, tag: Tagger) -> None:
             self.filler = filler
             self.tag = tag
-            self.max_candidates, self.min_confidence = filler.guessing.max_candidates, filler.guessing.min_confidence
+            self.max_candidates, self.min_confidence = filler.swap.max_candidates, filler.swap.min_confidence
 
         def extra_repr_keys(self) -> list[str]:
-            return _SHOWN
+            return _REPR_KEYS
 
         def _get_transformations(self, current_text: Any, _: Sequence[int]) -> list[Any]:
             pairs = find_merge_index(self.tag(current_text.words))

@@ -1,7 +1,7 @@
-"""Replacing a word by what a masked language model expects in its place, in the two ways of the papers.
+"""Replaces a word by a masked language model's predictions, with the methods of BAE and BERT-Attack.
 
-As textattack's ``WordSwapMaskedLM`` does, with the model's forward passes merged with those of other examples, and nothing computed that
-is thrown away. Its classes are imported when a swap is first made.
+Equivalent to textattack's ``WordSwapMaskedLM``, but forward passes are merged with those of other examples, and nothing is computed that
+would be discarded. textattack's classes are imported when a swap is first made.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from ticketlab.attacks.components import piece_combinations
 from ticketlab.attacks.components.piece_combinations import Order
 from ticketlab.attacks.components.words import is_one_word
 from ticketlab.core import progress
-from ticketlab.resources.masked_lm import Guesses, MaskedLanguageModel, Tokens
-from ticketlab.resources.word_pieces import Piece
+from ticketlab.resources.masked_lm import EncodedText, MaskedLanguageModel, MaskPredictions
+from ticketlab.resources.word_pieces import WordPiece
 
 
 def swap_by_pieces(mlm: MaskedLanguageModel, *, candidates: int, order: Order, combinations: int) -> Any:
-    """Return BERT-Attack's swap: the word is left in place, and each of its pieces is guessed.
+    """Return BERT-Attack's swap: the word stays in the input, and each of its pieces is predicted.
 
-    A word of one piece gets those of its ``candidates`` best guesses that are words. One of several gets so many combinations of its
-    pieces' best guesses that make one word, in the ``order`` of :mod:`ticketlab.attacks.components.piece_combinations`, out of
-    ``combinations`` looked at.
+    A word of one piece is replaced by those of its ``candidates`` best predictions that are words. A longer one is replaced by up to
+    ``candidates`` combinations of its pieces' predictions that form one word, in the ``order`` of
+    :mod:`ticketlab.attacks.components.piece_combinations`; at most ``combinations`` are examined.
     """
     return _by_pieces()(mlm, candidates, order, combinations)
 
 
 def swap_by_masking(mlm: MaskedLanguageModel, *, candidates: int, min_confidence: float, whole_words: bool) -> Any:
-    """Return BAE's swap: the word is masked, and the ``candidates`` best guesses of at least ``min_confidence`` take its place.
+    """Return BAE's swap: the word is masked and replaced by the ``candidates`` best predictions of at least ``min_confidence``.
 
-    Pieces that go on with a word count as words, as textattack has it, unless ``whole_words``.
+    Pieces that continue a word count as words, as in textattack, unless ``whole_words``.
     """
     return _by_masking()(mlm, candidates, min_confidence, whole_words)
 
 
 def span(text: Any, index: int) -> tuple[int, int]:
-    """Return from which to which character of an ``AttackedText`` its word goes."""
+    """Return the span of characters of a word of an ``AttackedText``."""
     end = 0
     for word in text.words[: index + 1]:
         start = text.text.index(word, end)
@@ -51,15 +51,15 @@ def span(text: Any, index: int) -> tuple[int, int]:
 
 def _is_one_word(text: str) -> bool:
     if len(text) == 1 and text.isalnum():
-        return True  # Chinese characters would make jieba read its dictionary, for seconds
+        return True  # for Chinese characters jieba would load its dictionary, which takes seconds
     return is_one_word(text)
 
 
-def _word(piece: Piece) -> bool:
+def _word(piece: WordPiece) -> bool:
     return _is_one_word(piece.text) and not all(character in string.punctuation for character in piece.text)
 
 
-def _whole_word(piece: Piece) -> bool:
+def _whole_word(piece: WordPiece) -> bool:
     return _word(piece) and not piece.continues
 
 
@@ -87,16 +87,16 @@ def _by_pieces() -> Any:
                 if word != current_text.words[index]
             ]
 
-        def _words(self, text: Any, index: int, guesses: Sequence[Guesses]) -> list[str]:
+        def _words(self, text: Any, index: int, guesses: Sequence[MaskPredictions]) -> list[str]:
             if len(guesses) == 1:
                 found = [self.mlm.pieces[number] for number in guesses[0].ids]
-                begins = index == 0 and not self.mlm.pieces.mark_what_continues  # the mark of a new word is a blank before it
+                begins = index == 0 and not self.mlm.pieces.marks_continuations  # a word's mark stands for the space before it
                 alone = [piece.text for piece in found if not piece.special and (begins or not piece.continues)]
                 return [word for word in alone if _is_one_word(word)]
             return list(itertools.islice(self._combined(text.words[index], guesses), self.max_candidates)) if guesses else []
 
-        def _combined(self, replaced: str, guesses: Sequence[Guesses]) -> Iterator[str]:
-            """Yield combinations that are one word. No special token is part of any."""
+        def _combined(self, replaced: str, guesses: Sequence[MaskPredictions]) -> Iterator[str]:
+            """Yield combinations that are one word. Special tokens are excluded."""
             pieces = self.mlm.pieces
             kept = [
                 [(index, score) for index, score in zip(guess.ids, guess.log_probs, strict=True) if not pieces[index].special]
@@ -111,7 +111,7 @@ def _by_pieces() -> Any:
                 if _is_one_word(word):
                     yield word
             if next(combined, None) is not None:
-                _say_bounded(replaced, self.combinations)
+                _report_limit(replaced, self.combinations)
 
         def extra_repr_keys(self) -> list[str]:
             return ["max_candidates", "order", "combinations"]
@@ -120,8 +120,8 @@ def _by_pieces() -> Any:
 
 
 @functools.cache
-def _say_bounded(word: str, combinations: int) -> None:
-    progress.say(f"bert-attack: for `{word}` {combinations} combinations of pieces were looked at, and the others left out")
+def _report_limit(word: str, combinations: int) -> None:
+    progress.say(f"bert-attack: for `{word}` {combinations} combinations of pieces were examined, the others skipped")
 
 
 @functools.cache
@@ -138,16 +138,16 @@ def _by_masking() -> Any:
 
         def _get_transformations(self, current_text: Any, indices_to_modify: Sequence[int]) -> list[Any]:
             indices = list(indices_to_modify)
-            asked = [self._masked(current_text, index) for index in indices]
-            found = self.mlm.top(asked, self.max_candidates, self.among)
+            masked = [self._masked(current_text, index) for index in indices]
+            predictions = self.mlm.top(masked, self.max_candidates, self.among)
             return [
                 current_text.replace_word_at_index(index, word)
-                for index, guesses in zip(indices, found, strict=True)
-                for word in self._words(guesses)
+                for index, predicted in zip(indices, predictions, strict=True)
+                for word in self._words(predicted)
                 if word != current_text.words[index] and re.search("[a-zA-Z]", word)
             ]
 
-        def _masked(self, text: Any, index: int) -> tuple[Tokens, list[int]]:
+        def _masked(self, text: Any, index: int) -> tuple[EncodedText, list[int]]:
             start, end = span(text, index)
             mark = self.mlm.tokenizer.mask_token
             tokens = self.mlm.tokens(f"{text.text[:start]}{mark}{text.text[end:]}")
@@ -157,7 +157,7 @@ def _by_masking() -> Any:
         def _mask(self) -> int:
             return int(self.mlm.tokenizer.mask_token_id)
 
-        def _words(self, guesses: dict[int, Guesses]) -> list[str]:
+        def _words(self, guesses: dict[int, MaskPredictions]) -> list[str]:
             return [
                 self.mlm.pieces[index].text
                 for guess in guesses.values()

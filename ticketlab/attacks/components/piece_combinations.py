@@ -1,4 +1,4 @@
-"""Words made of several pieces, each with its own best guesses: which of the K^n combinations are tried, without forming them all."""
+"""Enumerates the K^n combinations of the K predictions for each of a word's n pieces, lazily and in a chosen order."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ ORDERS: tuple[Order, ...] = ("perplexity", "first")
 
 
 def first(choices: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield combinations of one choice a place, as numbers of the choices, the last place changing fastest."""
+    """Yield combinations of one choice per position, as indices of the choices; the last position changes fastest."""
     yield from itertools.product(*map(range, choices))
 
 
 def likeliest(scores: Sequence[Sequence[float]]) -> Iterator[tuple[int, ...]]:
-    """Yield combinations of one choice a place by the sum of their scores, largest first; each place's scores fall.
+    """Yield combinations of one choice per position, largest sum of scores first; the scores of each position are in descending order.
 
-    Places are independent, so the next best differs from one that was yielded already by one step at one place. Each combination is
-    reached by one path, and at most two wait for each that was yielded, however many there are.
+    Positions are independent, so the next best combination differs by one step at one position from one that was already yielded. Each
+    combination is reached by exactly one path, and the queue grows by at most two for each one yielded.
     """
     if not all(scores):
         return
     places = sorted((place for place, found in enumerate(scores) if len(found) > 1), key=lambda place: scores[place][0] - scores[place][1])
     best = sum(found[0] for found in scores)
     yield (0,) * len(scores)
-    waiting: list[tuple[float, tuple[tuple[int, int], ...]]] = []
+    queue: list[tuple[float, tuple[tuple[int, int], ...]]] = []
 
     def step(total: float, taken: tuple[tuple[int, int], ...], at: int, choice: int) -> None:
-        """Let a combination wait: ``taken``, and ``choice`` at the place ``places[at]``."""
-        heapq.heappush(waiting, (-total, (*taken, (at, choice))))
+        """Queue a combination: ``taken``, and ``choice`` at the position ``places[at]``."""
+        heapq.heappush(queue, (-total, (*taken, (at, choice))))
 
     if places:
         step(best - _gap(scores[places[0]], 0), (), 0, 1)
-    while waiting:
-        minus_total, taken = heapq.heappop(waiting)
+    while queue:
+        minus_total, taken = heapq.heappop(queue)
         steps = {places[at]: choice for at, choice in taken}
         yield tuple(steps.get(place, 0) for place in range(len(scores)))
         *before, (at, choice) = taken

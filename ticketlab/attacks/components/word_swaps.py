@@ -1,4 +1,4 @@
-"""textattack's word swaps on our resources. Its classes are imported when a swap is first made."""
+"""textattack's word swaps with local resources. Its classes are imported when a swap is first made."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ticketlab.resources.word_vectors import WordVectors
 from ticketlab.resources.wordnet import WordNet
 
 
-def fetch_neighbours(vectors: WordVectors, texts: Iterable[str], neighbours: int, *, but: Collection[str] = ()) -> None:
-    """Search the neighbours of all words in ``texts`` at once, in lower case as textattack asks for them; of all ``but`` some."""
+def fetch_neighbours(vectors: WordVectors, texts: Iterable[str], neighbours: int, *, excluded: Collection[str] = ()) -> None:
+    """Search the neighbours of all words in ``texts`` at once, except the excluded ones; in lower case, as textattack looks them up."""
     words = {word.lower() for text in texts for word in words_of(text)}
-    vectors.prefetch(sorted(words.difference(but)), neighbours)
+    vectors.prefetch(sorted(words.difference(excluded)), neighbours)
 
 
 def homoglyphs() -> Any:
-    """Return the swap of a letter for one that looks like it."""
+    """Return the transformation that replaces a letter by one that looks like it."""
     return _homoglyphs()()
 
 
@@ -29,14 +29,14 @@ def _homoglyphs() -> Any:
 
     class Homoglyphs(WordSwapHomoglyphSwap):  # type: ignore[misc]
         def __init__(self) -> None:
-            with contextlib.suppress(FileNotFoundError):  # of a list that its package lacks, and that swaps of words do not read
+            with contextlib.suppress(FileNotFoundError):  # its package lacks a list that word swaps do not use
                 super().__init__()
 
     return Homoglyphs
 
 
 def synonyms(wordnet: WordNet) -> Any:
-    """Return the swap of a word for its synonyms."""
+    """Return the transformation that replaces a word by its synonyms."""
     return _synonyms()(wordnet)
 
 
@@ -45,7 +45,7 @@ def _synonyms() -> Any:
     from textattack.transformations import WordSwapWordNet
 
     class Synonyms(WordSwapWordNet):  # type: ignore[misc]
-        def __init__(self, wordnet: WordNet) -> None:  # its own downloads
+        def __init__(self, wordnet: WordNet) -> None:  # textattack's downloads WordNet
             self.language = "eng"
             self.wordnet = wordnet
 

@@ -1,9 +1,9 @@
-"""What a word of a text is: for attacks, for what they count, and for word vectors.
+"""Splits texts into words: for attacks, their counts, and word vectors.
 
-Texts in ASCII have the words that textattack gives them. Elsewhere a word is cut where Unicode has a boundary of words (UAX #29), which
-textattack does not know: combining marks belong to the letter before them, and joiners and other format characters between two letters
-to both. So words of vocalised Arabic or Hebrew, of Hindi, Thai, and of decomposed (NFD) texts stay whole. Scripts without spaces are one
-word up to the next space or sign, but for Chinese, which jieba segments as in textattack.
+ASCII texts have the same words as in textattack. Other texts are split at Unicode word boundaries (UAX #29), which textattack does not
+support: combining marks belong to the letter before them, and joiners and other format characters between two letters belong to the word.
+So words of vocalised Arabic or Hebrew, Hindi, Thai and decomposed (NFD) texts stay whole. In scripts without spaces a word extends to the
+next space or punctuation mark, except for Chinese, which jieba segments as in textattack.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-_LOOK_ALIKES = "\u02d7\u0060\u00d7"  # no letters, but textattack counts them as look-alikes of some
+_LOOK_ALIKES = "\u02d7\u0060\u00d7"  # not letters, but in textattack homoglyphs of some
 _ASCII = re.compile(r"[\w`'*@-]+")
 _NOT_AT_AN_END = "'-_*@"
 _PLANES = (range(0x20000), range(0xE0000, 0xE1000))
-"""Where marks and format characters are."""
+"""The planes of Unicode with marks and format characters."""
 _BREAK = "\u200b"
-"""A format character that is there to separate words."""
+"""The format character that separates words."""
 _HAN = re.compile("[\u4e00-\u9fff]")
 _BY_SCRIPT = re.compile("[\u4e00-\u9fff]+|[^\u4e00-\u9fff]+")
 _JIEBAS = re.compile("[\u4e00-\u9fffA-Za-z0-9_-]+")
-"""What jieba can take as a whole."""
+"""What jieba segments correctly as a whole."""
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, in their order."""
+    """Return the words of a text in order."""
     if text.isascii():
         return [word for run in _ASCII.findall(text) if (word := run.strip(_NOT_AT_AN_END))]
-    found: list[str] = _word().findall(text)
-    return list(_segmented(found)) if has_chinese(text) else found
+    words: list[str] = _word().findall(text)
+    return list(_segmented(words)) if has_chinese(text) else words
 
 
 def starts_of(words: Iterable[str], text: str, start: int = 0) -> Iterator[int]:
-    """Yield where each of the words that :func:`words_of` found begins, from ``start`` on."""
+    """Yield the offset of each word that :func:`words_of` found, searching from ``start``."""
     for word in words:
         start = text.index(word, start)
         yield start
@@ -45,25 +45,25 @@ def starts_of(words: Iterable[str], text: str, start: int = 0) -> Iterator[int]:
 
 
 def is_one_word(text: str) -> bool:
-    """Say whether there is exactly one word in a text."""
+    """Return whether a text is exactly one word."""
     return len(words_of(text)) == 1
 
 
 def has_chinese(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Say whether some of a text is segmented by a dictionary, so that its words depend on what is around them."""
+    """Return whether a part of a text is segmented with a dictionary, so that its words depend on their context."""
     return _HAN.search(text, start, len(text) if end is None else end) is not None
 
 
 @functools.cache
 def _word() -> re.Pattern[str]:
-    """Return the pattern of a word: from a letter or digit to the last one of its run, with the marks on that."""
+    """Return the pattern of a word: from the first letter or digit of a run to the last one, with its combining marks."""
     letter = rf"(?!_)[\w{_LOOK_ALIKES}]"
     marks, formats = _class_of("M"), _class_of("Cf")
     return re.compile(rf"{letter}(?:[\w{_LOOK_ALIKES}'*@{marks}{formats}-]*{letter})?(?:[{formats}]*[{marks}])*")
 
 
 def _class_of(category: str) -> str:
-    """Return the characters of a category, or of all that begin so, as the inside of a pattern's class."""
+    """Return the characters of the Unicode categories with this prefix, as the inside of a regular expression's class."""
     numbers = [n for plane in _PLANES for n in plane if unicodedata.category(chr(n)).startswith(category) and chr(n) != _BREAK]
     runs = itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
     ranges = [[number for _, number in run] for _, run in runs]
@@ -71,7 +71,7 @@ def _class_of(category: str) -> str:
 
 
 def _segmented(words: Iterable[str]) -> Iterator[str]:
-    """Yield words, those with Chinese in them cut as jieba does; it would take letters that are neither Chinese nor ASCII one by one."""
+    """Yield words, segmenting Chinese with jieba, which would split letters that are neither Chinese nor ASCII one by one."""
     for word in words:
         if not has_chinese(word):
             yield word

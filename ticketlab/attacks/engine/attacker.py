@@ -1,4 +1,7 @@
-"""Attacks examples in one process: each gets a record, whatever happens to it."""
+"""Attacks the examples of one process; every example gets a record, whatever happens.
+
+An example's time limit is enforced by the scheduler that :meth:`Attacker.run` starts, with :mod:`ticketlab.attacks.engine.deadline`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from attrs import frozen
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components import goal_function
 from ticketlab.attacks.components.words import words_of
-from ticketlab.attacks.engine.coverage import Coverage, unseen_words
-from ticketlab.attacks.results.records import Record, Status, message_of
+from ticketlab.attacks.engine.candidate_coverage import CandidateCoverage, unseen_words
+from ticketlab.attacks.results.record import Record, Status
+from ticketlab.attacks.results.record_file import message_of
 from ticketlab.core import disk_and_memory
 from ticketlab.core.formatting import counted
 from ticketlab.inference import random_state
@@ -25,7 +29,7 @@ from ticketlab.tasks.base import Example
 
 @frozen
 class Attacker:
-    """Everything that attacking an example takes, besides the example."""
+    """Everything needed to attack an example, except the example."""
 
     attack: Attack
     victim: Victim
@@ -40,33 +44,33 @@ class Attacker:
         """Yield the record of each example, in the order in which they finish."""
         from ticketlab.attacks.engine.scheduler import Scheduler
 
-        flights = Scheduler(self.attack_one, in_flight=self.in_flight, timeout=self.timeout, late=self.late)
+        scheduler = Scheduler(self.attack_one, in_flight=self.in_flight, timeout=self.timeout, on_timeout=self.timeout_record)
         with self.victim.evaluating(), _one_thread(self.victim):
-            yield from flights.run(examples)
+            yield from scheduler.run(examples)
 
     def attack_one(self, example: Example) -> Record:
-        """Attack one example; return its record, of status ``error`` if anything but an interruption went wrong."""
+        """Attack one example and return its record, with status ``error`` if anything but an interruption was raised."""
         facts, unseen = self._facts(example)
         try:
             if facts["label"] not in self.victim.label_names:
-                raise ValueError(self._stranger(example))
+                raise ValueError(self._unknown_label(example))
             random_state.seed_all(random_state.example_seed(self.seed, example.id))
             built = self.attack.build(self.victim, self.resources)
             goal_function.read_as_logits(built)
-            text, coverage = attackable(example, self.columns), Coverage(unseen)
+            text, coverage = attackable(example, self.columns), CandidateCoverage(unseen)
             with coverage.watching(built, text):
                 result = built.attack(text, self.victim.label_names.index(facts["label"]))
-            found = record_of(result, self.victim)
-            unknown = found["status"] == "skipped" or (self._given_up(found) and not coverage.tried)
+            outcome = record_of(result, self.victim)
+            unknown = outcome["status"] == "skipped" or (self._given_up(outcome) and not coverage.tried)
             counts = {} if unknown else coverage.counts()
-            return Record(**{**facts, **self._remarked({**found, **counts})})
+            return Record(**{**facts, **self._with_message({**outcome, **counts})})
         except Exception as problem:
-            if disk_and_memory.kind(problem):  # it says nothing about the example, and others would meet it too
+            if disk_and_memory.kind(problem):  # not the fault of this example; the others would fail too
                 raise
             return Record(**facts, status="error", message=message_of(problem))
 
-    def _remarked(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Say of an attack without success that it was given up, or that there was nothing it could do."""
+    def _with_message(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Add a message to a failed attack that was given up or had no candidates."""
         if facts["status"] != "failed":
             return facts
         budget = self.attack.query_budget
@@ -80,27 +84,27 @@ class Attacker:
         budget = self.attack.query_budget
         return budget is not None and facts["status"] == "failed" and facts["queries"] >= budget
 
-    def late(self, example: Example) -> Record:
-        """Return the record of an example that took too long."""
+    def timeout_record(self, example: Example) -> Record:
+        """Return the record of an example that exceeded its time limit."""
         return Record(**self._facts(example)[0], status="timeout", message=f"given up after {self.timeout:g} seconds")
 
-    def lost(self, example: Example, how: str) -> Record:
-        """Return the record of an example during which its process ended."""
+    def crash_record(self, example: Example, how: str) -> Record:
+        """Return the record of an example whose worker process died, with ``how`` it did."""
         return Record(**self._facts(example)[0], status="error", message=f"the process that attacked it ended: {how}")
 
-    def _stranger(self, example: Example) -> str:
-        """Return what is wrong with a label that the victim does not have."""
+    def _unknown_label(self, example: Example) -> str:
+        """Return the error message for a label that the victim does not have."""
         if 0 <= example.label < len(self.label_names):
             known = ", ".join(self.victim.label_names)
             return f"the model does not know the label `{self.label_names[example.label]}`; its labels are {known}"
         return f"label {example.label} is outside the {len(self.label_names)} label names"
 
     def _facts(self, example: Example) -> tuple[dict[str, Any], frozenset[int]]:
-        """Return what a record says of an example before it is attacked, and the words of it that the victim does not see."""
-        named = self.label_names[example.label] if 0 <= example.label < len(self.label_names) else str(example.label)
-        facts: dict[str, Any] = {"id": example.id, "original": example.texts, "label": named}
+        """Return the fields of a record that are known before the attack, and the words that the victim does not see."""
+        label = self.label_names[example.label] if 0 <= example.label < len(self.label_names) else str(example.label)
+        facts: dict[str, Any] = {"id": example.id, "original": example.texts, "label": label}
         unseen: frozenset[int] = frozenset()
-        with contextlib.suppress(Exception):  # a text that cannot be read is an error where it is attacked
+        with contextlib.suppress(Exception):  # a text that cannot be processed becomes an error when it is attacked
             facts["words_total"] = sum(len(words_of(text)) for text in example.texts)
             facts["truncated"] = self.victim.truncates(example.texts)
             seen = self.victim.seen(example.texts) if facts["truncated"] else None
@@ -111,7 +115,7 @@ class Attacker:
 
 @contextlib.contextmanager
 def _one_thread(victim: Victim) -> Iterator[None]:
-    """Let a processor's matrix products run on one thread: their bits depend on the number, and processes use the cores better."""
+    """Use one thread on the CPU: the bits of matrix products depend on the number of threads, and processes use the cores better."""
     before = torch.get_num_threads()
     if victim.device.type == "cpu":
         torch.set_num_threads(1)
@@ -122,9 +126,9 @@ def _one_thread(victim: Victim) -> Iterator[None]:
 
 
 def attackable(example: Example, columns: Sequence[str]) -> Any:
-    """Return an example as textattack takes it.
+    """Return an example as textattack's ``AttackedText``.
 
-    :raises ValueError: its texts are not one per column, or textattack would take one apart.
+    :raises ValueError: the numbers of texts and columns differ, or a text contains textattack's column separator.
     """
     from textattack.shared import AttackedText
 
@@ -133,12 +137,12 @@ def attackable(example: Example, columns: Sequence[str]) -> Any:
     if len(example.texts) != len(columns):
         raise ValueError(f"{len(example.texts)} texts for the columns {', '.join(columns)}")
     if any(AttackedText.SPLIT_TOKEN in text for text in example.texts):
-        raise ValueError(f"the text holds {AttackedText.SPLIT_TOKEN}, which textattack separates columns with")
+        raise ValueError(f"the text contains {AttackedText.SPLIT_TOKEN}, which textattack uses to separate columns")
     return attacked_text(dict(zip(columns, example.texts, strict=True)))
 
 
 def record_of(result: Any, victim: Victim) -> Mapping[str, Any]:
-    """Return what a textattack result says, as fields of a record."""
+    """Return a textattack result as fields of a record."""
     before, after = result.original_result, result.perturbed_result
     right = before.ground_truth_output
     words, changed = words_of(before.attacked_text.text), words_of(after.attacked_text.text)

@@ -1,4 +1,8 @@
-"""A limit on the time of one example. What it interrupts may be anything: a slow attack, a regular expression, a sleep."""
+"""The time limit of an example: interrupts whatever runs, be it a slow attack, a regular expression or a sleep.
+
+:mod:`ticketlab.attacks.engine.scheduler` starts and stops the alarm whenever it resumes or suspends an example;
+:mod:`ticketlab.attacks.engine.run` checks the limit before the attack.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,15 @@ from ticketlab.core.errors import UsageError
 
 T = TypeVar("T")
 U = TypeVar("U")
-_AGAIN = 0.5
+_REPEAT_EVERY = 0.5
 
 
 class OutOfTime(BaseException):
-    """The time is up. No ``Exception``, so that code in between cannot take it for an error of its own."""
+    """The time limit is exceeded. Not an ``Exception``, so that the interrupted code does not handle it as one of its errors."""
 
 
 def check(seconds: float | None) -> None:
-    """Make sure that a limit can be kept.
+    """Check that a time limit can be enforced.
 
     :raises UsageError: it is not above 0, or this is not the main thread of a system with timer signals.
     """
@@ -29,13 +33,13 @@ def check(seconds: float | None) -> None:
     if not seconds > 0:
         raise UsageError(f"a timeout per example must be above 0 seconds, not {seconds}")
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        raise UsageError("a timeout per example needs the main thread, and a system with timer signals")
+        raise UsageError("a timeout per example requires the main thread and a system with timer signals")
 
 
 class Alarm:
-    """Raises :class:`OutOfTime` where the code is when the time set is over, if that is inside :meth:`guard`.
+    """Raises :class:`OutOfTime` in the running code when the time is over, if that code runs inside :meth:`guard`.
 
-    With ``enabled=False`` it never rings. A context manager: the signal's former handler comes back at the end.
+    With ``enabled=False`` it never goes off. A context manager: the signal's previous handler is restored at the end.
     """
 
     def __init__(self, enabled: bool) -> None:
@@ -53,18 +57,18 @@ class Alarm:
             signal.signal(signal.SIGALRM, self._before)
 
     def start(self, seconds: float) -> None:
-        """Ring in so many seconds, at once if there are none left, and again: a finalizer that is interrupted swallows it."""
+        """Go off in ``seconds``, immediately if there are none left, and repeatedly: an interrupted finalizer swallows the exception."""
         if self.enabled:
-            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _REPEAT_EVERY)
 
     def stop(self) -> None:
-        """Do not ring."""
+        """Cancel the alarm."""
         if self.enabled:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     @staticmethod
     def guard(work: Callable[[T], U], item: T) -> U:
-        """Do ``work``. Only here it rings: who handles :class:`OutOfTime` outside is not hit by it a second time."""
+        """Call ``work(item)``. The alarm raises only in here, so that the handler of :class:`OutOfTime` is not interrupted again."""
         return work(item)
 
 

@@ -1,7 +1,10 @@
-"""Many examples under attack in one process: while one waits for a model, others go on, and what they ask is answered together.
+"""Schedules many examples under attack in one process, and merges their requests to a model into common batches.
 
-Each example's attack runs in a greenlet. When it asks a model it is put aside; once all wait, the model with most to do runs on as many
-rows as go together, and whoever has all answers goes on.
+Each example's attack runs in a greenlet. When it sends a request to a model, it is suspended. Once all active examples are suspended, the
+model with the most pending tokens runs on as many rows as fit into a batch, and every example whose request is complete is resumed.
+
+The time limit of an example is enforced here: :class:`~ticketlab.attacks.engine.deadline.Alarm` interrupts the example's own code, and an
+example whose share of the models' time exceeds the limit is stopped instead of resumed.
 """
 
 from __future__ import annotations
@@ -18,77 +21,82 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from ticketlab.attacks.engine.deadline import Alarm, OutOfTime
 from ticketlab.inference import batch_invariant
-from ticketlab.inference.batch_invariant import BatchInvariantModel, merging
+from ticketlab.inference.batch_invariant import BatchInvariantModel, submit_request
 from ticketlab.inference.packing import Row
 from ticketlab.inference.random_state import RandomState
 
 T = TypeVar("T")
 Group = tuple[BatchInvariantModel, Hashable]
-_NOTHING = object()
+_EXHAUSTED = object()
 
 
 @define(eq=False)
 class _Request:
-    """Rows that a flight waits for."""
+    """The rows that an active example waits for."""
 
-    flight: ActiveExample[Any]
-    answers: list[Any]
+    example: ActiveExample[Any]
+    results: list[Any]
     missing: int
-    problem: Exception | None = None
+    error: Exception | None = None
 
 
 @define(eq=False)
-class _Question:
-    """A row, and who asked about it."""
+class _PendingRow:
+    """A row that is to be computed, and the requests that it belongs to, with its index in each."""
 
     row: Row
-    asked: list[tuple[_Request, int]] = field(factory=list)
+    requests: list[tuple[_Request, int]] = field(factory=list)
 
 
 @define(eq=False)
-class _Waiting:
-    """Rows of one group that wait for their model, by what tells one from another."""
+class _PendingGroup:
+    """The pending rows of one group, by key; rows of one group may form a batch."""
 
-    questions: dict[Any, _Question] = field(factory=dict)
+    rows: dict[Any, _PendingRow] = field(factory=dict)
     tokens: int = 0
 
     def add(self, row: Row, request: _Request, index: int) -> None:
-        name = batch_invariant.key(row)
-        if name not in self.questions:
-            self.questions[name] = _Question(row)
+        key = batch_invariant.key(row)
+        if key not in self.rows:
+            self.rows[key] = _PendingRow(row)
             self.tokens += batch_invariant.length(row)
-        self.questions[name].asked.append((request, index))
+        self.rows[key].requests.append((request, index))
 
-    def pop(self, name: Any) -> _Question:
-        question = self.questions.pop(name)
-        self.tokens -= batch_invariant.length(question.row)
-        return question
+    def pop(self, key: Any) -> _PendingRow:
+        pending = self.rows.pop(key)
+        self.tokens -= batch_invariant.length(pending.row)
+        return pending
 
 
 @define(eq=False)
 class ActiveExample(Generic[T]):
-    """One example's attack, on its way."""
+    """An example whose attack has started and not finished."""
 
     greenlet: Any
     random: RandomState
     gradients: bool = True
     seconds: float = 0.0
-    """Time spent on it so far: its own code, and its rows' share of what the models took. Waiting for others does not count."""
+    """Time spent on it so far: its own code, and its rows' share of the models' time. Waiting for other examples does not count."""
     result: list[T] = field(factory=list)
 
 
 class Scheduler(Generic[T]):
-    """Runs ``work`` on many items, ``in_flight`` at a time; what each gives does not depend on the others.
+    """Runs ``work`` on many items, ``in_flight`` at a time; each result is independent of the other items.
 
-    ``timeout`` is a limit on each item's :attr:`ActiveExample.seconds`: its work is then interrupted, and its result is what ``late`` says.
-    Random states are each flight's own, and start from what they are when it starts.
+    ``timeout`` limits each item's :attr:`ActiveExample.seconds`: when it is exceeded, the item's work is interrupted, and its result is
+    that of ``on_timeout``. Each active example has its own random states, which start from the states at the time it is started.
     """
 
     def __init__(
-        self, work: Callable[[Any], T], *, in_flight: int, timeout: float | None = None, late: Callable[[Any], T] | None = None
+        self,
+        work: Callable[[Any], T],
+        *,
+        in_flight: int,
+        timeout: float | None = None,
+        on_timeout: Callable[[Any], T] | None = None,
     ) -> None:
         self.work = work
-        self.late = late or work
+        self.on_timeout = on_timeout or work
         self.in_flight = in_flight
         self.timeout = timeout
         self.model_seconds = 0.0
@@ -96,7 +104,7 @@ class Scheduler(Generic[T]):
         self._hub = getcurrent()
         self._running: ActiveExample[T] | None = None
         self._active: set[ActiveExample[T]] = set()
-        self._waiting: dict[Group, _Waiting] = {}
+        self._pending: dict[Group, _PendingGroup] = {}
         self._ready: deque[_Request] = deque()
 
     def run(self, items: Iterable[Any]) -> Iterator[T]:
@@ -108,132 +116,133 @@ class Scheduler(Generic[T]):
             try:
                 while more or self._active:
                     while more and len(self._active) < self.in_flight:
-                        item = next(source, _NOTHING)
-                        more = item is not _NOTHING
+                        item = next(source, _EXHAUSTED)
+                        more = item is not _EXHAUSTED
                         if more:
                             yield from self._start(item)
                     if self._active:
-                        self._answer()
+                        self._compute_batch()
                     while self._ready:
-                        yield from self._answered(self._ready.popleft())
+                        yield from self._deliver(self._ready.popleft())
             finally:
-                self._abandon()
+                self._cancel_all()
 
     def _start(self, item: Any) -> Iterator[T]:
-        def fly() -> None:
+        def attack() -> None:
             try:
-                flight.result.append(self._alarm.guard(self.work, item))
+                example.result.append(self._alarm.guard(self.work, item))
             except OutOfTime:
                 self._alarm.stop()
-                flight.result.append(self.late(item))
+                example.result.append(self.on_timeout(item))
 
         context = contextvars.copy_context()
-        context.run(merging.set, self._ask)
-        flight: ActiveExample[T] = ActiveExample(greenlet(fly, parent=self._hub), RandomState.now())
-        flight.greenlet.gr_context = context
-        self._active.add(flight)
-        yield from self._go_on(flight, flight.greenlet.switch)
+        context.run(submit_request.set, self._submit)
+        example: ActiveExample[T] = ActiveExample(greenlet(attack, parent=self._hub), RandomState.now())
+        example.greenlet.gr_context = context
+        self._active.add(example)
+        yield from self._resume(example, example.greenlet.switch)
 
-    def _answered(self, request: _Request) -> Iterator[T]:
-        flight = request.flight
-        if request.problem is not None:
-            yield from self._go_on(flight, flight.greenlet.throw, request.problem)
-        elif self._late_by(flight):
-            yield from self._go_on(flight, flight.greenlet.throw, OutOfTime)
+    def _deliver(self, request: _Request) -> Iterator[T]:
+        """Resume an example with the results of its request or an error, or stop it if its time is over."""
+        example = request.example
+        if request.error is not None:
+            yield from self._resume(example, example.greenlet.throw, request.error)
+        elif self._is_late(example):
+            yield from self._resume(example, example.greenlet.throw, OutOfTime)
         else:
-            yield from self._go_on(flight, flight.greenlet.switch, request.answers)
+            yield from self._resume(example, example.greenlet.switch, request.results)
 
-    def _late_by(self, flight: ActiveExample[T]) -> bool:
-        return self.timeout is not None and flight.seconds >= self.timeout
+    def _is_late(self, example: ActiveExample[T]) -> bool:
+        return self.timeout is not None and example.seconds >= self.timeout
 
-    def _go_on(self, flight: ActiveExample[T], enter: Callable[..., Any], *given: Any) -> Iterator[T]:
-        """Let a flight go on until it asks again or is over; yield its result in the second case."""
-        outside, gradients = RandomState.now(), torch.is_grad_enabled()
-        flight.random.restore()
-        torch.set_grad_enabled(flight.gradients)
+    def _resume(self, example: ActiveExample[T], switch: Callable[..., Any], *arguments: Any) -> Iterator[T]:
+        """Run an example until its next request or its end, under its time limit; yield its result if it has finished."""
+        random, gradients = RandomState.now(), torch.is_grad_enabled()
+        example.random.restore()
+        torch.set_grad_enabled(example.gradients)
         begin = time.perf_counter()
-        self._running = flight
+        self._running = example
         try:
-            if self.timeout is not None and not self._late_by(flight):
-                self._alarm.start(self.timeout - flight.seconds)
-            enter(*given)
+            if self.timeout is not None and not self._is_late(example):
+                self._alarm.start(self.timeout - example.seconds)
+            switch(*arguments)
         finally:
             self._running = None
             self._alarm.stop()
-            flight.seconds += time.perf_counter() - begin
-            flight.random, flight.gradients = RandomState.now(), torch.is_grad_enabled()
-            outside.restore()
+            example.seconds += time.perf_counter() - begin
+            example.random, example.gradients = RandomState.now(), torch.is_grad_enabled()
+            random.restore()
             torch.set_grad_enabled(gradients)
-        if flight.greenlet.dead:
-            self._active.discard(flight)
-            yield from flight.result
+        if example.greenlet.dead:
+            self._active.discard(example)
+            yield from example.result
 
-    def _ask(self, model: BatchInvariantModel, rows: Sequence[Row]) -> list[Any]:
-        """Put rows on the waiting list and the flight that runs aside; called inside it."""
+    def _submit(self, model: BatchInvariantModel, rows: Sequence[Row]) -> list[Any]:
+        """Queue a request and suspend the running example; called from within its greenlet."""
         self._alarm.stop()
-        flight = self._running
-        assert flight is not None
+        example = self._running
+        assert example is not None
         if not rows:
             return []
-        request = _Request(flight, [None] * len(rows), len(rows))
+        request = _Request(example, [None] * len(rows), len(rows))
         for index, row in enumerate(rows):
-            self._waiting.setdefault((model, model.group(row)), _Waiting()).add(row, request, index)
-        answers: list[Any] = self._hub.switch()
-        return answers
+            self._pending.setdefault((model, model.group(row)), _PendingGroup()).add(row, request, index)
+        results: list[Any] = self._hub.switch()
+        return results
 
-    def _answer(self) -> None:
-        """Run the group with most tokens, or the first rows of it."""
-        group = max(self._waiting, key=lambda group: self._waiting[group].tokens)
+    def _compute_batch(self) -> None:
+        """Run a batch of the group with the most pending tokens."""
+        group = max(self._pending, key=lambda group: self._pending[group].tokens)
         model, _ = group
-        waiting = self._waiting[group]
-        count = model.fit(batch_invariant.length(question.row) for question in waiting.questions.values())
-        questions = [waiting.pop(name) for name in list(waiting.questions)[:count]]
-        if not waiting.questions:
-            del self._waiting[group]
+        pending = self._pending[group]
+        count = model.batch_size(batch_invariant.length(row.row) for row in pending.rows.values())
+        batch = [pending.pop(key) for key in list(pending.rows)[:count]]
+        if not pending.rows:
+            del self._pending[group]
         try:
-            self._run(model, questions)
+            self._run(model, batch)
         except Exception:
-            for question in questions:  # one row that the model cannot take does not spoil the others
+            for row in batch:  # a row that the model cannot process must not fail the others
                 try:
-                    self._run(model, [question])
-                except Exception as problem:
-                    for request, _ in question.asked:
-                        self._fail(request, problem)
+                    self._run(model, [row])
+                except Exception as error:
+                    for request, _ in row.requests:
+                        self._fail(request, error)
 
-    def _run(self, model: BatchInvariantModel, questions: Sequence[_Question]) -> None:
+    def _run(self, model: BatchInvariantModel, batch: Sequence[_PendingRow]) -> None:
         begin = time.perf_counter()
-        results = model.batch([question.row for question in questions])
+        results = model.run_batch([pending.row for pending in batch])
         seconds = time.perf_counter() - begin
         self.model_seconds += seconds
-        per_token = seconds / max(1, sum(batch_invariant.length(question.row) for question in questions))
-        for question, result in zip(questions, results, strict=True):
-            for request, index in question.asked:
-                request.answers[index] = result
+        per_token = seconds / max(1, sum(batch_invariant.length(pending.row) for pending in batch))
+        for pending, result in zip(batch, results, strict=True):
+            for request, index in pending.requests:
+                request.results[index] = result
                 request.missing -= 1
-                request.flight.seconds += per_token * batch_invariant.length(question.row) / len(question.asked)
+                request.example.seconds += per_token * batch_invariant.length(pending.row) / len(pending.requests)
                 if not request.missing:
                     self._ready.append(request)
-                elif self._late_by(request.flight):
+                elif self._is_late(request.example):
                     self._fail(request, None)
 
-    def _fail(self, request: _Request, problem: Exception | None) -> None:
-        """Let a flight go on without its answers, and drop what it still waits for."""
+    def _fail(self, request: _Request, error: Exception | None) -> None:
+        """Mark a request as ready without its results, and drop its pending rows."""
         if request.missing <= 0:
             return
-        request.missing, request.problem = 0, problem
-        for group, waiting in list(self._waiting.items()):
-            for name, question in list(waiting.questions.items()):
-                question.asked = [(asking, index) for asking, index in question.asked if asking is not request]
-                if not question.asked:
-                    waiting.pop(name)
-            if not waiting.questions:
-                del self._waiting[group]
+        request.missing, request.error = 0, error
+        for group, pending in list(self._pending.items()):
+            for key, row in list(pending.rows.items()):
+                row.requests = [(other, index) for other, index in row.requests if other is not request]
+                if not row.requests:
+                    pending.pop(key)
+            if not pending.rows:
+                del self._pending[group]
         self._ready.append(request)
 
-    def _abandon(self) -> None:
-        """End what is still on its way."""
-        for flight in self._active:
-            flight.greenlet.throw(GreenletExit)
+    def _cancel_all(self) -> None:
+        """Stop every active example."""
+        for example in self._active:
+            example.greenlet.throw(GreenletExit)
         self._active.clear()
-        self._waiting.clear()
+        self._pending.clear()
         self._ready.clear()

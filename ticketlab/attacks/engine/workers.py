@@ -1,4 +1,4 @@
-"""Attacks in several processes. A process takes an example whenever it has room; one that dies costs the example that killed it."""
+"""Attacks in several processes. A worker fetches an example when it has capacity; if it dies, only the example that killed it is lost."""
 
 from __future__ import annotations
 
@@ -22,73 +22,73 @@ from ticketlab.training import interruption
 
 if TYPE_CHECKING:
     from ticketlab.attacks.engine.attacker import Attacker
-    from ticketlab.attacks.results.records import Record
+    from ticketlab.attacks.results.record import Record
     from ticketlab.tasks.base import Example
 
 
-def run_in_workers(siege: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record]:
+def run_in_workers(attacker: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record]:
     """Yield the record of each example, in the order in which they finish, from ``workers`` processes.
 
-    On a processor they are forked and share the memory of this one; on GPUs they start anew and take the devices in turn.
+    On the CPU workers are forked and share this process's memory; on GPUs they are spawned and distributed over the devices.
 
-    :raises TicketlabError: a process could not be started, or not do its work at all.
-    :raises OutOfMemory: there is too little memory for so many; the message has what to lower.
+    :raises TicketlabError: a worker could not be started, or failed outside of an example.
+    :raises OutOfMemory: there is too little memory for that many workers; the message names what to lower.
     """
     share = -(-len(examples) // workers)
-    shared = attrs.evolve(siege, in_flight=min(siege.in_flight, share))
-    team = _Team(siege, deque(examples), shared, f"lower in_flight (now {shared.in_flight} a process) or workers (now {workers})")
+    attacker = attrs.evolve(attacker, in_flight=min(attacker.in_flight, share))
+    pool = _Pool(attacker, deque(examples), f"lower in_flight (now {attacker.in_flight} per process) or workers (now {workers})")
     try:
         for _ in range(workers):
-            team.start()
-        yield from team.records()
+            pool.start()
+        yield from pool.records()
     finally:
-        team.stop()
+        pool.stop()
 
 
 @define(eq=False)
 class _Worker:
     process: Any
     connection: Connection
-    alone: bool
-    """It has one example in flight at a time, so that it is known which one ended it."""
-    at_work: dict[str, Example] = field(factory=dict)
+    one_by_one: bool
+    """It attacks one example at a time, so that it is known which one killed it."""
+    active: dict[str, Example] = field(factory=dict)
 
 
 @define
-class _Team:
-    siege: Attacker
+class _Pool:
+    attacker: Attacker
     todo: deque[Example]
-    shared: Attacker
     lower: str
-    """What takes less memory."""
+    """What to lower to save memory."""
     suspects: deque[Example] = field(factory=deque)
+    """Examples that were active in a worker that died; one of them killed it."""
     workers: dict[Connection, _Worker] = field(factory=dict)
     started: int = 0
 
     def start(self) -> None:
-        """Start a process: for the examples of one that died, one after the other, if there are such, else for those to do."""
-        alone = bool(self.suspects)
-        siege = attrs.evolve(self.siege, in_flight=1) if alone else self.shared
-        gpu = self.siege.victim.device.type != "cpu"
+        """Start a worker: for the suspects, one at a time, if there are any, otherwise for the remaining examples."""
+        one_by_one = bool(self.suspects)
+        attacker = attrs.evolve(self.attacker, in_flight=1) if one_by_one else self.attacker
+        gpu = self.attacker.victim.device.type != "cpu"
         context: Any = multiprocessing.get_context("spawn" if gpu or not hasattr(os, "fork") else "fork")
-        here, there = context.Pipe()
-        others = [here, *self.workers]
+        ours, theirs = context.Pipe()
+        inherited = [ours, *self.workers]
         tally = context.RawValue("Q", 0)
-        self.siege.victim.tallies.append(tally)
-        about = (siege, there, tally, [] if gpu else others, os.getpid(), self.started, self.lower)
-        process = context.Process(target=_work, args=about, daemon=True)
+        self.attacker.victim.tallies.append(tally)
+        arguments = (attacker, theirs, tally, [] if gpu else inherited, os.getpid(), self.started, self.lower)
+        process = context.Process(target=_work, args=arguments, daemon=True)
         try:
-            with interruption.blocked():  # or a signal would meet the process before it has said what it does about it
+            with interruption.blocked():  # so that no signal reaches the process before it has set its handlers
                 process.start()
         except OSError as problem:
             failed = TicketlabError(f"process {len(self.workers) + 1} of the attack cannot be started ({problem.strerror}): {self.lower}")
             raise disk_and_memory.explained(problem, lower=self.lower) or failed from problem
-        there.close()
+        theirs.close()
         self.started += 1
-        self.workers[here] = _Worker(process, here, alone)
+        self.workers[ours] = _Worker(process, ours, one_by_one)
 
     def records(self) -> Iterator[Record]:
-        """Yield records until there is nothing left to do."""
+        """Yield records until every example is done."""
         while self.workers:
             for connection in wait(list(self.workers)):
                 assert isinstance(connection, Connection)
@@ -96,43 +96,43 @@ class _Team:
                 try:
                     kind, content = connection.recv()
                 except (EOFError, ConnectionResetError):
-                    yield from self._ended(worker)
+                    yield from self._replace(worker)
                     continue
                 if kind == "record":
-                    worker.at_work.pop(content.id)
+                    worker.active.pop(content.id)
                     yield content
                 elif kind == "next":
-                    self._give(worker)
+                    self._send_next(worker)
                 else:
                     raise content
 
-    def _give(self, worker: _Worker) -> None:
-        source = self.suspects if worker.alone else self.todo
+    def _send_next(self, worker: _Worker) -> None:
+        source = self.suspects if worker.one_by_one else self.todo
         example = source.popleft() if source else None
         if example is not None:
-            worker.at_work[example.id] = example
+            worker.active[example.id] = example
         try:
             worker.connection.send(example)
         except (BrokenPipeError, ConnectionResetError):
-            return  # it has ended; the next look at its connection says so
+            return  # it has died, which the next receive from its connection reports
 
-    def _ended(self, worker: _Worker) -> Iterator[Record]:
-        """Let another process take the place of one that has ended with examples at work, or with some left to do."""
+    def _replace(self, worker: _Worker) -> Iterator[Record]:
+        """Start a new worker in place of one that has ended, if it left active examples or there are more to do."""
         del self.workers[worker.connection]
         worker.connection.close()
         worker.process.join()
         if worker.process.exitcode == -signal.SIGKILL:
-            progress.warn(f"a process of the attack was killed, as happens where memory is short; if so, {self.lower}")
-        if worker.alone:
-            for example in worker.at_work.values():
-                yield self.siege.lost(example, _how(worker.process.exitcode))
+            progress.warn(f"a process of the attack was killed, possibly because memory ran out; if so, {self.lower}")
+        if worker.one_by_one:
+            for example in worker.active.values():
+                yield self.attacker.crash_record(example, _how(worker.process.exitcode))
         else:
-            self.suspects.extend(worker.at_work.values())
-        if self.suspects or (self.todo and (worker.alone or worker.at_work)):
+            self.suspects.extend(worker.active.values())
+        if self.suspects or (self.todo and (worker.one_by_one or worker.active)):
             self.start()
 
     def stop(self) -> None:
-        """End every process that is left."""
+        """Terminate all workers."""
         for worker in self.workers.values():
             worker.process.terminate()
         for worker in self.workers.values():
@@ -150,20 +150,22 @@ def _how(exitcode: int | None) -> str:
     return f"exit code {exitcode}"
 
 
-def _work(siege: Attacker, connection: Connection, tally: Any, others: Sequence[Connection], parent: int, number: int, lower: str) -> None:
-    """Attack examples until there are no more; the main function of a process."""
-    for other in others:
-        other.close()  # or the parent's end would stay open in here, and nobody would notice that the parent is gone
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends this process
+def _work(
+    attacker: Attacker, connection: Connection, tally: Any, inherited: Sequence[Connection], parent: int, number: int, lower: str
+) -> None:
+    """Attack examples until there are no more; the main function of a worker."""
+    for parents in inherited:
+        parents.close()  # a copy of the parent's end left open in here would hide that the parent is gone
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and terminates this process
     for other_signal in interruption.ERRORS.keys() - {signal.SIGINT}:
         signal.signal(other_signal, signal.SIG_DFL)
     interruption.unblock()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    siege.victim.tally = tally
+    attacker.victim.tally = tally
     try:
-        import_textattack()  # a process that starts anew has none yet
-        _take_device(siege, number)
-        for record in siege.run(_examples(connection, parent)):
+        import_textattack()  # a spawned process has not imported it
+        _move_to_device(attacker, number)
+        for record in attacker.run(_examples(connection, parent)):
             connection.send(("record", record))
     except (BrokenPipeError, ConnectionResetError, EOFError):
         sys.exit(0)  # the parent is gone
@@ -174,9 +176,9 @@ def _work(siege: Attacker, connection: Connection, tally: Any, others: Sequence[
         connection.send(("problem", disk_and_memory.explained(problem, lower=lower) or failed))
 
 
-def _take_device(siege: Attacker, number: int) -> None:
-    if siege.victim.device.type == "cuda" and torch.cuda.device_count() > 1:
-        siege.victim.model.to(f"cuda:{number % torch.cuda.device_count()}")
+def _move_to_device(attacker: Attacker, number: int) -> None:
+    if attacker.victim.device.type == "cuda" and torch.cuda.device_count() > 1:
+        attacker.victim.model.to(f"cuda:{number % torch.cuda.device_count()}")
 
 
 def _examples(connection: Connection, parent: int) -> Iterator[Example]:

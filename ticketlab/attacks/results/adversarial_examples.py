@@ -1,4 +1,4 @@
-"""The texts that fooled a victim, as examples of their own: for a data set, or to learn from."""
+"""The adversarial examples in files of records: for export as a data set, or for training."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab.attacks.results import records
+from ticketlab.attacks.results import record_file
+from ticketlab.attacks.results.record import Record
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 
 PLAIN_NAMES = {1: ("text",), 2: ("text1", "text2")}
-"""What text columns are called where their own names are not known, or would not tell what they are."""
+"""Names of text columns whose own names are unknown or ambiguous."""
 
 
 @frozen
-class Adversarial:
+class AdversarialExample:
     """A text (or pair) that fooled a victim.
 
-    ``original`` is the id of the example that it came from, and in ``id`` after a slash: ``ATTACK/ORIGINAL``, of another file that has one
-    already ``ATTACK#2/ORIGINAL``. ``label`` is still the right one.
+    ``original`` is the id of the example that it was made from; ``id`` is ``ATTACK/ORIGINAL``, or ``ATTACK#2/ORIGINAL`` if an earlier file
+    has the same. ``label`` is the correct label.
     """
 
     id: str
@@ -33,64 +34,68 @@ class Adversarial:
     model: str
     taken_from: str
     before: tuple[str, ...] | None = None
-    """The texts of the original, where they are known."""
+    """The original texts, if known."""
 
 
 @frozen
-class Collection:
-    """Texts from files of records. ``columns`` name the texts; ``repeated`` counts those that were there already."""
+class AdversarialDataset:
+    """The adversarial examples of some files of records. ``columns`` names their texts; ``repeated`` counts dropped duplicates."""
 
     columns: tuple[str, ...]
-    texts: tuple[Adversarial, ...]
+    texts: tuple[AdversarialExample, ...]
     repeated: int = 0
     sources: tuple[Path, ...] = ()
 
 
-def collect(paths: Sequence[Path]) -> Collection:
-    """Return the successful texts of files of records, in their order; a text that another one equals is left out.
+def collect(paths: Sequence[Path]) -> AdversarialDataset:
+    """Return the successful examples of files of records, in order and without duplicates.
 
-    :raises UsageError: a file holds no records, or is of another number of text columns than the first.
+    :raises UsageError: a file holds no records, or the numbers of text columns differ between files.
     """
-    found: dict[tuple[tuple[str, ...], str], Adversarial] = {}
+    examples: dict[tuple[tuple[str, ...], str], AdversarialExample] = {}
     taken: Counter[tuple[str, str]] = Counter()
     names: tuple[str, ...] | None = None
     repeated = 0
     for path in paths:
-        header, rows = records.read(path)
+        header, rows = record_file.read(path)
         own = columns_of(path, header, rows)
         names = names or own
         if len(own) != len(names):
-            raise UsageError(f"{path}: its texts are {', '.join(own)}, and those of {paths[0]} are {', '.join(names)}: no one data set")
+            raise UsageError(
+                f"{path}: its texts are {', '.join(own)}, and those of {paths[0]} are {', '.join(names)}: they cannot be one data set"
+            )
         facts = {"attack": str(header.get("attack", path.stem)), "model": str(header.get("model", "")), "taken_from": split_of(header)}
         for row in rows:
             if row.status != "success":
                 continue
-            if (row.perturbed, row.label) in found:
+            if (row.perturbed, row.label) in examples:
                 repeated += 1
                 continue
             taken[facts["attack"], row.id] += 1
             number = taken[facts["attack"], row.id]
             identity = f"{facts['attack']}{f'#{number}' if number > 1 else ''}/{row.id}"
-            found[row.perturbed, row.label] = Adversarial(identity, row.id, row.perturbed, row.label, **facts, before=row.original)
-    return Collection(names or (), tuple(found.values()), repeated, tuple(paths))
+            examples[row.perturbed, row.label] = AdversarialExample(
+                identity, row.id, row.perturbed, row.label, **facts, before=row.original
+            )
+    return AdversarialDataset(names or (), tuple(examples.values()), repeated, tuple(paths))
 
 
-def columns_of(path: Path, header: Mapping[str, Any], rows: Sequence[records.Record]) -> tuple[str, ...]:
-    """Return the names of the text columns: as the header says, or plain ones.
+def columns_of(path: Path, header: Mapping[str, Any], rows: Sequence[Record]) -> tuple[str, ...]:
+    """Return the names of the text columns: from the header if it is valid, else :data:`PLAIN_NAMES`.
 
-    :raises UsageError: there is a record of another number of texts.
+    :raises UsageError: the numbers of columns and of a record's texts differ.
     """
     number = len(rows[0].original) if rows else 1
     named = header.get("columns")
     known = isinstance(named, list) and all(isinstance(name, str) for name in named) and (not rows or len(named) == number)
-    found = tuple(named or ()) if known else PLAIN_NAMES.get(number, tuple(f"text{index + 1}" for index in range(number)))
+    columns = tuple(named or ()) if known else PLAIN_NAMES.get(number, tuple(f"text{index + 1}" for index in range(number)))
     for row in rows:
-        if row.status == "success" and len(row.perturbed) != len(found):
-            raise UsageError(f"{path}: `{row.id}` has {counted(len(row.perturbed), 'text')} under the columns {', '.join(found)}")
-    return found
+        if row.status == "success" and len(row.perturbed) != len(columns):
+            raise UsageError(f"{path}: `{row.id}` has {counted(len(row.perturbed), 'text')} under the columns {', '.join(columns)}")
+    return columns
 
 
 def split_of(header: Mapping[str, Any]) -> str:
-    """Return the split that the examples of a file of records are from, or nothing where its header does not say."""
+    """Return the split of a file of records, or an empty string if its header does not name it."""
     sample = header.get("sample")
     return str(sample.get("split", "")) if isinstance(sample, Mapping) else ""

@@ -1,6 +1,6 @@
-"""Adversarial data augmentation: training examples that an attack changed, with their right labels, beside the training examples.
+"""Adversarial data augmentation: adds adversarial examples, with the correct labels, to the training examples.
 
-So did Jin et al., 2020 (TextFooler) against their own attack.
+Used by Jin et al., 2020 (TextFooler) against their own attack.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 from attrs import evolve, frozen
 
 from ticketlab.attacks.results import export
-from ticketlab.attacks.results.adversarial_examples import Collection, collect
-from ticketlab.attacks.results.records import files_in
+from ticketlab.attacks.results.adversarial_examples import AdversarialDataset, collect
+from ticketlab.attacks.results.record_file import files_in
 from ticketlab.core.errors import DataError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.tasks.assembly.assemble import fingerprint
 from ticketlab.tasks.base import Example, TaskData
 
 SPLIT = "train"
-"""The only examples whose changed texts may be learnt from."""
+"""The only split whose adversarial examples may be used for training."""
 
 
 @frozen
-class Augmented:
-    """A task with changed texts in its training split. ``counts`` has how many each attack gave.
+class AugmentedTask:
+    """A task with adversarial examples in its training split; ``counts`` has their number per attack.
 
-    ``unknown`` counts those whose original is no training example of the task, as where its training examples were sampled; ``repeated``
-    those that there were already.
+    ``unknown`` counts those whose original is not a training example of the task, for instance because the task was subsampled;
+    ``repeated`` counts duplicates.
     """
 
     data: TaskData
@@ -47,8 +47,8 @@ class Augmented:
         }
 
 
-def texts_of(place: Path, *, is_stage: bool) -> Collection:
-    """Return the texts of an attack stage's folder, of a file of records or of an exported data set.
+def read_texts(place: Path, *, is_stage: bool) -> AdversarialDataset:
+    """Read the adversarial examples of an attack stage's folder, a file of records or an exported data set.
 
     :raises UsageError: it is none of these.
     """
@@ -56,47 +56,47 @@ def texts_of(place: Path, *, is_stage: bool) -> Collection:
         return export.read(place)
     found = files_in(place)
     if not found:
-        raise UsageError(f"{place}: an attack stage leaves files of records, and there are none")
+        raise UsageError(f"{place}: no files of records, which an attack stage leaves")
     return collect(found)
 
 
-def augment(data: TaskData, texts: Collection) -> Augmented:
-    """Return the task with the texts after its own training examples. Development and test examples stay as they are.
+def augment(data: TaskData, texts: AdversarialDataset) -> AugmentedTask:
+    """Return the task with the texts appended to its training examples. Development and test examples are unchanged.
 
-    A text counts only where the id, the label and the words of its original are those of a training example.
+    A text is added only if the id, the label and the texts of its original are those of a training example.
 
     :raises UsageError: a text comes from another split.
-    :raises DataError: there are texts and none counts, or they are of another number of columns.
+    :raises DataError: none of the texts can be added, or the numbers of columns differ.
     """
     source = ", ".join(map(str, texts.sources))
     known = {example.id: example for example in data.splits[SPLIT]}
     taken = {example.id for examples in data.splits.values() for example in examples}
     added: list[Example] = []
     counts: Counter[str] = Counter()
-    for one in texts.texts:
-        if one.taken_from != SPLIT:
+    for text in texts.texts:
+        if text.taken_from != SPLIT:
             raise UsageError(
-                f"{source}: `{one.id}` comes from {one.taken_from or 'an unknown split'}; a training learns from examples of train"
+                f"{source}: `{text.id}` comes from {text.taken_from or 'an unknown split'}; only examples of train may be used for training"
             )
-        if len(one.texts) != len(data.columns):
-            raise DataError(f"{source}: `{one.id}` has {counted(len(one.texts), 'text')} under the columns {', '.join(data.columns)}")
-        original = known.get(one.original)
-        if original is None or data.label_names[original.label] != one.label or one.before not in (None, original.texts):
+        if len(text.texts) != len(data.columns):
+            raise DataError(f"{source}: `{text.id}` has {counted(len(text.texts), 'text')} under the columns {', '.join(data.columns)}")
+        original = known.get(text.original)
+        if original is None or data.label_names[original.label] != text.label or text.before not in (None, original.texts):
             continue
-        identity = _free(one.id, taken)
+        identity = _unused_id(text.id, taken)
         taken.add(identity)
-        counts[one.attack] += 1
-        added.append(Example(identity, one.texts, original.label, original.subsets))
+        counts[text.attack] += 1
+        added.append(Example(identity, text.texts, original.label, original.subsets))
     if texts.texts and not added:
         raise DataError(f"{source}: of {counted(len(texts.texts), 'text')} none comes from a training example of {data.name}")
     splits = {**data.splits, SPLIT: (*data.splits[SPLIT], *added)}
     hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, data.label_sets, data.positive_label)
-    return Augmented(evolve(data, splits=splits, fingerprint=hashed), counts, len(texts.texts) - len(added), texts.repeated)
+    return AugmentedTask(evolve(data, splits=splits, fingerprint=hashed), counts, len(texts.texts) - len(added), texts.repeated)
 
 
-def _free(identity: str, taken: set[str]) -> str:
-    number, found = 1, identity
-    while found in taken:
+def _unused_id(identity: str, taken: set[str]) -> str:
+    number, unused = 1, identity
+    while unused in taken:
         number += 1
-        found = f"{identity}#{number}"
-    return found
+        unused = f"{identity}#{number}"
+    return unused

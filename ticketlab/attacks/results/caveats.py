@@ -1,4 +1,4 @@
-"""What makes the numbers of an attack mean less than they seem to, as far as its records show."""
+"""Caveats: reasons why the numbers of an attack may be misleading, found in its records."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ticketlab.attacks.components.words import words_of
-from ticketlab.attacks.results.metrics import Part, measure
+from ticketlab.attacks.results.metrics import Fraction, measure
 from ticketlab.attacks.results.record import Record
 from ticketlab.core.formatting import counted
 from ticketlab.resources import stop_words
 
 FEW_CANDIDATES = 0.5
-"""An attack that had a candidate for fewer of the words, or in fewer of the examples, says little about robustness."""
+"""If an attack had candidates for a smaller fraction of the words or examples, it says little about robustness."""
 MANY_TRUNCATED = 0.1
 MANY_UNDIVIDED = 0.1
 UNDIVIDED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]{2}")
-"""Thai, Lao, Burmese, Khmer and kana: no spaces between words, and nothing here that divides them."""
+"""Thai, Lao, Burmese, Khmer and kana: scripts without spaces between words, which are not segmented here."""
 FEW_ENGLISH = 0.15
-"""The share of stop words (pronouns, prepositions and the like) below which texts are hardly English, where it is 0.3 to 0.5."""
+"""Texts with a smaller share of stop words (pronouns, prepositions, ...) are probably not English, where it is 0.3 to 0.5."""
 ENOUGH_WORDS = 50
 FEW_OF_A_CLASS = 5
 ENOUGH = 10
-"""Examples from which on an accuracy is compared with that of the commonest label."""
+"""The minimum number of examples for comparing an accuracy with that of the most frequent label."""
 
 
 def caveats_of(
     attack: str, records: Sequence[Record], label_names: Sequence[str], *, query_budget: int | None = None, uses_resources: bool = False
 ) -> list[str]:
-    """Return the warnings about the records of one attack, a sentence each; docs/reference/metrics.md has the limits.
+    """Return the warnings about the records of one attack, one sentence each; docs/reference/metrics.md lists the limits.
 
-    ``label_names`` are those of the task; ``uses_resources`` says that the attack takes its words from resources, which are English where
-    no others were given.
+    ``label_names`` are those of the task; ``uses_resources``: the attack takes its words from resources, which are English by default.
     """
     return [
         *_of_sample(records, label_names),
@@ -48,11 +47,11 @@ def caveats_of(
 
 
 def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterator[str]:
-    """Say which classes are missing, or too few for a number to say anything about them."""
-    found = Counter(record.label for record in records)
-    missing = [name for name in label_names if not found[name]]
-    few = [name for name in label_names if 0 < found[name] < FEW_OF_A_CLASS]
-    sizes = ", ".join(f"{found[name]} {name}" for name in label_names)
+    """Warn of classes that are missing, or too small for meaningful numbers."""
+    counts = Counter(record.label for record in records)
+    missing = [name for name in label_names if not counts[name]]
+    few = [name for name in label_names if 0 < counts[name] < FEW_OF_A_CLASS]
+    sizes = ", ".join(f"{counts[name]} {name}" for name in label_names)
     if not records:
         yield "there is no example to attack"
     elif missing:
@@ -62,65 +61,65 @@ def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterato
 
 
 def _of_victim(records: Sequence[Record]) -> Iterator[str]:
-    """Say that the model knows no more than the commonest label, or that nothing was left to attack."""
+    """Warn of a model that is no better than predicting the most frequent label, or that left nothing to attack."""
     known = [record for record in records if record.status in ("success", "failed", "skipped")]
     labels = Counter(record.label for record in known)
-    said = {record.predicted_before for record in known if record.predicted_before is not None}
+    predictions = {record.predicted_before for record in known if record.predicted_before is not None}
     right = sum(record.status != "skipped" for record in known)
     commonest, most = max(labels.items(), key=lambda pair: pair[1], default=("", 0))
     if known and not right:
-        yield f"nothing was attacked: the model misclassified the whole sample before ({counted(len(known), 'example')})"
-    elif len(labels) > 1 and len(said) == 1:
-        yield f"the model says `{said.pop()}` to every example of the sample; it may have learnt nothing"
+        yield f"nothing was attacked: the model misclassified the whole sample before the attack ({counted(len(known), 'example')})"
+    elif len(labels) > 1 and len(predictions) == 1:
+        yield f"the model predicts `{predictions.pop()}` for every example of the sample; it may have learnt nothing"
     elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:
-        yield f"before the attack {right} of {len(known)} answers are right, no more than if each were `{commonest}` ({most})"
+        yield f"before the attack {right} of {len(known)} predictions are correct, no more than if all were `{commonest}` ({most})"
 
 
 def _of_script(records: Sequence[Record]) -> Iterator[str]:
-    """Say that what counts as a word is a phrase."""
+    """Warn of scripts in which what counts as a word is a phrase."""
     undivided = sum(any(map(UNDIVIDED.search, record.original)) for record in records)
     if undivided and undivided >= MANY_UNDIVIDED * len(records):
         yield (
-            f"{undivided} of {counted(len(records), 'example')} are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): all up "
-            "to the next space or sign counts as one word, so the attack has few words to change, and Words % is of these"
+            f"{undivided} of {counted(len(records), 'example')} are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): text up "
+            "to the next space or punctuation mark counts as one word, so the attack has few words to change, and Words % refers to these"
         )
 
 
 def _of_language(attack: str, records: Sequence[Record]) -> Iterator[str]:
-    """Warn that the texts are probably not English, although the attack finds replacements for their spellings."""
+    """Warn that the texts are probably not English, although the attack has replacements for their words."""
     attacked = [record for record in records if record.status in ("success", "failed")]
     words = [word.lower() for record in attacked for text in record.original for word in words_of(text)]
     known = sum(word in stop_words.english() for word in words)
     if len(words) >= ENOUGH_WORDS and known < FEW_ENGLISH * len(words):
         yield (
-            f"only {known} of {counted(len(words), 'word')} are English stop words: unless {attack} has resources of the language of "
-            f"the texts, its changes do not keep the meaning, and no number says how robust the model is; {_languages(attack)}"
+            f"only {known} of {counted(len(words), 'word')} are English stop words: unless {attack} has resources for the language of "
+            f"the texts, its changes do not keep the meaning, and the numbers do not measure robustness; {_languages(attack)}"
         )
 
 
 def _of_wordless(records: Sequence[Record]) -> Iterator[str]:
-    """Say that some examples have nothing that could be changed, such as those of emoji alone, although others have."""
+    """Warn that some examples, but not all, have no words, such as those of emoji only."""
     attacked = [record for record in records if record.status in ("success", "failed")]
     wordless = sum(not record.words_total for record in attacked)
     if 0 < wordless < len(attacked):
-        yield f"{wordless} of {counted(len(attacked), 'attacked example')} have no word to change, and count in Aua as withstood"
+        yield f"{wordless} of {counted(len(attacked), 'attacked example')} have no word to change, and count in Aua as failed attacks"
 
 
 def _of_candidates(attack: str, records: Sequence[Record]) -> Iterator[str]:
-    """Say that the attack could change little: what it left alone is not what the model withstood."""
-    found = measure(records)
-    examples, words, allowed = found.replaceable_examples, found.replaceable_words, found.allowed_examples
+    """Warn that the attack could change little, so that its failures do not show robustness."""
+    metrics = measure(records)
+    examples, words, allowed = metrics.replaceable_examples, metrics.replaceable_words, metrics.allowed_examples
     languages = _languages(attack)
     if not examples.total:
         return
     if not examples.count:
         none = f"{attack} had no candidate for any word of {counted(examples.total, 'attacked example')}"
         yield f"{none}, so Aua says nothing about robustness; {languages}"
-    elif _under(examples) or _under(words):
+    elif _is_low(examples) or _is_low(words):
         some = f"{attack} had a candidate in {_of(examples, 'attacked example')}, for {_of(words, 'word')}"
         yield f"{some}: Aua overstates robustness; {languages}"
-    elif _under(allowed):
-        let = f"the constraints of {attack} let a candidate through in {_of(allowed, 'attacked example')}"
+    elif _is_low(allowed):
+        let = f"the constraints of {attack} accepted a candidate in {_of(allowed, 'attacked example')}"
         yield f"{let}: Aua overstates robustness; {languages}"
 
 
@@ -139,23 +138,23 @@ def _of_length(records: Sequence[Record]) -> Iterator[str]:
     if not truncated or truncated < MANY_TRUNCATED * len(records):
         return
     unseen = measure(records).unseen_words
-    words = f": {_of(unseen, 'word')} are beyond that, and are not attacked" if unseen.count else ""
+    words = f": {_of(unseen, 'word')} are beyond that and not attacked" if unseen.count else ""
     unknown = sum(record.truncated and record.words_unseen is None for record in records)
     if unknown:
-        words = ", and its tokenizer does not say where, so that words are attacked that it does not see"
-    yield f"{truncated} of {counted(len(records), 'example')} are longer than what the model sees{words}"
+        words = "; its tokenizer does not report where they are cut, so words are attacked that the model does not see"
+    yield f"{truncated} of {counted(len(records), 'example')} are longer than the model's input{words}"
 
 
 def _languages(attack: str) -> str:
-    return f"`ticketlab show attack {attack}` says for which languages it is meant"
+    return f"`ticketlab show attack {attack}` says which languages it is meant for"
 
 
-def _under(part: Part) -> bool:
-    return part.value is not None and part.value < FEW_CANDIDATES
+def _is_low(fraction: Fraction) -> bool:
+    return fraction.value is not None and fraction.value < FEW_CANDIDATES
 
 
-def _of(part: Part, what: str) -> str:
-    return f"{part.count} of {counted(part.total, what)}"
+def _of(fraction: Fraction, what: str) -> str:
+    return f"{fraction.count} of {counted(fraction.total, what)}"
 
 
 def _named(names: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Which words of a text an attack changed, as pieces to show. Takes any two texts: of other numbers of words, empty, or the same."""
+"""A word-level diff of an original and a changed text. The texts may be equal, empty, or differ in their numbers of words."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ _WORD = re.compile(r"\S+\s*|\s+")
 
 
 @frozen
-class Segment:
-    """A stretch of words, with the white space after each."""
+class DiffSegment:
+    """A run of words, each with its trailing white space."""
 
     kind: Kind
     text: str
 
 
-def pieces(before: str, after: str) -> list[Segment]:
-    """Return what stayed, what was removed and what was added, in the order of reading.
+def word_diff(before: str, after: str) -> list[DiffSegment]:
+    """Return the unchanged, removed and added words, in reading order.
 
-    Without what was added the pieces are ``before``; without what was removed they are ``after``, but that words which stayed have the
+    Without the added segments the result is ``before``; without the removed ones it is ``after``, except that unchanged words have the
     white space of ``before``.
     """
     old, new = _WORD.findall(before), _WORD.findall(after)
-    found: list[Segment] = []
-    for same, left, right in _stretches([word.strip() for word in old], [word.strip() for word in new]):
+    segments: list[DiffSegment] = []
+    for same, left, right in _aligned_runs([word.strip() for word in old], [word.strip() for word in new]):
         kinds: tuple[tuple[Kind, Sequence[str]], ...]
         kinds = (("same", old[left]),) if same else (("removed", old[left]), ("added", new[right]))
         for kind, words in kinds:
             if not words:
                 continue
-            if found and found[-1].kind == kind:
-                found[-1] = Segment(kind, found[-1].text + "".join(words))
+            if segments and segments[-1].kind == kind:
+                segments[-1] = DiffSegment(kind, segments[-1].text + "".join(words))
             else:
-                found.append(Segment(kind, "".join(words)))
-    return found
+                segments.append(DiffSegment(kind, "".join(words)))
+    return segments
 
 
-def _stretches(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield whether a stretch is the same, and where it is in each; word by word where there are equally many."""
+def _aligned_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:
+    """Yield whether a run is unchanged, and its position in each text; word by word if the numbers of words are equal."""
     if len(old) == len(new):
         for index, (left, right) in enumerate(zip(old, new, strict=True)):
             where = slice(index, index + 1)

@@ -1,17 +1,16 @@
-"""Data sets of texts that fooled a victim: files that are a task as they stand, and say what each text came from."""
+"""Exports adversarial examples as a data set: a file that can be used as a task, with the provenance of each text."""
 
 from __future__ import annotations
 
-import csv
+import contextlib
 import importlib
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ticketlab.attacks.results import records
-from ticketlab.attacks.results.adversarial_examples import PLAIN_NAMES, Adversarial, Collection, collect
+from ticketlab.attacks.results import record_file
+from ticketlab.attacks.results.adversarial_examples import PLAIN_NAMES, AdversarialDataset, AdversarialExample, collect
 from ticketlab.core import files
 from ticketlab.core.errors import DataError, UsageError
 from ticketlab.tasks.reading import columns as choosing
@@ -21,53 +20,53 @@ from ticketlab.tasks.reading.tables import Table
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 FACTS = ("attack", "model", "taken_from")
-"""Columns that say what a text came from, beside its id."""
+"""Columns with the provenance of a text, in addition to its id."""
 
 
-def write(collection: Collection, out: Path) -> tuple[str, ...]:
-    """Write a csv, jsonl or parquet file that is a task as it stands; return what its text columns are called.
+def write(data: AdversarialDataset, out: Path) -> tuple[str, ...]:
+    """Write a csv, jsonl or parquet file that can be used as a task; return the names of its text columns.
 
-    They have their own names where these tell what they are, and else ``text``, or ``text1`` and ``text2``.
+    These are the original names if they identify the columns as texts, otherwise ``text``, or ``text1`` and ``text2``.
 
-    :raises UsageError: another kind of file is asked for, there is nothing to write, or a file that holds something else is there.
+    :raises UsageError: the kind of file is not supported, there is nothing to write, or a file with other content exists.
     """
     check_kind(out)
-    if not collection.texts:
+    if not data.texts:
         raise UsageError("no text fooled the model: there is nothing to write")
-    names = _readable_names(collection)
-    rows = list(_rows(collection, names))
+    names = _readable_names(data)
+    rows = list(_rows(data, names))
     files.write_new(out, lambda path: _WRITERS[out.suffix.lower()](rows, path))
     return names
 
 
 def check_kind(out: Path) -> None:
-    """Make sure that the name of a file says a kind that can be written.
+    """Check that the suffix of a file is supported.
 
-    :raises UsageError: it does not.
+    :raises UsageError: it is not.
     """
     if out.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{out}: name a file that ends in {', '.join(SUFFIXES)}")
 
 
-def read(path: Path) -> Collection:
-    """Return the texts of a file of records, or of a data set that :func:`write` left; both may have been edited.
+def read(path: Path) -> AdversarialDataset:
+    """Read the adversarial examples of a file of records, or of a data set that :func:`write` wrote; both may have been edited.
 
-    :raises UsageError: it is neither, or no file.
-    :raises DataError: a file is malformed.
+    :raises UsageError: it is neither, or not a file.
+    :raises DataError: the file is malformed.
     """
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file")
-    if records.is_records(path):
+    if record_file.is_records(path):
         return collect([path])
-    table = tables.read([path]) if path.suffix.lower() in SUFFIXES else Table(str(path), (), ())
+    table = tables.read_table([path]) if path.suffix.lower() in SUFFIXES else Table(str(path), (), ())
     if not {"id", *FACTS} <= set(table.columns):
         raise UsageError(f"{path}: neither a file of attack records nor a data set that `ticketlab attack export` wrote")
-    chosen = choosing.choose(table)
+    chosen = choosing.infer_columns(table)
     texts = tuple(_read_row(table, number, row, chosen) for number, row in enumerate(table.rows, start=1))
-    return Collection(chosen.texts, texts, sources=(path,))
+    return AdversarialDataset(chosen.texts, texts, sources=(path,))
 
 
-def _read_row(table: Table, number: int, row: Mapping[str, Any], columns: choosing.Columns) -> Adversarial:
+def _read_row(table: Table, number: int, row: Mapping[str, Any], columns: choosing.Columns) -> AdversarialExample:
     values = {name: row.get(name) for name in ("id", *columns.texts, columns.label, *FACTS)}
     missing = [name for name, value in values.items() if not isinstance(value, str)]
     if missing:
@@ -75,26 +74,26 @@ def _read_row(table: Table, number: int, row: Mapping[str, Any], columns: choosi
     identity = str(values["id"])
     original = identity.partition("/")[2]
     facts: dict[str, Any] = {name: str(values[name]) for name in FACTS}
-    return Adversarial(identity, original, tuple(str(values[name]) for name in columns.texts), str(values[columns.label]), **facts)
+    return AdversarialExample(identity, original, tuple(str(values[name]) for name in columns.texts), str(values[columns.label]), **facts)
 
 
-def _rows(collection: Collection, names: Sequence[str]) -> Iterator[dict[str, str]]:
+def _rows(data: AdversarialDataset, names: Sequence[str]) -> Iterator[dict[str, str]]:
     label = _label_column(names)
-    for one in collection.texts:
-        texts = dict(zip(names, one.texts, strict=True))
-        row = {"id": one.id, **texts, label: one.label, **{name: getattr(one, name) for name in FACTS}}
+    for example in data.texts:
+        texts = dict(zip(names, example.texts, strict=True))
+        row = {"id": example.id, **texts, label: example.label, **{name: getattr(example, name) for name in FACTS}}
         yield {name: value.encode("utf-8", "replace").decode() for name, value in row.items()}
 
 
-def _readable_names(collection: Collection) -> tuple[str, ...]:
-    """Return names under which the file is read as it was meant without being told."""
-    own = collection.columns
+def _readable_names(data: AdversarialDataset) -> tuple[str, ...]:
+    """Return names for the text columns with which the columns of the file are inferred correctly."""
+    own = data.columns
     label = _label_column(own)
     if not {"id", *FACTS, label} & set(own):
         names = ("id", *own, label, *FACTS)
-        table = Table("", names, [dict(zip(("id", *own), (one.id, *one.texts), strict=True)) for one in collection.texts])
+        table = Table("", names, [dict(zip(("id", *own), (example.id, *example.texts), strict=True)) for example in data.texts])
         try:
-            if choosing.choose(table) == choosing.Columns(own, label):
+            if choosing.infer_columns(table) == choosing.Columns(own, label):
                 return own
         except DataError:
             pass
@@ -107,21 +106,31 @@ def _label_column(names: Iterable[str]) -> str:
 
 
 def _write_csv(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
-    path.write_bytes(text.getvalue().encode())
+    with path.open("wb") as file, _hub_dataset(rows) as dataset:
+        dataset.to_csv(file, index=False)
 
 
 def _write_jsonl(rows: Sequence[Mapping[str, str]], path: Path) -> None:
+    """Write a row a line. Not with ``Dataset.to_json``, which escapes the slash of every id."""
     path.write_bytes("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 
 def _write_parquet(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    arrow: Any = importlib.import_module("pyarrow")  # has no types
-    parquet: Any = importlib.import_module("pyarrow.parquet")
-    parquet.write_table(arrow.Table.from_pylist(list(rows)), path)
+    with path.open("wb") as file, _hub_dataset(rows) as dataset:
+        dataset.to_parquet(file)
+
+
+@contextlib.contextmanager
+def _hub_dataset(rows: Sequence[Mapping[str, str]]) -> Iterator[Any]:
+    """Return the rows as a ``datasets.Dataset``, whose progress bars are disabled during the block."""
+    datasets: Any = importlib.import_module("datasets")  # takes a second, and has no types
+    were_disabled = datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield datasets.Dataset.from_list(list(rows))
+    finally:
+        if not were_disabled:
+            datasets.enable_progress_bars()
 
 
 _WRITERS = {".csv": _write_csv, ".jsonl": _write_jsonl, ".parquet": _write_parquet}

@@ -1,4 +1,4 @@
-"""The numbers of an attack, defined as textattack defines them, with what they are made of."""
+"""The metrics of an attack, defined as in textattack, with their numerators and denominators."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from ticketlab.attacks.results.records import Record
+from ticketlab.attacks.results.record import Record
 from ticketlab.core.intervals import student, wilson
 
 
 @frozen
-class Part:
-    """A fraction with what it was made of; None where it would be over nothing. It describes the sample, and has no interval."""
+class Fraction:
+    """A fraction with its numerator and denominator; None if the denominator is 0. It describes the sample, and has no interval."""
 
     count: int
     total: int
@@ -33,8 +33,8 @@ class Part:
 
 
 @frozen
-class Share(Part):
-    """A fraction of examples, which a larger sample would give more exactly."""
+class Proportion(Fraction):
+    """A fraction of examples that estimates a probability, with a confidence interval."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -47,11 +47,11 @@ class Share(Part):
 
 
 @frozen
-class Mean:
-    """A mean over examples with what it was made of; None where it would be over nothing.
+class SampleMean:
+    """A mean over examples with its sum and count; None if there are no examples.
 
-    ``deviation`` is the sample standard deviation (n - 1 below the sum), None for fewer than two values. No value is below ``least`` or
-    above ``most``, and the interval ends there.
+    ``deviation`` is the sample standard deviation (with denominator n - 1), None for fewer than two values. Values lie between ``least``
+    and ``most``, to which the interval is clipped.
     """
 
     sum: float
@@ -61,7 +61,7 @@ class Mean:
     most: float = math.inf
 
     @classmethod
-    def of(cls, values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Mean:
+    def of(cls, values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> SampleMean:
         """Return the mean of these values."""
         return cls(float(sum(values)), len(values), statistics.stdev(values) if len(values) > 1 else None, least, most)
 
@@ -73,8 +73,8 @@ class Mean:
     @property
     def interval(self) -> tuple[float, float] | None:
         """Its 95 % interval (Student's t); None for fewer than two values."""
-        found = None if self.value is None or self.deviation is None else student(self.value, self.deviation, self.n)
-        return found and (max(found[0], self.least), min(found[1], self.most))
+        bounds = None if self.value is None or self.deviation is None else student(self.value, self.deviation, self.n)
+        return bounds and (max(bounds[0], self.least), min(bounds[1], self.most))
 
     def parts(self) -> dict[str, Any]:
         """Return sum, number of examples, deviation and interval as plain values."""
@@ -83,10 +83,10 @@ class Mean:
 
 @frozen(kw_only=True)
 class AttackMetrics:
-    """What an attack did to a victim.
+    """The effect of an attack on a victim.
 
-    ``n`` leaves out errors and timeouts. ``clean`` and ``aua`` (accuracy before and under attack) are over ``n``; ``suc`` (success rate)
-    and ``queries`` leave out what was skipped, ``words_changed`` and ``similarity`` also what held.
+    ``n`` excludes errors and timeouts. ``clean`` and ``aua`` (accuracy before and under attack) are over ``n``; ``suc`` (success rate) and
+    ``queries`` exclude skipped examples, ``words_changed`` and ``similarity`` also failed attacks.
     """
 
     n: int
@@ -96,31 +96,31 @@ class AttackMetrics:
     errors: int
     timeouts: int
     truncated: int
-    clean: Share
-    aua: Share
-    suc: Share
-    queries: Mean
+    clean: Proportion
+    aua: Proportion
+    suc: Proportion
+    queries: SampleMean
     """Queries per attacked example."""
-    words_changed: Mean
-    """Fraction of words changed where the attack succeeded; texts in which no word differs are left out, as textattack does."""
-    similarity: Mean
-    """Cosine of original and changed text by a sentence encoder, where the attack succeeded; over nothing without an encoder."""
-    replaceable_examples: Part
-    """Attacked examples with a word for which the attack had a candidate; over those of which that is known."""
-    replaceable_words: Part
-    """Words for which it had one, of those for which it looked for one."""
-    allowed_examples: Part
-    """The same, of candidates that its constraints let through."""
-    allowed_words: Part
-    unseen_words: Part
-    """Words of all examples that the victim does not see, since it cuts the text before."""
+    words_changed: SampleMean
+    """Fraction of words changed where the attack succeeded; texts in which no word differs are excluded, as in textattack."""
+    similarity: SampleMean
+    """Cosine similarity of original and changed text by a sentence encoder, where the attack succeeded; empty without an encoder."""
+    replaceable_examples: Fraction
+    """Attacked examples with a word for which the attack had a candidate, out of those for which this is known."""
+    replaceable_words: Fraction
+    """Words for which it had a candidate, out of those for which it searched one."""
+    allowed_examples: Fraction
+    """The same, for candidates that passed the constraints."""
+    allowed_words: Fraction
+    unseen_words: Fraction
+    """Words that the victim does not see because the text is truncated, out of the words of all examples."""
 
     def to_table(self) -> dict[str, Any]:
         """Return plain values: the fractions and means, their parts and intervals, and the counts."""
         table: dict[str, Any] = {}
         for field in attrs.fields(AttackMetrics):
             value = getattr(self, field.name)
-            if isinstance(value, (Part, Mean)):
+            if isinstance(value, (Fraction, SampleMean)):
                 table[field.name] = value.value
                 table[f"{field.name}_of"] = value.parts()
             else:
@@ -129,7 +129,7 @@ class AttackMetrics:
 
 
 def measure(records: Iterable[Record], *, query_budget: int | None = None) -> AttackMetrics:
-    """Sum up the records of one attack, which spends no more than ``query_budget`` queries on an example."""
+    """Return the metrics of one attack, which spends at most ``query_budget`` queries on an example."""
     records = list(records)
     number = Counter(record.status for record in records)
     attacked = [record for record in records if record.status in ("success", "failed")]
@@ -146,23 +146,23 @@ def measure(records: Iterable[Record], *, query_budget: int | None = None) -> At
         errors=number["error"],
         timeouts=number["timeout"],
         truncated=sum(record.truncated for record in records),
-        clean=Share(len(attacked), known),
-        aua=Share(number["failed"], known),
-        suc=Share(number["success"], len(attacked)),
+        clean=Proportion(len(attacked), known),
+        aua=Proportion(number["failed"], known),
+        suc=Proportion(number["success"], len(attacked)),
         queries=_mean_queries([record.queries for record in attacked], query_budget),
-        words_changed=Mean.of([record.words_changed / record.words_total for record in changed], 0, 1),
-        similarity=Mean.of([record.similarity for record in records if record.similarity is not None], -1, 1),
-        replaceable_examples=Part(sum(bool(record.words_replaceable) for record in counted), len(counted)),
-        replaceable_words=Part(_sum(record.words_replaceable for record in counted), tried),
-        allowed_examples=Part(sum(bool(record.words_allowed) for record in counted), len(counted)),
-        allowed_words=Part(_sum(record.words_allowed for record in counted), tried),
-        unseen_words=Part(_sum(record.words_unseen for record in measured), sum(record.words_total for record in measured)),
+        words_changed=SampleMean.of([record.words_changed / record.words_total for record in changed], 0, 1),
+        similarity=SampleMean.of([record.similarity for record in records if record.similarity is not None], -1, 1),
+        replaceable_examples=Fraction(sum(bool(record.words_replaceable) for record in counted), len(counted)),
+        replaceable_words=Fraction(_sum(record.words_replaceable for record in counted), tried),
+        allowed_examples=Fraction(sum(bool(record.words_allowed) for record in counted), len(counted)),
+        allowed_words=Fraction(_sum(record.words_allowed for record in counted), tried),
+        unseen_words=Fraction(_sum(record.words_unseen for record in measured), sum(record.words_total for record in measured)),
     )
 
 
-def _mean_queries(numbers: Sequence[int], budget: int | None) -> Mean:
-    """Return the mean. Whatever was attacked was asked about once before, so it is 1 or more, unless an attack does not count that."""
-    return Mean.of(numbers, min([1, *numbers]), max([budget, *numbers]) if budget is not None else math.inf)
+def _mean_queries(numbers: Sequence[int], budget: int | None) -> SampleMean:
+    """Return the mean. Every attacked example was queried once before, so it is at least 1, unless an attack does not count that query."""
+    return SampleMean.of(numbers, min([1, *numbers]), max([budget, *numbers]) if budget is not None else math.inf)
 
 
 def _sum(numbers: Iterable[int | None]) -> int:

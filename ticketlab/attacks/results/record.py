@@ -1,4 +1,4 @@
-"""What became of one attacked example. A record whose numbers cannot be is refused, wherever it comes from."""
+"""The record of one attacked example, with checks of its values. Files of records are in record_file.py."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def _between(least: float, most: float) -> Any:
 
 
 def json_line(value: Mapping[str, Any]) -> str:
-    """Return a value as one line of JSON, which can be written as UTF-8."""
+    """Return a value as one line of JSON that can be encoded as UTF-8."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
         line.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         line = json.dumps(value, allow_nan=False)
     return line
 
@@ -54,12 +54,12 @@ def json_line(value: Mapping[str, Any]) -> str:
 class Record:
     """One attacked example.
 
-    ``success``: the victim was right, and misclassified the changed text. ``failed``: it was right, and stayed so. ``skipped``: it was
-    wrong before any change. ``error`` and ``timeout``: the outcome is unknown, and ``message`` says why. Confidences are the victim's
-    probability of the right label.
+    ``success``: the victim's prediction was correct, and it misclassified the changed text. ``failed``: the prediction stayed correct.
+    ``skipped``: it was wrong before any change. ``error`` and ``timeout``: the outcome is unknown, and ``message`` says why. Confidences
+    are the victim's probability of the correct label.
 
-    :raises ValueError: a number that cannot be, such as -5 queries.
-    :raises TypeError: a value of another type.
+    :raises ValueError: an invalid number, such as -5 queries.
+    :raises TypeError: a value of the wrong type.
     """
 
     id: str = field(validator=_TEXT)
@@ -67,32 +67,32 @@ class Record:
     original: tuple[str, ...] = field(converter=_texts, validator=deep_iterable(_TEXT))
     label: str = field(validator=_TEXT)
     perturbed: tuple[str, ...] = field(default=(), converter=_texts, validator=deep_iterable(_TEXT))
-    """The changed texts; when the attack failed, its best try."""
+    """The changed texts; if the attack failed, its best attempt."""
     predicted_before: str | None = field(default=None, validator=optional(_TEXT))
     predicted_after: str | None = field(default=None, validator=optional(_TEXT))
     confidence_before: float | None = field(default=None, converter=_finite, validator=_between(0, 1))
     confidence_after: float | None = field(default=None, converter=_finite, validator=_between(0, 1))
     queries: int = field(default=0, validator=_count)
-    """Texts that the attack asked the victim about, cache hits included, as textattack counts."""
+    """Number of texts that the attack sent to the victim, cache hits included, as textattack counts."""
     words_changed: int = field(default=0, validator=_count)
     words_total: int = field(default=0, validator=_count)
     words_unseen: int | None = field(default=None, validator=optional(_count))
-    """Of the words of the original those that the victim does not see; None where that is unknown."""
+    """Words of the original that the victim does not see; None if unknown."""
     words_tried: int | None = field(default=None, validator=optional(_count))
-    """Words of the original for which the attack looked for candidates, before it succeeded or gave up; None where that is unknown,
-    or it gave up before it looked for any."""
+    """Words of the original for which the attack searched candidates before it succeeded or gave up; None if unknown, or if it gave up
+    before searching any."""
     words_replaceable: int | None = field(default=None, validator=optional(_count))
-    """Of these the words for which it had a candidate: a neighbour, a synonym, a guess, an edit."""
+    """Those of them for which it had a candidate: a neighbour, a synonym, a prediction, an edit."""
     words_allowed: int | None = field(default=None, validator=optional(_count))
-    """Of these the words with a candidate that the constraints of the attack let through."""
+    """Those of them with a candidate that passed the constraints of the attack."""
     truncated: bool = field(default=False, validator=instance_of(bool))
-    """The victim sees only a part of the original."""
+    """Whether the victim sees only a part of the original."""
     similarity: float | None = field(default=None, converter=_finite, validator=_between(-1, 1))
-    """Cosine of original and changed text by a sentence encoder, measured once all are attacked; of successes alone."""
+    """Cosine similarity of original and changed text by a sentence encoder, computed after the attack, for successes only."""
     message: str = field(default="", validator=_TEXT)
 
     def __attrs_post_init__(self) -> None:
-        """Check the numbers against each other."""
+        """Check that the numbers are consistent."""
         for part, whole in (
             ("words_changed", "words_total"),
             ("words_unseen", "words_total"),
@@ -104,8 +104,8 @@ class Record:
             if few is not None and few > (many or 0):
                 raise ValueError(f"`{part}` is {few}, more than `{whole}`, {many}")
         if self.status == "success" and not self.perturbed:
-            raise ValueError("`perturbed` is empty, and the status `success`")
+            raise ValueError("`perturbed` is empty although the status is `success`")
 
     def to_json(self) -> str:
-        """Return one line, which can be written as UTF-8."""
+        """Return one line of JSON that can be encoded as UTF-8."""
         return json_line(attrs.asdict(self))

@@ -1,4 +1,4 @@
-"""``ticketlab attack export``: the texts that fooled a model, as a data set."""
+"""``ticketlab attack export``: write the texts that fooled a model as a data set."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import click
 from ticketlab.cli import shared_options
 from ticketlab.cli.attack.find_records import record_files
 from ticketlab.cli.command import Command
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.core import progress
 from ticketlab.core.formatting import counted
 
 
 @click.command(cls=Command, epilog="Example: ticketlab attack export records.jsonl --out adversarial.csv")
-@click.argument("file", nargs=-1, required=True, type=Place())
-@click.option("--out", required=True, type=Place(dir_okay=False), help="The file to write: it ends in .csv, .jsonl or .parquet.")
+@click.argument("file", nargs=-1, required=True, type=PathType())
+@click.option("--out", required=True, type=PathType(dir_okay=False), help="File to write, ending in .csv, .jsonl or .parquet.")
 @shared_options.LAB
 def export(file: Sequence[Path], out: Path, lab: Path) -> None:
-    """Write the texts in FILE that fooled the model, with their right labels, as a data set for --task, --ood or `augment`.
+    """Write the texts in FILE that fooled the model, with their correct labels, as a data set for --task, --ood or `augment`.
 
-    FILE is a file of records, the folder of an attack stage or a run, or the name of a recipe or `latest` for the latest run in --lab;
-    several go into one data set. Columns: `id` (ATTACK/ID of the
-    original), the texts and the label, then what they came from: `attack`, `model` and `taken_from`, the split. No other file is replaced.
+    FILE is a file of records, the folder of an attack stage or a run, or the name of a recipe or `latest` for the latest run in --lab.
+    Several files are merged into one data set. Columns: `id` (ATTACK/ID of the original), the texts, the label, then their origin:
+    `attack`, `model` and `taken_from` (the split). A file with other content is never overwritten.
     """
     from ticketlab.attacks.results import export as exported
     from ticketlab.attacks.results.adversarial_examples import collect
@@ -34,6 +34,6 @@ def export(file: Sequence[Path], out: Path, lab: Path) -> None:
     found = collect([records for path in file for records in record_files(path, lab)])
     names = exported.write(found, out)
     counts = ", ".join(f"{count} {label}" for label, count in sorted(Counter(one.label for one in found.texts).items()))
-    left = f"; {found.repeated} that were there already are left out" if found.repeated else ""
-    called = f"; the columns {', '.join(found.columns)} are called {', '.join(names)}" if names != found.columns else ""
-    progress.say(f"{out}: {counted(len(found.texts), 'text')} ({counts}){left}{called}")
+    duplicates = f"; {counted(found.repeated, 'duplicate')} omitted" if found.repeated else ""
+    renamed = f"; the columns {', '.join(found.columns)} are renamed {', '.join(names)}" if names != found.columns else ""
+    progress.say(f"{out}: {counted(len(found.texts), 'text')} ({counts}){duplicates}{renamed}")

@@ -1,21 +1,21 @@
-"""Where the commands on files of records find one."""
+"""Finds the files of attack records for ``attack show`` and ``attack export``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ticketlab.attacks.results.records import files_in
+from ticketlab.attacks.results.record_file import files_in
 from ticketlab.core.errors import UsageError
 from ticketlab.lab.layout import is_run
 from ticketlab.lab.results import stage_folders
 
 
 def record_files(path: Path, lab: Path) -> list[Path]:
-    """Return the files of records: the path itself, those of an attack stage's folder, or those of a run's directory.
+    """Return the files of records: the path itself, or those of an attack stage's folder or of a run's directory.
 
     A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
-    :raises UsageError: there are none.
+    :raises UsageError: there are no records.
     """
     from ticketlab.lab.finished_runs import find_run
 
@@ -25,5 +25,7 @@ def record_files(path: Path, lab: Path) -> list[Path]:
     folders = stage_folders(path, "attack") if is_run(path) else [path]
     found = [file for folder in folders for file in files_in(folder)]
     if not found:
-        raise UsageError(f"{path}: there are no records; name a file of them, the folder of an attack stage, or a run that attacks")
+        raise UsageError(
+            f"{path}: there are no attack records; name a file of records, the folder of an attack stage, or a run with an attack stage"
+        )
     return found

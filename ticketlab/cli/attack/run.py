@@ -1,4 +1,4 @@
-"""``ticketlab attack MODEL``: a finished model under text attacks."""
+"""``ticketlab attack MODEL``: attack a finished model with changed texts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
-from attrs import evolve
 
-from ticketlab.attacks.results.records import file_name, is_records, path_in, read
+from ticketlab.attacks.results.record_file import file_name, is_records, path_in, read
 from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.completion import ComponentName
-from ticketlab.cli.default_command import SameName
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.default_command import DefaultCommandContext
+from ticketlab.cli.path_types import PathType
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 
@@ -27,14 +26,16 @@ if TYPE_CHECKING:
     from ticketlab.stages.attack import AttackStage
 
 
-class _Attack(Command):
-    context_class = SameName
+class _AttackCommand(Command):
+    context_class = DefaultCommandContext
 
 
-@click.command(cls=_Attack, epilog="Example: ticketlab attack ./my-model --task sst2 --attack deepwordbug --n 100 --out records.jsonl")
+@click.command(
+    cls=_AttackCommand, epilog="Example: ticketlab attack ./my-model --task sst2 --attack deepwordbug --n 100 --out records.jsonl"
+)
 @click.argument("model")
 @shared_options.TASK
-@click.option("--attack", "attacks", multiple=True, required=True, type=ComponentName("attack"), help="The attack; may be repeated.")
+@click.option("--attack", "attacks", multiple=True, required=True, type=ComponentName("attack"), help="Attack to run; may be repeated.")
 @shared_options.ATTACKED
 @click.option(
     "--seed",
@@ -42,27 +43,27 @@ class _Attack(Command):
     metavar="N",
     default=0,
     show_default=True,
-    help="Picks the examples, and seeds the attack of each.",
+    help="Seed of the sample of examples and of the attacks.",
 )
 @shared_options.SPLIT
 @shared_options.LABEL_MAP
 @shared_options.RESOURCES
-@click.option("--query-budget", type=click.IntRange(min=1), metavar="N", help="Give up on an example after so many queries.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up on an example after so long.")
-@click.option("--in-flight", type=click.IntRange(min=1), metavar="N", help="Examples attacked at once in one process.  [default: 64]")
+@click.option("--query-budget", type=click.IntRange(min=1), metavar="N", help="Give up on an example after this many queries.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up on an example after this time.")
+@click.option("--in-flight", type=click.IntRange(min=1), metavar="N", help="Examples attacked at once in each process.  [default: 64]")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Processes; on GPUs they take them in turn.  [default: one a core, or one on a GPU]",
+    help="Number of processes; they are distributed over the GPUs.  [default: one per core, or one on a GPU]",
 )
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
-    help="Number format of the model under attack and of those that the attack needs.  [default: fp32]",
+    help="Number format of the attacked model and of the attack's own models.  [default: fp32]",
 )
 @shared_options.MAX_LENGTH
-@click.option("--out", type=Place(dir_okay=False), help="Copy the records here, one JSON line per example.")
+@click.option("--out", type=PathType(dir_okay=False), help="Also write the records to this file, one JSON line per example.")
 @shared_options.SET
 @shared_options.OUTPUT
 def run(
@@ -94,30 +95,30 @@ def run(
 ) -> None:
     """Attack MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
-    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
+    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
 
-    Records are written to the lab as they come: after an interruption the same command continues with the examples that are left. They do
-    not depend on --in-flight and --workers. In the end they are copied to --out, which replaces no file that holds others; several
-    attacks or tasks go to several files beside it, with their names in the file's. A folder that is called like a command below is
-    written ./show.
+    Each record is written to the lab as soon as its example is finished; after an interruption the same command resumes with the
+    remaining examples. Records do not depend on --in-flight and --workers. At the end they are copied to --out, which never overwrites
+    other records; several attacks or tasks get one file each, with the attack or task added to the name. If a model's folder has the name
+    of a command below, write ./show.
     """
     from ticketlab.lab.finished_models import display_name
     from ticketlab.lab.finished_runs import find_run
-    from ticketlab.recipes.compose import attack_tables
-    from ticketlab.recipes.single_stage import one_stage
+    from ticketlab.recipes.overrides import attack_tables
+    from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
 
     model = find_run(model, lab, "model")
-    asked = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
-    settings = {"attacks": attack_tables([{"name": name} for name in attacks], asked), "sample_seed": seed}
+    attack_settings = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
+    settings = {"attacks": attack_tables([{"name": name} for name in attacks], attack_settings), "sample_seed": seed}
     settings |= shared_options.given(examples=examples, split=split, label_map=list(label_map) or None)
     settings |= shared_options.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
-    recipe = _each_alone(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
-    targets = _targets(recipe, out) if out is not None else {}
+    recipe = one_stage_per_attack(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
+    targets = _output_files(recipe, out) if out is not None else {}
     for target in targets.values():
-        _check_place(target)
+        _check_writable(target)
     run_recipe.check_csv(csv_file, [recipe])
-    done = run_recipe.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_free(targets.get((task, stage)), key))
+    done = run_recipe.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_same_records(targets.get((task, stage)), key))
     shown = display_name(model)
     rows = run_recipe.rows_of(done, label=shown)
     if as_json:
@@ -125,25 +126,17 @@ def run(
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(done, shown), run_recipe.notes_of([done]))
     for (task, stage), target in targets.items():
-        files.write_atomic(target, functools.partial(shutil.copyfile, _records(done, lab, task, stage)))
+        files.write_atomic(target, functools.partial(shutil.copyfile, _records_file(done, lab, task, stage)))
     run_recipe.finish([done], rows, csv_file)
 
 
-def _each_alone(recipe: Recipe) -> Recipe:
-    """Return the recipe with a stage for each attack: what is in the lab of one stays valid when another is added."""
-    stage = cast("AttackStage", recipe.stages["attack"])
-    if len(stage.attacks) == 1:
-        return recipe
-    return evolve(recipe, stages={f"attack-{file_name(attack.label)}": evolve(stage, attacks=(attack,)) for attack in stage.attacks})
+def _output_files(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
+    """Return the file that the records of each task and stage are copied to.
 
-
-def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
-    """Return where the records of each task and stage are copied to.
-
-    :raises UsageError: ``out`` has no name.
+    :raises UsageError: ``out`` has no file name.
     """
     if not out.name:
-        raise UsageError("--out: give a file")
+        raise UsageError("--out: give the name of a file")
     attacks = {name: cast("AttackStage", stage).attacks[0].label for name, stage in recipe.stages.items()}
     several_tasks, several_attacks = len(recipe.tasks) > 1, len(attacks) > 1
     return {
@@ -155,29 +148,34 @@ def _targets(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
     }
 
 
-def _check_place(target: Path) -> None:
-    """Refuse before the work a file that could not be written, or that is something else than records."""
+def _check_writable(target: Path) -> None:
+    """Check, before any work, that the file can be written and holds nothing but records.
+
+    :raises UsageError: it cannot, or does.
+    """
     folder = next(place for place in target.absolute().parents if place.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(f"--out {target}: no file can be written in {folder}")
     if target.exists() and not is_records(target):
-        raise UsageError(f"{target}: there is such a file already, and it holds no attack records; name another one, or remove it")
+        raise UsageError(f"--out {target}: the file exists and does not hold attack records; name another file, or remove it")
 
 
-def _check_free(target: Path | None, key: str) -> None:
-    """Refuse before the work a file with the records of another one; of the same, it has no more than are copied in the end."""
+def _check_same_records(target: Path | None, key: str) -> None:
+    """Check, before any work, that an existing file holds records of the same stage, which may be replaced.
+
+    :raises UsageError: it holds other records.
+    """
     if target is not None and target.exists() and (config := read(target)[0].get("config")) != key:
         raise UsageError(
-            f"{target}: there is such a file already, with the records of another attack, model, sample or setting "
-            f"({str(config)[:12]}, now {key[:12]}); "
-            "name another one, or remove it"
+            f"--out {target}: the file exists and holds the records of another attack, model, sample or setting "
+            f"({str(config)[:12]}, now {key[:12]}); name another file, or remove it"
         )
 
 
-def _records(run: Run, lab: Path, task: str, stage: str) -> Path:
+def _records_file(run: Run, lab: Path, task: str, stage: str) -> Path:
     """Return the file of records of a stage.
 
-    :raises UsageError: it is not whole any more.
+    :raises UsageError: it has lost records since the attack ended.
     """
     from ticketlab.lab.lab import Lab
 
@@ -186,7 +184,5 @@ def _records(run: Run, lab: Path, task: str, stage: str) -> Path:
     folder = Lab(lab).stage(result["key"])
     path = path_in(folder, attack)
     if not path.is_file() or len(read(path)[1]) < result["sample"]["size"]:
-        raise UsageError(
-            f"{path}: records are missing that were there when the attack ended; remove {folder}, and the command attacks again"
-        )
+        raise UsageError(f"{path}: records are missing that were there when the attack ended; remove {folder} and run the command again")
     return path

@@ -1,4 +1,4 @@
-"""``ticketlab attack show``: what became of each text, with the changed words marked. It shows any file, whatever is in the texts."""
+"""``ticketlab attack show``: show what an attack did to each text, with the changed words marked. Any text can be shown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from ticketlab.attacks.results import caveats, diff, metrics, records
-from ticketlab.attacks.results.records import STATUSES, Record
+from ticketlab.attacks.results import caveats, diff, metrics, record_file
+from ticketlab.attacks.results.record import STATUSES, Record
 from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.attack.find_records import record_files
 from ticketlab.cli.command import Command
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.formatting import counted
@@ -27,21 +27,27 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-FEW = 20
+DEFAULT_EXAMPLES = 20
 STYLES = {"same": "", "removed": "red strike", "added": "green bold"}
 MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
-"""What stands around changed words where there are no colours."""
-BREAKS = re.compile(r"[\n\r\t]")
-OF_STATUS = {"success": "red", "failed": "green", "skipped": "dim", "error": "yellow", "timeout": "yellow"}
+"""Marks around changed words without colours."""
+LINE_BREAKS = re.compile(r"[\n\r\t]")
+STATUS_STYLES = {"success": "red", "failed": "green", "skipped": "dim", "error": "yellow", "timeout": "yellow"}
 
 
 @click.command(cls=Command, epilog="Example: ticketlab attack show records.jsonl --status success --n 5")
-@click.argument("file", type=Place())
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only examples that ended so; may be repeated.")
+@click.argument("file", type=PathType())
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only examples with this status; may be repeated.")
 @click.option("--id", "ids", multiple=True, metavar="ID", help="Only this example; may be repeated.")
-@click.option("--n", "most", type=click.IntRange(min=1), metavar="N", help=f"At most so many examples.  [default: {FEW}; all with --json]")
-@click.option("--attack", metavar="NAME", help="Only the records of this attack, where FILE has several.")
-@click.option("--encoder", metavar="NAME|FOLDER", help="Measure similarity with this sentence encoder, if the attack did not.")
+@click.option(
+    "--n",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Show at most this many examples.  [default: {DEFAULT_EXAMPLES}; all with --json]",
+)
+@click.option("--attack", metavar="NAME", help="Only the records of this attack, if FILE has several.")
+@click.option("--encoder", metavar="NAME|FOLDER", help="Measure similarity with this sentence encoder.")
 @shared_options.LAB
 @shared_options.JSON
 def show(
@@ -54,23 +60,24 @@ def show(
     lab: Path,
     as_json: bool,
 ) -> None:
-    """Show the numbers of an attack, then what it changed in each text, from FILE: records, or the folder of an attack stage or a run.
+    """Show the numbers of an attack, then what it changed in each text.
 
-    The name of a recipe means its latest run in --lab that attacks, and `latest` the latest of all.
+    FILE is a file of records, or the folder of an attack stage or a run. The name of a recipe stands for its latest run in --lab with an
+    attack, and `latest` for the latest of all.
 
-    Words that were removed are red and struck out, words that came instead are green; without colours [-so-] and {+so+}.
+    Removed words are red and struck through, added words are green; without colours they are marked [-removed-] and {+added+}.
     """
-    path = _the_file(file, attack, lab)
-    header, rows = records.read(path)
+    path = _file_of_attack(file, attack, lab)
+    header, rows = record_file.read(path)
     chosen = _chosen(path, rows, statuses, ids)
     if encoder is not None:
         rows = _with_similarity(rows, encoder)
     measured = metrics.measure(rows, query_budget=_query_budget(header)).to_table()
     if as_json:
-        shown = [_plain(header, record) for record in chosen[:most]]
+        shown = [_json_record(header, record) for record in chosen[:most]]
         found = {
             "file": str(path),
-            "header": _readable(header),
+            "header": _without_surrogates(header),
             "metrics": measured,
             "notes": _notes(header, path, rows),
             "records": shown,
@@ -79,40 +86,40 @@ def show(
         return
     _print_numbers(header, path, rows, measured)
     console = run_recipe.open_console()
-    for record in chosen[: most or FEW]:
+    for record in chosen[: most or DEFAULT_EXAMPLES]:
         _print(console, header, record)
     if statuses and not chosen:
         progress.say(f"no example to show has the status {' or '.join(statuses)}; of all {len(rows)}: {_counts(rows)}")
-    left = len(chosen) - (most or FEW)
+    left = len(chosen) - (most or DEFAULT_EXAMPLES)
     if left > 0:
-        progress.say(f"{left} more: --n {len(chosen)} shows all, --status and --id choose")
+        progress.say(f"{left} more: --n {len(chosen)} shows all; --status and --id select")
 
 
-def _the_file(file: Path, attack: str | None, lab: Path) -> Path:
+def _file_of_attack(file: Path, attack: str | None, lab: Path) -> Path:
     by_attack: dict[str, list[Path]] = {}
     for path in record_files(file, lab):
-        by_attack.setdefault(str(records.read(path)[0].get("attack")), []).append(path)
+        by_attack.setdefault(str(record_file.read(path)[0].get("attack")), []).append(path)
     names = ", ".join(by_attack)
     if attack is not None and attack not in by_attack:
-        raise UsageError(f"{file}: there are no records of `{attack}`{did_you_mean(attack, by_attack)}")
+        raise UsageError(f"{file}: no records of the attack `{attack}`{did_you_mean(attack, by_attack)}")
     found = [path for name, paths in by_attack.items() if attack in (None, name) for path in paths]
     if len(found) == 1:
         return found[0]
     if len(by_attack) > 1 and attack is None:
-        raise UsageError(f"{file}: there are records of several attacks; pick one with --attack: {names}")
-    raise UsageError(f"{file}: there are {len(found)} files of records; name one of {', '.join(map(_short, found))}")
+        raise UsageError(f"{file}: records of several attacks; select one with --attack: {names}")
+    raise UsageError(f"{file}: {len(found)} files of records; name one of {', '.join(map(_short, found))}")
 
 
 def _short(path: Path) -> str:
-    """Return a path as it is, or from the working directory if that is shorter."""
+    """Return a path, relative to the working directory if that is shorter."""
     return min(str(path), os.path.relpath(path), key=len)
 
 
 def _chosen(path: Path, rows: Sequence[Record], statuses: Sequence[str], ids: Sequence[str]) -> list[Record]:
     known = {record.id for record in rows}
-    for asked in ids:
-        if asked not in known:
-            raise UsageError(f"{path}: there is no example `{asked}`{did_you_mean(asked, sorted(known)[:50])}")
+    for name in ids:
+        if name not in known:
+            raise UsageError(f"{path}: no example has the id `{name}`{did_you_mean(name, sorted(known)[:50])}")
     return [record for record in rows if (not ids or record.id in ids) and (not statuses or record.status in statuses)]
 
 
@@ -125,8 +132,8 @@ def _with_similarity(rows: Sequence[Record], encoder: str) -> list[Record]:
 
 
 def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record], measured: Mapping[str, Any]) -> None:
-    """Print the table that the attack itself printed."""
-    from ticketlab.report.rows import rows as reported
+    """Print the table of the attack, as ``ticketlab attack`` does."""
+    from ticketlab.report.rows import result_rows
 
     sample = header.get("sample")
     size = sample.get("size") if isinstance(sample, Mapping) else None
@@ -136,11 +143,11 @@ def _print_numbers(header: Mapping[str, Any], path: Path, rows: Sequence[Record]
     split = {"split": str(sample["split"])} if isinstance(sample, Mapping) and "split" in sample else {}
     stage = {"kind": "attack", "of": model, "attacks": {attack: measured}, "sample": split}
     results = {"recipe": model, "model": model, "scale": "", "seeds": [0], "tasks": {task: {"0": {"attack": stage}}}}
-    run_recipe.print_rows(reported(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
+    run_recipe.print_rows(result_rows(results), f"{attack} on {task}: {_counts(rows)}", _notes(header, path, rows))
 
 
 def _notes(header: Mapping[str, Any], path: Path, rows: Sequence[Record]) -> list[str]:
-    """Return what the attack said of its numbers, or would have said."""
+    """Return the caveats about the numbers, as ``ticketlab attack`` prints them."""
     labels = header.get("labels")
     return caveats.caveats_of(
         str(header.get("attack") or path.stem),
@@ -162,7 +169,7 @@ def _counts(rows: Sequence[Record]) -> str:
 
 
 def _print(console: Console, header: Mapping[str, Any], record: Record) -> None:
-    """Print a record; one that cannot be shown as a difference is shown as it is."""
+    """Print a record; if its difference cannot be computed, print the raw texts."""
     try:
         lines = [_heading(record), *_texts(header, record, colours=_has_colours(console))]
     except Exception as problem:
@@ -180,10 +187,10 @@ def _heading(record: Record) -> Text:
     from rich.text import Text
 
     line = Text.assemble((_printable(record.id), "bold"), "  ")
-    line.append(record.status, OF_STATUS[record.status]).append(f"  {_printable(record.label)}")
+    line.append(record.status, STATUS_STYLES[record.status]).append(f"  {_printable(record.label)}")
     if record.predicted_before is not None:
         before, after = (_printable(name or "") for name in (record.predicted_before, record.predicted_after))
-        line.append(f", the model says {before}" if record.status == "skipped" else f", the model says {before} -> {after}")
+        line.append(f", predicted {before}" if record.status == "skipped" else f", predicted {before} -> {after}")
     if record.confidence_before is not None and record.confidence_after is not None and record.status != "skipped":
         line.append(f" (probability of the label {100 * record.confidence_before:.1f} % -> {100 * record.confidence_after:.1f} %)")
     if record.status in ("success", "failed"):
@@ -199,7 +206,7 @@ def _texts(header: Mapping[str, Any], record: Record, *, colours: bool) -> list[
     from rich.text import Text
 
     lines = []
-    for name, parts in zip(_columns(header, record), _pieces(record), strict=True):
+    for name, parts in zip(_columns(header, record), _segments(record), strict=True):
         line = Text.assemble((f"  {_printable(name)}: ", "dim"))
         for piece, after in itertools.zip_longest(parts, parts[1:]):
             opening, closing = ("", "") if colours else MARKS[piece.kind]
@@ -212,41 +219,41 @@ def _texts(header: Mapping[str, Any], record: Record, *, colours: bool) -> list[
     return lines
 
 
-def _pieces(record: Record) -> list[list[diff.Segment]]:
-    """Return the pieces of each text; those of an example that was not changed stay as they are."""
+def _segments(record: Record) -> list[list[diff.DiffSegment]]:
+    """Return the segments of each text: the same, removed or added."""
     after = record.perturbed or record.original
     if len(after) != len(record.original):
-        return [diff.pieces(" ".join(record.original), " ".join(after))]
-    return [diff.pieces(old, new) for old, new in zip(record.original, after, strict=True)]
+        return [diff.word_diff(" ".join(record.original), " ".join(after))]
+    return [diff.word_diff(old, new) for old, new in zip(record.original, after, strict=True)]
 
 
 def _columns(header: Mapping[str, Any], record: Record) -> list[str]:
-    number = len(_pieces(record))
+    number = len(_segments(record))
     named = header.get("columns")
     if isinstance(named, list) and len(named) == number:
         return [str(name) for name in named]
     return ["text"] if number == 1 else [f"text {index + 1}" for index in range(number)]
 
 
-def _plain(header: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    differences = dict(zip(_columns(header, record), _pieces(record), strict=True))
+def _json_record(header: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    differences = dict(zip(_columns(header, record), _segments(record), strict=True))
     words = {name: [{piece.kind: piece.text} for piece in parts] for name, parts in differences.items()}
-    readable: dict[str, Any] = _readable({**attrs.asdict(record), "words": words})
+    readable: dict[str, Any] = _without_surrogates({**attrs.asdict(record), "words": words})
     return readable
 
 
-def _readable(value: Any) -> Any:
-    """Return a value whose texts can be written: half of a surrogate pair cannot."""
+def _without_surrogates(value: Any) -> Any:
+    """Return a value without lone surrogates, which cannot be encoded."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
-        return {_readable(key): _readable(item) for key, item in value.items()}
-    return [_readable(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _printable(text: str) -> str:
-    """Return a text as it is shown; a line break becomes a space."""
-    return shown_text(BREAKS.sub(" ", text))
+    """Return a text with control characters escaped and line breaks as spaces."""
+    return shown_text(LINE_BREAKS.sub(" ", text))
 
 
 def _has_colours(console: Console) -> bool:

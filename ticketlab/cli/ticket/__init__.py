@@ -1,4 +1,4 @@
-"""``ticketlab ticket``: the commands on single tickets."""
+"""``ticketlab ticket``: inspect, draw, apply and export tickets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import click
 from ticketlab.cli.group import LazyGroup
 
 COMMANDS = {
-    "info": ("ticketlab.cli.ticket.info:info", "what a ticket keeps, and where it comes from"),
+    "info": ("ticketlab.cli.ticket.info:info", "show what a ticket keeps and where it comes from"),
     "draw": ("ticketlab.cli.ticket.draw:draw", "draw a ticket of any sparsity from the scores of a search"),
-    "apply": ("ticketlab.cli.ticket.apply:apply", "write a model with the removed weights set to zero, or cut out"),
-    "export": ("ticketlab.cli.ticket.export:export", "write a model for others: dense, shrunk or ONNX, with a model card"),
+    "apply": ("ticketlab.cli.ticket.apply:apply", "write a model with the removed weights set to zero or cut out"),
+    "export": ("ticketlab.cli.ticket.export:export", "export a model as dense, shrunk or ONNX, with a model card"),
 }
 
 
@@ -20,4 +20,4 @@ COMMANDS = {
     epilog="Example: ticketlab ticket info lab/runs/robust-ticket-1a2b3c/tickets/sst2-draw-seed0.safetensors",
 )
 def ticket() -> None:
-    """Look at tickets, draw them, apply them, and export models."""
+    """Inspect, draw and apply tickets, and export models."""

@@ -1,4 +1,4 @@
-"""``ticketlab ticket apply``."""
+"""``ticketlab ticket apply``: write a model with the weights that a ticket removes set to zero or cut out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from ticketlab.cli import shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import ticket_file
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
@@ -22,21 +22,26 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket apply ticket.safetensors bert-base-uncased --out pruned")
-@click.argument("ticket", type=Place())
+@click.argument("ticket", type=PathType())
 @click.argument("model")
 @click.option(
-    "--labels", "--label", "labels", multiple=True, metavar="NAME", help="A label name, once for each, if MODEL has no classifier yet."
+    "--labels",
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a label, if MODEL has no classifier yet; give one per label, in order.",
 )
-@click.option("--shrink", is_flag=True, help="Cut the removed heads and neurons out instead: a smaller model.")
-@click.option("--out", type=Place(file_okay=False), required=True, help="The folder to write.")
+@click.option("--shrink", is_flag=True, help="Cut out the removed heads and neurons instead, for a smaller model.")
+@click.option("--out", type=PathType(file_okay=False), required=True, help="Folder to write.")
 @shared_options.LAB
 def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path, lab: Path) -> None:
-    """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET leaves out set to zero.
+    """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET removes set to zero.
 
-    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
+    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
 
-    Plain transformers reads the result; with --shrink, after `import ticketlab.auto`. Where MODEL has no classifier, the one that the
-    ticket was found with is put on it if TICKET has one, or an untrained one for --labels.
+    Plain transformers loads the result; with --shrink, after `import ticketlab.auto`. If MODEL has no classifier, it gets the one that
+    TICKET was found with, or an untrained one for --labels.
     """
     from ticketlab.backbone import loading, saving
     from ticketlab.backbone.backbone import Backbone
@@ -48,10 +53,12 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     file = ticket_file(ticket, lab)
     loaded = Ticket.load(file)
     if shrink and "weights" in loaded.groups:
-        raise UsageError(f"{ticket}: a ticket of single weights makes no smaller model: every matrix keeps its shape; leave --shrink out")
+        raise UsageError(
+            f"{ticket}: a ticket of single weights does not make a smaller model, because every matrix keeps its shape; leave --shrink out"
+        )
     place = resolve(find_run(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
-        raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
+        raise UsageError(f"--out {out}: is MODEL itself, which is never changed; give a new folder")
     own_head = not labels and bool(loaded.head) and loading.lacks_classifier(place)
     if labels or own_head:
         classifier, tokenizer = loading.load_classifier(place, tuple(labels) or loaded.labels, seed=0)
@@ -65,24 +72,24 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
         loaded.apply(classifier)
         left_out = [name.removeprefix("weights/") for name in loaded.masks if name not in loaded.masks_on(Backbone(classifier))]
         if left_out:
-            progress.say(f"the masks of {', '.join(left_out)} are left out: the ticket was found with another classifier")
+            progress.say(f"the masks of {', '.join(left_out)} are not applied: the ticket was found with another classifier")
     saving.save(classifier, tokenizer, out, provenance_of(place, file).trained_on)
     progress.say(f"{out}: keeps {loaded.counts()}")
 
 
 def _put_head(ticket: Ticket, classifier: PreTrainedModel, model: str) -> None:
-    """Put the classifier that a ticket was found with on an encoder.
+    """Give an encoder the classifier that a ticket was found with.
 
-    :raises UsageError: it was found with other weights.
+    :raises UsageError: the ticket was found with other weights.
     """
     from ticketlab.backbone.backbone import Backbone
-    from ticketlab.backbone.head import put_head
+    from ticketlab.backbone.classifier_head import put_head
 
     backbone = Backbone(classifier)
     ticket.check(backbone)
     if ticket.found_on != backbone.weights_hash():
         raise UsageError(
-            f"{model}: it has no classifier, and the ticket's was found with other weights than it has; take the model that the search "
-            "left (`ticketlab ticket export RUN`), or name labels for a new classifier with --labels"
+            f"{model}: has no classifier, and the ticket's classifier belongs to other weights; use the model of the search "
+            "(`ticketlab ticket export RUN`), or name the labels of a new classifier with --labels"
         )
     put_head(classifier, ticket.head)

@@ -1,4 +1,4 @@
-"""``ticketlab ticket draw``."""
+"""``ticketlab ticket draw``: draw a ticket of any sparsity from the scores of a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from ticketlab.cli import shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import scores_file, ticket_file
 from ticketlab.core import files, progress
 from ticketlab.core.errors import SettingError, UsageError
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket draw lab/stages/1a/1a2b.../ --sparsity 0.5 --out half.safetensors")
-@click.argument("scores", type=Place())
-@click.option("--sparsity", metavar="RATIO", help="Part of the units to leave out: 0.3, or 1/6.")
-@click.option("--heads", metavar="RATIO", help="The same for attention heads alone, instead of --sparsity.")
-@click.option("--neurons", metavar="RATIO", help="The same for feed-forward neurons alone, instead of --sparsity.")
+@click.argument("scores", type=PathType())
+@click.option("--sparsity", metavar="RATIO", help="Fraction of the units to remove, such as 0.3 or 1/6.")
+@click.option("--heads", metavar="RATIO", help="Fraction of attention heads to remove, instead of --sparsity.")
+@click.option("--neurons", metavar="RATIO", help="Fraction of feed-forward neurons to remove, instead of --sparsity.")
 @click.option(
     "--scope",
     type=click.Choice(["global", "local"]),
-    help="Rank all units of a kind together, or those of each matrix or layer apart.  [default: as the search ranked them, else global]",
+    help="Rank all units together (global), or those of each matrix or layer separately (local).  [default: as in the search, else global]",
 )
-@click.option("--keep-a-head/--no-keep-a-head", default=True, show_default=True, help="Let the best head of each layer stay.")
-@click.option("--like", type=Place(), help="Leave out as many units of each matrix as this ticket does.")
-@click.option("--out", type=Place(dir_okay=False), required=True, help="The file to write.")
+@click.option("--keep-a-head/--no-keep-a-head", default=True, show_default=True, help="Keep the best head of each layer.")
+@click.option("--like", type=PathType(), help="Remove as many units of each matrix as this ticket.")
+@click.option("--out", type=PathType(dir_okay=False), required=True, help="File to write.")
 @shared_options.LAB
 def draw(
     scores: Path,
@@ -45,25 +45,25 @@ def draw(
     out: Path,
     lab: Path,
 ) -> None:
-    """Draw a ticket from SCORES: a run with one search, the folder of a search stage, or its scores.safetensors beside its result.json.
+    """Draw a ticket from SCORES: a run with one search, the folder of a search stage, or its scores.safetensors next to result.json.
 
-    The name of a recipe means its latest run in --lab that searched, and `latest` the latest of all.
+    The name of a recipe stands for its latest run in --lab with a search, and `latest` for the latest of all.
 
-    Which weights it goes with is not known here: it is applied to any without a warning.
+    The ticket does not record which weights it belongs to: it can be applied to any without a warning.
     """
     own = {"heads": heads, "neurons": neurons}
-    asked = sparsity is not None or None not in own.values()
+    has_ratios = sparsity is not None or None not in own.values()
     given = next((name for name, value in own.items() if value is not None), None)
-    if given and not asked and like is None:
-        raise UsageError(f"--{'neurons' if given == 'heads' else 'heads'} is missing beside --{given}: 0 keeps all of them")
-    if asked == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
-        raise UsageError("how much is to be left out? Give --sparsity (or --heads and --neurons), or --like with a ticket, and not both")
+    if given and not has_ratios and like is None:
+        raise UsageError(f"--{'neurons' if given == 'heads' else 'heads'} is missing: --{given} needs it; 0 keeps all of them")
+    if has_ratios == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
+        raise UsageError("give either --sparsity (or --heads and --neurons), or --like with a ticket")
     file = scores_file(scores, lab)
     ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
-    found = _search(file)
+    found = _search_facts(file)
     scope = scope or found.get("scope") or "global"
 
-    from ticketlab.backbone.head import load_head
+    from ticketlab.backbone.classifier_head import load_head
     from ticketlab.lab.layout import HEAD
     from ticketlab.tickets import draw as drawing
     from ticketlab.tickets.scores import load_scores
@@ -102,14 +102,17 @@ def _ratio(name: str, value: str | None) -> float | None:
     return found
 
 
-def _search(file: Path) -> dict[str, Any]:
-    """Return what the search found out about its model."""
+def _search_facts(file: Path) -> dict[str, Any]:
+    """Return the facts of the search from its ``result.json``.
+
+    :raises UsageError: the file of scores or the result is missing or invalid.
+    """
     from ticketlab.lab.layout import RESULT, SCORES
 
     result = file.parent / RESULT
     for needed in (file, result):
         if not needed.is_file():
-            raise UsageError(f"{needed}: there is no such file; a finished search stage has {SCORES} and {RESULT} in its folder")
+            raise UsageError(f"{needed}: there is no such file; the folder of a finished search stage has {SCORES} and {RESULT}")
     try:
         found = files.read_json(result)["search"]
         found = {"structure": found["structure"], "found_on": found["found_on"], **found}

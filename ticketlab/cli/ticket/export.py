@@ -1,4 +1,4 @@
-"""``ticketlab ticket export``."""
+"""``ticketlab ticket export``: export a model as dense, shrunk or ONNX, with a model card."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import ticket_file
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket export lab/runs/robust-ticket-1a2b3c --format onnx --out my-model")
 @click.argument("model")
-@click.option("--format", type=click.Choice(["dense", "shrunk", "onnx"]), required=True, help="What to write.")
-@click.option("--out", type=Place(file_okay=False), required=True, help="The folder to write.")
-@click.option("--ticket", type=Place(), help="Apply this ticket first: a file, or the folder of a draw stage.")
+@click.option("--format", type=click.Choice(["dense", "shrunk", "onnx"]), required=True, help="Format to write, see above.")
+@click.option("--out", type=PathType(file_okay=False), required=True, help="Folder to write.")
+@click.option("--ticket", type=PathType(), help="Apply this ticket first: a file, or the folder of a draw stage.")
 @shared_options.LAB
 @shared_options.JSON
 def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, as_json: bool) -> None:
-    """Write MODEL (a classifier: a folder, a hub name, or a stage or run of a lab) for others to use, with a model card.
+    """Export MODEL, a classifier (a folder, a hub name, or a stage or run of a lab), with a model card.
 
-    The name of a recipe means its latest run in --lab, and `latest` the latest of all.
+    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
 
-    dense: full size, zeros where weights were removed; plain transformers reads it. shrunk: removed heads and neurons are cut out;
-    transformers reads it after `import ticketlab.auto`. onnx: runs under onnxruntime, without ticketlab and without torch.
+    dense: full size, with zeros where weights were removed; plain transformers loads it. shrunk: removed heads and neurons are cut out;
+    transformers loads it after `import ticketlab.auto`. onnx: runs in onnxruntime, without ticketlab and torch.
     """
     from ticketlab.backbone.loading import load_finished
     from ticketlab.export.model import export_model
@@ -44,9 +44,9 @@ def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, a
     loaded = Ticket.load(file) if file is not None else None
     place = resolve(find_run(model, lab, "model"))
     if out.resolve() == Path(place).resolve():
-        raise UsageError(f"--out {out}: is MODEL itself, which stays as it is; give a new folder")
+        raise UsageError(f"--out {out}: is MODEL itself, which is never changed; give a new folder")
     classifier, tokenizer, _ = load_finished(place, any_outputs=True)
-    done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, origin=provenance_of(place, file))
+    done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, provenance=provenance_of(place, file))
     if as_json:
         run_recipe.print_json({"folder": str(out), **done.to_table()})
     else:
@@ -58,7 +58,7 @@ def _print(done: Exported) -> None:
     run_recipe.print_line(f"format: {done.format}")
     for group, sparsity in done.sparsity.items():
         run_recipe.print_line(f"sparsity of {group}: {100 * sparsity:.2f} %")
-    run_recipe.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} other than zero)")
+    run_recipe.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} nonzero)")
     run_recipe.print_line(f"bytes: {done.bytes:,}")
     if done.largest_difference is not None:
-        run_recipe.print_line(f"largest difference of a logit to torch's: {done.largest_difference:.1g}")
+        run_recipe.print_line(f"largest difference from torch's logits: {done.largest_difference:.1g}")

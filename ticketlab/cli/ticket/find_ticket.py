@@ -1,4 +1,4 @@
-"""Where the commands on tickets find one, or the scores to draw one from."""
+"""Finds the file of a ticket, or of the scores to draw one from, for the commands of ``ticketlab ticket``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def ticket_file(path: Path, lab: Path) -> Path:
 
     A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
-    :raises UsageError: the run has several.
+    :raises UsageError: the run has several tickets.
     """
     from ticketlab.lab.finished_runs import find_run
 
@@ -32,7 +32,7 @@ def scores_file(path: Path, lab: Path) -> Path:
 
     A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
-    :raises UsageError: the run has no search, or several; the message has their folders.
+    :raises UsageError: the run has no search, or several; the message lists their folders.
     """
     from ticketlab.lab.finished_runs import find_run
 
@@ -44,6 +44,6 @@ def scores_file(path: Path, lab: Path) -> Path:
     folders = sorted(stage_folders(path, "search"))
     if len(folders) != 1:
         raise UsageError(
-            f"{path}: a run with {len(folders) or 'no'} searches; name the folder of one{''.join(f', {one}' for one in folders)}"
+            f"{path}: a run with {len(folders) or 'no'} searches; name the folder of one{''.join(f', {folder}' for folder in folders)}"
         )
     return folders[0] / SCORES

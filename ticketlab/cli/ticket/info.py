@@ -1,4 +1,4 @@
-"""``ticketlab ticket info``."""
+"""``ticketlab ticket info``: show what a ticket keeps and where it comes from."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import click
 
 from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.path_types import Place
+from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import ticket_file
 
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
-@click.argument("file", type=Place())
+@click.argument("file", type=PathType())
 @shared_options.LAB
 @shared_options.JSON
 def info(file: Path, lab: Path, as_json: bool) -> None:
-    """Show what the ticket in FILE keeps of each group and matrix, and where it comes from. FILE may be the folder of a draw stage.
+    """Show what the ticket in FILE keeps of each group and matrix, and where it comes from.
 
-    It may also be a run with one ticket; the name of a recipe means its latest run in --lab that drew one, and `latest` the latest of all.
+    FILE may also be the folder of a draw stage, or a run with one ticket. The name of a recipe stands for its latest run in --lab with a
+    draw stage, and `latest` for the latest of all.
     """
     from ticketlab.tickets.ticket import Ticket
 
@@ -39,7 +40,7 @@ def info(file: Path, lab: Path, as_json: bool) -> None:
     from rich import box
     from rich.table import Table
 
-    from ticketlab.report.layout import shown
+    from ticketlab.report.layout import cell_text
 
     table = Table("", box=box.SIMPLE)
     for column in ("Kept", "Of", "Sparsity %"):
@@ -48,7 +49,7 @@ def info(file: Path, lab: Path, as_json: bool) -> None:
         table.add_row(group, str(counts["kept"]), str(counts["total"]), f"{100 * counts['sparsity']:.4f}")
     table.add_section()
     for name, kept, total in ticket.survival():
-        table.add_row(shown(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
+        table.add_row(cell_text(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
     run_recipe.print_table(table)
     if ticket.head:
         run_recipe.print_line(f"classifier: for {', '.join(ticket.labels)}")

@@ -1,4 +1,4 @@
-"""Puts a task together: splits, label indices, sample and fingerprint."""
+"""Assembles a task from labelled rows: splits, label indices, training sample, warnings and fingerprint."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ticketlab.tasks.assembly import classes, damaged, leaks, repeats
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.reading import labels
 from ticketlab.tasks.reading.rows import LabelledRow
-from ticketlab.tasks.reading.splits import arrange, arrange_challenge, hold_out, pick, share_out
-from ticketlab.tasks.reading.text_equality import TextGroups, canonical, compare
+from ticketlab.tasks.reading.splits import hold_out, make_challenge_splits, make_splits, stratified_sample, take_training_share
+from ticketlab.tasks.reading.text_equality import TextGroups, canonical_text, group_equal_texts
 
-SET = "--set ood.local."
-"""What a setting of a challenge set begins with on the command line."""
+CHALLENGE_SETTING = "--set ood.local."
+"""The prefix of a challenge set's settings on the command line."""
 
 
 def assemble(
@@ -38,55 +38,59 @@ def assemble(
     notices: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> TaskData:
-    """Make a task of the splits that a data set has (see :func:`ticketlab.tasks.reading.splits.arrange`) and sample its training split.
+    """Make a task from the splits that a data set has (:func:`~ticketlab.tasks.reading.splits.make_splits`) and sample its training split.
 
-    Examples with equal texts (:func:`ticketlab.tasks.reading.text_equality.compare`) are on one side of every split that is made here; what
-    repeats is counted in every split. ``source`` is what to call the data in messages, if not by its name. A ``challenge`` set may have a
-    single class, and classes in one split alone. ``notices`` and ``warnings`` are those of whoever read the rows.
+    Examples with equal texts (:func:`~ticketlab.tasks.reading.text_equality.group_equal_texts`) stay on one side of every split made here,
+    and repeated texts are counted. ``source`` is the name of the data in messages, by default ``name``. A ``challenge`` set may have a
+    single class, and classes that occur in one split only. ``notices`` and ``warnings`` come from reading the rows.
 
-    ``positive_label`` is the label whose F1 is the binary F1, and ``measures`` are shown in tables beside the accuracy.
+    ``positive_label`` is the label whose F1 is ``binary_f1``. Tables show ``measures`` in addition to the accuracy.
 
-    :raises DataError: a split without examples, a single class, a label that is not declared or not in train, labels that are no classes
-        (:func:`ticketlab.tasks.assembly.classes.check`); a positive label that is none of two; ``train_share`` of a set that has a training
-        split, or several splits.
+    :raises DataError: a split has no examples; there is a single class; a label is not declared or not in train; labels are not classes
+        (:func:`~ticketlab.tasks.assembly.classes.check_labels`); the positive label is not one of two labels; ``train_share`` is set for a
+        data set with a training split or with several splits.
     """
     source = source or name
-    equal = compare({row.id: tuple(map(canonical, row.texts)) for rows in splits.values() for row in rows})
+    equal = group_equal_texts({row.id: tuple(map(canonical_text, row.texts)) for rows in splits.values() for row in rows})
     same = equal.same
-    shared = _share(source, splits, train_share, same, challenge)
+    shared = _share_for_training(source, splits, train_share, same, challenge)
     if shared and not challenge and shared["train"]:
         shared["train"], shared["dev"] = hold_out(shared["train"], same)
-    arranged = shared or (arrange_challenge(splits, same) if challenge else arrange(splits, same))
+    arranged = shared or (make_challenge_splits(splits, same) if challenge else make_splits(splits, same))
     trains = bool(shared) or "train" in splits
     divided = bool(shared) or (len(splits) < 3 and "train" in splits)
-    why = _why(equal) if divided and same else ""
+    explanation = _explain_equal_texts(equal) if divided and same else ""
     for split, rows in arranged.items():
         needed = split == "test" or (trains and not challenge and not (shared and split == "dev"))
         if not rows and needed:
-            left_out = "".join(f", {count} {reason}" for reason, count in (dropped or {}).items())
-            raise DataError(f"{source}: no usable row is left for the {split} split{left_out}{why}")
+            dropped_rows = "".join(f", {count} {reason}" for reason, count in (dropped or {}).items())
+            raise DataError(f"{source}: no usable rows are left for the {split} split{dropped_rows}{explanation}")
     known = [row for rows in arranged.values() for row in rows] if challenge else arranged["train" if trains else "test"]
     if not declared:
-        classes.check(source, Counter(row.label for row in known), f"{SET}labels" if challenge else "--labels")
+        classes.check_labels(source, Counter(row.label for row in known), f"{CHALLENGE_SETTING}labels" if challenge else "--labels")
     try:
-        names = labels.settle(source, (row.label for row in known), declared, least=1 if challenge else 2)
+        names = labels.resolve_label_names(source, (row.label for row in known), declared, least=1 if challenge else 2)
         trained = {row.label for row in known}
         examples = {
-            split: tuple(Example(row.id, row.texts, labels.index(source, split, row.label, trained, names), row.subsets) for row in rows)
+            split: tuple(
+                Example(row.id, row.texts, labels.label_index(source, split, row.label, trained, names), row.subsets) for row in rows
+            )
             for split, rows in arranged.items()
         }
     except DataError as problem:
-        raise DataError(f"{problem}{why}") from None
-    labels.check_positive(source, positive_label, names)
+        raise DataError(f"{problem}{explanation}") from None
+    labels.check_positive_label(source, positive_label, names)
     if train_rows is not None:
-        examples["train"] = tuple(pick(examples["train"], train_rows)[0])
-    found = repeats.count(examples, equal)
-    doubts = [] if declared else list(classes.doubts(Counter(row.label for row in known)))
+        examples["train"] = tuple(stratified_sample(examples["train"], train_rows)[0])
+    repeated = repeats.count_repeats(examples, equal)
+    label_warnings = [] if declared else list(classes.label_warnings(Counter(row.label for row in known)))
     everything = sum(examples.values(), ())
-    doubts += leaks.leaks(everything, names)
-    few_damaged, many_damaged = damaged.damage(everything, columns)
+    label_warnings += leaks.find_label_leaks(everything, names)
+    few_damaged, many_damaged = damaged.find_damage(everything, columns)
     if not challenge:
-        doubts += classes.small(_sizes(examples, names), [split for split in ("train", "dev", "test") if examples[split]])
+        label_warnings += classes.missing_class_warnings(
+            _class_sizes(examples, names), [split for split in ("train", "dev", "test") if examples[split]]
+        )
     return TaskData(
         name=name,
         columns=tuple(columns),
@@ -97,10 +101,10 @@ def assemble(
         subsets=tuple(subsets),
         positive_label=positive_label,
         measures=tuple(measures),
-        counts=found.counts,
+        counts=repeated.counts,
         notices=(*notices, *few_damaged),
-        warnings=(*repeats.said(found.of_splits), *warnings, *found.warnings, *many_damaged, *doubts),
-        of_splits=found.of_splits,
+        warnings=(*repeats.warnings_for(repeated.split_warnings), *warnings, *repeated.warnings, *many_damaged, *label_warnings),
+        split_warnings=repeated.split_warnings,
     )
 
 
@@ -112,8 +116,8 @@ def fingerprint(
     label_sets: Sequence[Sequence[int]] = (),
     positive_label: str | None = None,
 ) -> str:
-    """Return the sha256 of all that a result can depend on; what the data set is called is not among it."""
-    more: list[Any] = [list(subsets), [list(one) for one in label_sets]] if subsets or label_sets else []
+    """Return the sha256 of everything that a result can depend on; the name of the data set is not included."""
+    more: list[Any] = [list(subsets), [list(classes) for classes in label_sets]] if subsets or label_sets else []
     more += [] if positive_label is None else [{"positive_label": positive_label}]
     digest = hashlib.sha256(json.dumps([list(columns), list(names), *more]).encode())
     for split in sorted(splits):
@@ -124,30 +128,30 @@ def fingerprint(
     return digest.hexdigest()
 
 
-def _why(equal: TextGroups) -> str:
-    """Say why equal texts may leave too little for a split."""
+def _explain_equal_texts(equal: TextGroups) -> str:
+    """Explain that equal texts may leave too few rows for a split."""
     different = len(set(map(equal.key, equal.texts)))
     return f" ({len(equal.texts)} rows have {counted(different, 'different text')}, and rows with equal texts stay in one split)"
 
 
-def _sizes(examples: Mapping[str, Sequence[Example]], names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return how many examples each class has in each split."""
+def _class_sizes(examples: Mapping[str, Sequence[Example]], names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the number of examples of each class in each split."""
     counts = {split: Counter(example.label for example in own) for split, own in examples.items()}
     return {name: {split: own[index] for split, own in counts.items()} for index, name in enumerate(names)}
 
 
-def _share(
+def _share_for_training(
     source: str, splits: Mapping[str, Sequence[LabelledRow]], share: float | None, same: Mapping[str, str], challenge: bool
 ) -> dict[str, list[LabelledRow]]:
-    """Return the splits where a share of the only one is for training, nothing where none is asked for."""
+    """Return the splits with ``share`` of the only split used for training; empty if ``share`` is None."""
     if share is None:
         return {}
     if "train" in splits:
-        raise DataError(f"{source}: train_share: the set has a training split already; leave train_share out, or train_rows samples it")
+        raise DataError(f"{source}: train_share: the set already has a training split; remove train_share, or use train_rows to sample it")
     if len(splits) > 1:
         raise DataError(
-            f"{source}: train_share: the set has {' and '.join(splits)} splits, and a single one can be divided; leave one there"
+            f"{source}: train_share: the set has {' and '.join(splits)} splits, and only a single split can be divided; keep one of them"
         )
     ((_, everything),) = splits.items()
-    train, test = share_out(everything, share, same, challenge=challenge)
+    train, test = take_training_share(everything, share, same, challenge=challenge)
     return {"train": train, "dev": [], "test": test}

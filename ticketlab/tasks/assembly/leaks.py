@@ -1,4 +1,4 @@
-"""Texts that have their own label written in them, so that a model need only read it."""
+"""Detects texts that contain their own label, so that a model can simply read it."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ticketlab.tasks.base import Example
-from ticketlab.tasks.reading.labels import some
+from ticketlab.tasks.reading.labels import quote_some
 
-LOOKED_AT = 2000
-"""Examples that are looked at, evenly spread."""
-MOST = 0.5
-"""The share of the examples of a class that name it, and no other class, above which it is a warning."""
+SAMPLE_SIZE = 2000
+"""Number of examples that are checked, evenly spaced."""
+MAX_LEAKING_SHARE = 0.5
+"""Share of a class's examples that name it, and no other class, above which a warning is given."""
 
 
-def leaks(examples: Sequence[Example], names: Sequence[str]) -> Iterator[str]:
-    """Yield a warning where the texts of two classes or more mostly name their own class, as a word and upper and lower case aside.
+def find_label_leaks(examples: Sequence[Example], names: Sequence[str]) -> Iterator[str]:
+    """Yield a warning if most texts of at least two classes contain the name of their own class, as a word and ignoring case.
 
-    Texts that name other classes too do not count: a question that lists its answers says nothing.
+    Texts that also name another class don't count: a question that lists its possible answers gives nothing away.
     """
-    chosen = examples[:: -(-len(examples) // LOOKED_AT) or 1]
+    sample = examples[:: -(-len(examples) // SAMPLE_SIZE) or 1]
     classes = {name.casefold(): label for label, name in enumerate(names) if name}
-    if not chosen or len(classes) < 2:
+    if not sample or len(classes) < 2:
         return
     longest_first = sorted(classes, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
-    sizes = Counter(example.label for example in chosen)
-    named = [(example.label, {classes[word] for word in pattern.findall(" ".join(example.texts).casefold())}) for example in chosen]
-    own = Counter(label for label, found in named if found == {label})
-    told = [label for label, size in sizes.items() if own[label] > MOST * size]
-    if len(told) > 1:
+    sizes = Counter(example.label for example in sample)
+    named = [(example.label, {classes[word] for word in pattern.findall(" ".join(example.texts).casefold())}) for example in sample]
+    leaking = Counter(label for label, labels in named if labels == {label})
+    leaked = [label for label, size in sizes.items() if leaking[label] > MAX_LEAKING_SHARE * size]
+    if len(leaked) > 1:
         yield (
-            f"{sum(own.values())} of {len(chosen)} texts that were looked at have their own label in them, and no other ("
-            f"{some([names[label] for label in sorted(told)], 4)}): a model need only read it there"
+            f"{sum(leaking.values())} of {len(sample)} texts that were checked contain their own label and no other ("
+            f"{quote_some([names[label] for label in sorted(leaked)], 4)}): a model can read the label from the text"
         )

@@ -1,4 +1,4 @@
-"""Texts that come more than once: in one split, in training and test, under two labels, in a task and in a challenge set."""
+"""Counts texts that occur more than once: within a split, in train and test, with two labels, in a task and a challenge set."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from ticketlab.core.formatting import counted, verb
+from ticketlab.core.formatting import counted, share_of, verb
 from ticketlab.tasks.base import Example, SplitWarning, TaskData
-from ticketlab.tasks.reading.text_equality import TextGroups, Texts, canonical, folded
+from ticketlab.tasks.reading.text_equality import ExampleTexts, TextGroups, canonical_text, fold_texts
 
-MANY = 0.1
-"""The share of test texts that repeat another which is worth a warning."""
+MANY_REPEATS = 0.1
+"""The share of repeated texts in a split above which a warning is given."""
 
 
 @frozen
 class Repeats:
-    """What to say of a data set: counts for its first line, and warnings about single splits and about the whole."""
+    """Counts of repeated texts, and warnings about single splits and about the whole data set."""
 
     counts: Mapping[str, int]
-    of_splits: tuple[SplitWarning, ...]
+    split_warnings: tuple[SplitWarning, ...]
     warnings: Sequence[str]
 
 
-def count(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> Repeats:
-    """Count repeats in each split, evaluated texts that are in training too, and texts with more than one label.
+def count_repeats(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> Repeats:
+    """Count the repeats within each split, the dev and test texts that are also in train, and the texts with contradictory labels.
 
-    Upper and lower case count as one, but not for contradictory labels: there the case may be what the label is about.
+    Case is ignored, except for contradictory labels: the label may depend on the case.
     """
     keys = {split: [equal.key(example.id) for example in examples] for split, examples in splits.items()}
     counts = {f"repeated texts in {split}": len(own) - len(set(own)) for split, own in keys.items()}
     warnings = []
-    of_splits = [*_alike({**keys, "all": [key for own in keys.values() for key in own]})]
+    split_warnings = [*_repeats_within_splits({**keys, "all": [key for own in keys.values() for key in own]})]
     train = set(keys["train"])
     for split in ("dev", "test"):
         inside = sum(key in train for key in keys[split])
@@ -40,52 +40,55 @@ def count(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> Repeats
         counts |= {f"{split} texts in train": inside, f"{split} pairs in train in the other order": swapped}
         if inside:
             share = _share(inside, keys[split], f"{split} texts")
-            of_splits.append(SplitWarning(split, f"{share} in train too: a model can know their labels by heart", trained=True))
+            split_warnings.append(SplitWarning(split, f"{share} also in train: a model may have memorised their labels", trained=True))
         if swapped:
             share = _share(swapped, keys[split], f"{split} pairs")
-            of_splits.append(SplitWarning(split, f"{share} in train in the other order", trained=True))
+            split_warnings.append(SplitWarning(split, f"{share} in train with the texts swapped", trained=True))
     dev = set(keys["dev"])
     counts["test texts in dev"] = sum(key in dev for key in keys["test"])
-    counts["texts with contradictory labels"] = torn = _contradictory(splits, equal)
-    if torn:
-        have = "has" if torn == 1 else "have"
+    counts["texts with contradictory labels"] = contradictory = _count_contradictory(splits, equal)
+    if contradictory:
+        have = verb(contradictory, "has", "have")
         different = counted(len(set().union(*keys.values())), "different text")
-        warnings.append(f"{torn} of {different} {have} contradictory labels: no model can be right about all their rows")
-    return Repeats({what: number for what, number in counts.items() if number}, tuple(of_splits), warnings)
+        warnings.append(f"{contradictory} of {different} {have} contradictory labels: no model can classify all their rows correctly")
+    return Repeats({what: number for what, number in counts.items() if number}, tuple(split_warnings), warnings)
 
 
-def said_of(what: str, number: int) -> str:
-    """Return a count of :attr:`TaskData.counts` in words: ``1 repeated text in test``."""
-    one = re.sub(r"(text|pair)s\b", r"\1", what, count=1)
-    return counted(number, one, what)
+def describe_count(what: str, number: int) -> str:
+    """Return an entry of :attr:`TaskData.counts` with its noun in the right number: ``1 repeated text in test``."""
+    singular = re.sub(r"(text|pair)s\b", r"\1", what, count=1)
+    return counted(number, singular, what)
 
 
-def _alike(keys: Mapping[str, Sequence[str]]) -> Iterator[SplitWarning]:
+def _repeats_within_splits(keys: Mapping[str, Sequence[str]]) -> Iterator[SplitWarning]:
     for split, own in keys.items():
-        alike = len(own) - len(set(own))
-        if alike > MANY * len(own):
+        repeated = len(own) - len(set(own))
+        if repeated > MANY_REPEATS * len(own):
             what = "texts of all splits" if split == "all" else f"{split} texts"
             yield SplitWarning(
                 split,
-                f"{_share(alike, own, what, 'repeats', 'repeat')} another: intervals take each for a text of its own",
+                f"{_share(repeated, own, what, 'repeats', 'repeat')} another: confidence intervals treat each as an independent text",
             )
 
 
-def said(
-    of_splits: Sequence[SplitWarning], measured: Collection[str] = ("test",), after_training: Collection[str] = ("dev", "test")
+def warnings_for(
+    split_warnings: Sequence[SplitWarning], measured: Collection[str] = ("test",), after_training: Collection[str] = ("dev", "test")
 ) -> tuple[str, ...]:
-    """Return the warnings about the splits that are ``measured``, and about those looked at with models that may have learnt from train."""
-    return tuple(one.text for one in of_splits if one.split in (after_training if one.trained else measured))
+    """Return the warnings about the splits that are ``measured``, and about those evaluated with models that may know ``train``."""
+    return tuple(warning.text for warning in split_warnings if warning.split in (after_training if warning.trained else measured))
 
 
-def looked_at(data: TaskData, measured: Collection[str], after_training: Collection[str]) -> TaskData:
-    """Return a data set that warns as :func:`said`, in place of what it says to who trains on it and tests."""
-    usual = {one.text for one in data.of_splits}
-    return evolve(data, warnings=(*said(data.of_splits, measured, after_training), *(text for text in data.warnings if text not in usual)))
+def with_warnings_for(data: TaskData, measured: Collection[str], after_training: Collection[str]) -> TaskData:
+    """Return the data set with the split warnings of :func:`warnings_for` instead of those for training and testing on it."""
+    usual = {warning.text for warning in data.split_warnings}
+    return evolve(
+        data,
+        warnings=(*warnings_for(data.split_warnings, measured, after_training), *(text for text in data.warnings if text not in usual)),
+    )
 
 
-def _contradictory(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> int:
-    labels: dict[Texts, set[int]] = {}
+def _count_contradictory(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -> int:
+    labels: dict[ExampleTexts, set[int]] = {}
     for examples in splits.values():
         for example in examples:
             if example.id in equal.same:
@@ -93,10 +96,10 @@ def _contradictory(splits: Mapping[str, Sequence[Example]], equal: TextGroups) -
     return sum(len(own) > 1 for own in labels.values())
 
 
-def beside(other: TaskData, tasks: Sequence[TaskData], *, mixed: bool) -> TaskData:
-    """Return a challenge set that says how many of its test texts the tasks train on, or have in a split of their own to measure on.
+def with_overlap_counts(other: TaskData, tasks: Sequence[TaskData], *, mixed: bool) -> TaskData:
+    """Return a challenge set with counts of its test texts that are also in a split of one of the tasks, and warnings about them.
 
-    Where its training examples are ``mixed`` into the tasks' training, it says too how many of these are test texts of a task.
+    If its training examples are ``mixed`` into the tasks' training, those that are in a task's dev or test split are counted too.
     """
     counts = dict(other.counts)
     warnings = list(other.warnings)
@@ -113,9 +116,9 @@ def beside(other: TaskData, tasks: Sequence[TaskData], *, mixed: bool) -> TaskDa
     return evolve(other, counts=counts, warnings=tuple(warnings))
 
 
-def _key(example: Example) -> Texts:
-    return folded([canonical(text) for text in example.texts])
+def _key(example: Example) -> ExampleTexts:
+    return fold_texts([canonical_text(text) for text in example.texts])
 
 
 def _share(number: int, whole: Sequence[object], what: str, one: str = "is", many: str = "are") -> str:
-    return f"{number} of {len(whole)} {what} ({100 * number / len(whole):.1f} %) {verb(number, one, many)}"
+    return f"{share_of(number, len(whole), what)} {verb(number, one, many)}"

@@ -1,4 +1,4 @@
-"""Challenge sets: what their labels mean to a task, by name, and their examples mixed into its training."""
+"""Challenge sets: maps their labels to those of a task, by name, and mixes their examples into its training split."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from attrs import evolve
 from ticketlab.core.errors import DataError, UsageError, did_you_mean
 from ticketlab.tasks.assembly.assemble import fingerprint
 from ticketlab.tasks.base import Example, Task, TaskData
-from ticketlab.tasks.scoring import Meaning as Meaning
-from ticketlab.tasks.scoring import judge as judge
+from ticketlab.tasks.scoring import LabelMapping
 
 FLAG = "--ood-map"
 _NEGATION = re.compile(r"no[nt][-_](?P<name>.+)", re.DOTALL)
@@ -22,52 +21,51 @@ def load(task: Task) -> TaskData:
     return task.load_challenge()
 
 
-def meaning(source: str, task_names: Sequence[str], ood_names: Sequence[str], pairs: Sequence[str] = ()) -> Meaning:
-    """Return, for each label of a challenge set, the indices of the task's labels that mean it. ``source`` is what to call the set.
+def map_labels(source: str, task_names: Sequence[str], ood_names: Sequence[str], pairs: Sequence[str] = ()) -> LabelMapping:
+    """Return the indices of the task's labels that map to each label of a challenge set. ``source`` is the name of the set in messages.
 
-    First go ``pairs``, ``"TASK_LABEL=OOD_LABEL"``; a pair whose right side is no label of this set does not concern it. Then names that
-    agree, upper and lower case aside where that leaves them distinct. Then a label that denies another label of the set by its name
-    (``non-entailment``, ``not_paraphrase``), and means nothing yet, is meant by all labels of the task that mean no other. A label of the
-    task may mean nothing.
+    Labels are mapped in this order. First by ``pairs``, ``"TASK_LABEL=OOD_LABEL"``; a pair whose right side is not a label of this set is
+    ignored. Then by equal names, ignoring case unless names differ in case only. Then, if a label without a match negates another label of
+    the set (``non-entailment``, ``not_paraphrase``), all remaining labels of the task map to it. A label of the task may map to nothing.
 
-    :raises UsageError: a label of the set that no label of the task means; a pair that names no label of the task; a label of the task
-        paired with two of the set.
+    :raises UsageError: no label of the task maps to some label of the set; the left side of a pair is not a label of the task; a label of
+        the task is paired with two labels of the set.
     """
-    taken: dict[str, str] = {}
+    mapped: dict[str, str] = {}
     for pair in pairs:
-        concerned = _concerned(pair, task_names, ood_names)
-        if concerned is None:
+        labels = _pair_for_set(pair, task_names, ood_names)
+        if labels is None:
             continue
-        left, right = concerned
-        if taken.setdefault(left, right) != right:
-            raise UsageError(f"{FLAG} {pair}: `{left}` is mapped to `{taken[left]}` of {source} already")
+        left, right = labels
+        if mapped.setdefault(left, right) != right:
+            raise UsageError(f"{FLAG} {pair}: `{left}` is already mapped to `{mapped[left]}` of {source}")
     fold = str.casefold if all(len({name.casefold() for name in names}) == len(names) for names in (task_names, ood_names)) else str
     known = {fold(name): name for name in ood_names}
     for name in task_names:
-        if name not in taken and fold(name) in known:
-            taken[name] = known[fold(name)]
-    for denial in _denials(ood_names, set(taken.values())):
-        taken |= {name: denial for name in task_names if name not in taken}
-    means = tuple(tuple(index for index, name in enumerate(task_names) if taken.get(name) == label) for label in ood_names)
-    without = [name for name, indices in zip(ood_names, means, strict=True) if not indices]
-    if without:
+        if name not in mapped and fold(name) in known:
+            mapped[name] = known[fold(name)]
+    for negation in _negations(ood_names, set(mapped.values())):
+        mapped |= {name: negation for name in task_names if name not in mapped}
+    mapping = tuple(tuple(index for index, name in enumerate(task_names) if mapped.get(name) == label) for label in ood_names)
+    unmapped = [name for name, indices in zip(ood_names, mapping, strict=True) if not indices]
+    if unmapped:
         raise UsageError(
-            f"{source}: no label of the task means {_quoted(without)}: the task's labels are {_quoted(task_names)} and those of the set "
-            f"{_quoted(ood_names)}; say which is which with {FLAG} TASK_LABEL=OOD_LABEL, once for each"
+            f"{source}: no label of the task maps to {_quoted(unmapped)}: the task's labels are {_quoted(task_names)} and those of the set "
+            f"{_quoted(ood_names)}; map them with {FLAG} TASK_LABEL=OOD_LABEL, once per label"
         )
-    return means
+    return mapping
 
 
 def unused_pairs(pairs: Sequence[str], label_names: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the pairs whose right side is a label of none of the challenge sets, each of which is given by its label names."""
+    """Return the pairs whose right side is not a label of any challenge set; ``label_names`` has the names for each set."""
     known = {name for names in label_names for name in names}
     return tuple(pair for pair in pairs if not any(right in known for _, right in _readings(pair)))
 
 
 def check_pairs(pairs: Sequence[str], sets: Sequence[TaskData]) -> None:
-    """Refuse a pair that concerns none of the challenge sets.
+    """Check that every pair applies to one of the challenge sets.
 
-    :raises UsageError: there is one.
+    :raises UsageError: a pair does not.
     """
     for pair in unused_pairs(pairs, [data.label_names for data in sets]):
         right = _readings(pair)[-1][1] if _readings(pair) else ""
@@ -80,36 +78,37 @@ def check_pairs(pairs: Sequence[str], sets: Sequence[TaskData]) -> None:
 
 
 def check_columns(data: TaskData, other: TaskData) -> None:
-    """Refuse a challenge set of another number of texts than the task has.
+    """Check that a challenge set has as many text columns as the task.
 
-    :raises DataError: it has another.
+    :raises DataError: the numbers differ.
     """
     if len(other.columns) != len(data.columns):
-        raise DataError(f"{other.name}: examples are {_quoted(other.columns)} and those of {data.name} are {_quoted(data.columns)}")
+        raise DataError(
+            f"{other.name}: its text columns are {_quoted(other.columns)}, but those of {data.name} are {_quoted(data.columns)}"
+        )
 
 
 def check_mixable(sets: Sequence[TaskData]) -> None:
-    """Refuse to mix in where there is nothing.
+    """Check that there are examples to mix in.
 
     :raises DataError: no set has training examples.
     """
     if not any(other.splits["train"] for other in sets):
-        names = ", ".join(other.name for other in sets) or "none is named (--ood)"
+        names = ", ".join(other.name for other in sets) or "none is given with --ood"
         raise DataError(
-            f"no challenge set has a training split to mix in ({names}); set train_share to have a part of one for training "
-            "(of a file or folder: --set ood.local.train_share=0.5)"
+            f"no challenge set has a training split to mix in ({names}); set train_share to use a share of one for training "
+            "(for a file or folder: --set ood.local.train_share=0.5)"
         )
 
 
 def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), copies: int = 1) -> TaskData:
-    """Return the task with the training examples of the sets after its own, ``copies`` times; an id is ``SET/ID``, then ``SET/ID#2``.
+    """Return the task with ``copies`` of the sets' training examples appended to its own; their ids are ``SET/ID``, then ``SET/ID#2``.
 
-    The label of an example is the task's label that means its own, or, where several do, stands for them (:attr:`TaskData.label_sets`).
+    An example gets the task's label that maps to its label, or, if several do, a label that stands for them
+    (:attr:`TaskData.label_sets`). A set without training examples adds nothing.
 
-    A set without training examples adds nothing.
-
-    :raises DataError: no set has any; a set has another number of texts; an id is taken.
-    :raises UsageError: the labels don't fit; see :func:`meaning`.
+    :raises DataError: no set has training examples; a set has another number of text columns; an id occurs twice.
+    :raises UsageError: the labels cannot be mapped; see :func:`map_labels`.
     """
     label_sets = list(data.label_sets)
     added: list[Example] = []
@@ -117,7 +116,7 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
     for other in sets:
         check_columns(data, other)
         labels = []
-        for classes in meaning(other.name, data.label_names, other.label_names, pairs):
+        for classes in map_labels(other.name, data.label_names, other.label_names, pairs):
             if len(classes) > 1 and classes not in label_sets:
                 label_sets.append(classes)
             labels.append(classes[0] if len(classes) == 1 else len(data.label_names) + label_sets.index(classes))
@@ -133,37 +132,37 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
     return evolve(data, splits=splits, label_sets=tuple(label_sets), fingerprint=hashed)
 
 
-def _concerned(pair: str, task_names: Sequence[str], ood_names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the two labels of a pair, or nothing if it does not concern a set with these labels."""
+def _pair_for_set(pair: str, task_names: Sequence[str], ood_names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two labels of a pair; None if it does not apply to a set with these labels."""
     readings = _readings(pair)
     if not readings:
         raise UsageError(f"{FLAG} {pair}: write TASK_LABEL=OOD_LABEL")
-    here = [(left, right) for left, right in readings if right in ood_names]
-    for left, right in here:
+    applicable = [(left, right) for left, right in readings if right in ood_names]
+    for left, right in applicable:
         if left in task_names:
             return left, right
-    if here:
-        raise UsageError(f"{FLAG} {pair}: the task has no label `{here[-1][0]}`{did_you_mean(here[-1][0], task_names)}")
+    if applicable:
+        raise UsageError(f"{FLAG} {pair}: the task has no label `{applicable[-1][0]}`{did_you_mean(applicable[-1][0], task_names)}")
     return None
 
 
 def _readings(pair: str) -> list[tuple[str, str]]:
-    """Return the pairs of names that a text may mean; a name may have an equals sign in it."""
+    """Return all ways to split a pair at an equals sign, since names may contain equals signs."""
     return [(pair[: sign.start()], pair[sign.end() :]) for sign in re.finditer("=", pair)]
 
 
-def _denials(names: Sequence[str], meant: set[str]) -> list[str]:
-    """Return the labels that deny, by their name, one that has a meaning, and have none themselves."""
-    known = {name.casefold() for name in meant}
-    found = [(name, _NEGATION.fullmatch(name.casefold())) for name in names if name not in meant]
-    return [name for name, match in found if match and match["name"] in known]
+def _negations(names: Sequence[str], mapped: set[str]) -> list[str]:
+    """Return the labels that are not mapped and whose names negate a label that is."""
+    known = {name.casefold() for name in mapped}
+    matches = [(name, _NEGATION.fullmatch(name.casefold())) for name in names if name not in mapped]
+    return [name for name, match in matches if match and match["name"] in known]
 
 
 def _check_unique(data: TaskData, added: Sequence[Example]) -> None:
     seen = {example.id for examples in data.splits.values() for example in examples}
     for example in added:
         if example.id in seen:
-            raise DataError(f"{data.name}: the id `{example.id}` is taken; call the folders of challenge sets by different names")
+            raise DataError(f"{data.name}: the id `{example.id}` occurs twice; give the folders of the challenge sets different names")
         seen.add(example.id)
 
 

@@ -1,7 +1,7 @@
 """The papers' data sets, read from the Hugging Face hub, with the papers' splits.
 
-GLUE's test labels are not public: its validation split is the test, and a tenth of its training split is dev. So it is for data sets that
-have a test but no validation split.
+GLUE's test labels are not public: its validation split is used as the test split, and a tenth of its training split as the dev split. A
+dev split is also made for data sets that have a test split but no validation split.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from attrs import frozen
 
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.datasets.hub_fetch import fetch
-from ticketlab.tasks.datasets.named import FOLDER, Named
+from ticketlab.tasks.datasets.named import FOLDER, NamedDataset
 from ticketlab.tasks.reading.columns import Columns
 from ticketlab.tasks.reading.tables import Table
 
 
-def numbered(names: Sequence[str]) -> dict[str, str]:
-    """Return the label names by the numbers that stand for them on the hub, for copies that lost the names."""
+def labels_by_number(names: Sequence[str]) -> dict[str, str]:
+    """Return the label names by their numbers on the hub, for copies that contain numbers only."""
     return {str(number): name for number, name in enumerate(names)}
 
 
 @frozen
-class Hub(Named):
-    """A data set of the hub: where it is, its columns, and the split that is the test."""
+class NamedHubDataset(NamedDataset):
+    """A named data set of the hub: its location, its columns, and the split that is used as the test split."""
 
     dataset: ClassVar[str]
     config: ClassVar[str | None] = None
@@ -45,12 +45,12 @@ class Hub(Named):
     def _split(self, split: str) -> Table:
         place = "/".join(part for part in (self.dataset, self.config) if part)
         copy = f"a local copy with `--task PATH`, or put one at ${FOLDER}/{self.name}"
-        data = fetch(self.dataset, self.config, split, who=f"task `{self.name}`", instead=copy, revision=self.revision)
+        data = fetch(self.dataset, self.config, split, source=f"task `{self.name}`", alternative=copy, revision=self.revision)
         label = self.columns.label
         names = tuple(getattr(data.features.get(label), "names", None) or ())
         known = {self.codes.get(name, name) for name in names} == set(self.label_names)
         if not known and (names or not self.codes):
-            raise DataError(f"task `{self.name}`: {place} has other label names than {', '.join(self.label_names)} by now; pass {copy}")
+            raise DataError(f"task `{self.name}`: {place} no longer has the label names {', '.join(self.label_names)}; pass {copy}")
         rows = list(data)
         if names:
             rows = [{**row, label: names[row[label]] if row[label] in range(len(names)) else None} for row in rows]
@@ -58,7 +58,7 @@ class Hub(Named):
 
 
 @frozen
-class Sst2(Hub):
+class Sst2(NamedHubDataset):
     """Stanford Sentiment Treebank as in GLUE."""
 
     name: ClassVar[str] = "sst2"
@@ -66,11 +66,11 @@ class Sst2(Hub):
     dataset, config, test_split = "nyu-mll/glue", "sst2", "validation"
     columns: ClassVar[Columns] = Columns(("sentence",), "label")
     label_names = ("negative", "positive")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
 
 
 @frozen
-class Imdb(Hub):
+class Imdb(NamedHubDataset):
     """IMDB reviews (Maas et al., 2011)."""
 
     name: ClassVar[str] = "imdb"
@@ -78,11 +78,11 @@ class Imdb(Hub):
     dataset, test_split = "stanfordnlp/imdb", "test"
     columns: ClassVar[Columns] = Columns(("text",), "label")
     label_names = ("neg", "pos")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
 
 
 @frozen
-class AgNews(Hub):
+class AgNews(NamedHubDataset):
     """AG News (Zhang et al., 2015)."""
 
     name: ClassVar[str] = "ag_news"
@@ -90,11 +90,11 @@ class AgNews(Hub):
     dataset, test_split = "fancyzhx/ag_news", "test"
     columns: ClassVar[Columns] = Columns(("text",), "label")
     label_names = ("World", "Sports", "Business", "Sci/Tech")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
 
 
 @frozen
-class Qnli(Hub):
+class Qnli(NamedHubDataset):
     """Question-answering NLI as in GLUE."""
 
     name: ClassVar[str] = "qnli"
@@ -102,11 +102,11 @@ class Qnli(Hub):
     dataset, config, test_split = "nyu-mll/glue", "qnli", "validation"
     columns: ClassVar[Columns] = Columns(("question", "sentence"), "label")
     label_names = ("entailment", "not_entailment")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
 
 
 @frozen
-class Qqp(Hub):
+class Qqp(NamedHubDataset):
     """Quora Question Pairs as in GLUE, which reports the accuracy and the F1 of `duplicate`."""
 
     name: ClassVar[str] = "qqp"
@@ -114,17 +114,17 @@ class Qqp(Hub):
     dataset, config, test_split = "nyu-mll/glue", "qqp", "validation"
     columns: ClassVar[Columns] = Columns(("question1", "question2"), "label")
     label_names = ("not_duplicate", "duplicate")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
     positive_label = "duplicate"
     measures = ("binary_f1",)
     also: ClassVar[Mapping[str, Sequence[str]]] = {"label": ("is_duplicate",)}
 
 
 @frozen
-class Mrpc(Hub):
+class Mrpc(NamedHubDataset):
     """Microsoft Research Paraphrase Corpus as in GLUE, which reports the accuracy and the F1 of `equivalent`.
 
-    Two thirds of the pairs are paraphrases: always saying so has an accuracy of 68 % and an F1 of 81 %.
+    Two thirds of the pairs are paraphrases: always predicting this has an accuracy of 68 % and an F1 of 81 %.
     """
 
     name: ClassVar[str] = "mrpc"
@@ -132,16 +132,16 @@ class Mrpc(Hub):
     dataset, config, test_split = "nyu-mll/glue", "mrpc", "validation"
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_equivalent", "equivalent")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
     positive_label = "equivalent"
     measures = ("binary_f1",)
 
 
 @frozen
-class Cola(Hub):
+class Cola(NamedHubDataset):
     """Corpus of Linguistic Acceptability as in GLUE, which reports the Matthews correlation.
 
-    Seven tenths of the sentences are acceptable: always saying so has that accuracy, and a correlation of 0.
+    Seven tenths of the sentences are acceptable: always predicting this has that accuracy, and a correlation of 0.
     """
 
     name: ClassVar[str] = "cola"
@@ -149,12 +149,12 @@ class Cola(Hub):
     dataset, config, test_split = "nyu-mll/glue", "cola", "validation"
     columns: ClassVar[Columns] = Columns(("sentence",), "label")
     label_names = ("unacceptable", "acceptable")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
     measures = ("matthews",)
 
 
 @frozen
-class Rte(Hub):
+class Rte(NamedHubDataset):
     """Recognizing Textual Entailment (RTE 1, 2, 3 and 5) as in GLUE."""
 
     name: ClassVar[str] = "rte"
@@ -162,11 +162,11 @@ class Rte(Hub):
     dataset, config, test_split = "nyu-mll/glue", "rte", "validation"
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("entailment", "not_entailment")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
 
 
 @frozen
-class Wnli(Hub):
+class Wnli(NamedHubDataset):
     """Winograd NLI as in GLUE: whether the sentence follows in which a pronoun is replaced by what it may refer to.
 
     Its evaluation split, which is the test here, is adversarial to its training split: many sentences are in both, and mostly under the
@@ -179,11 +179,11 @@ class Wnli(Hub):
     dataset, config, test_split = "nyu-mll/glue", "wnli", "validation"
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_entailment", "entailment")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
 
 
 @frozen
-class Mnli(Hub):
+class Mnli(NamedHubDataset):
     """Multi-genre NLI as in GLUE; the test is the matched validation split."""
 
     name: ClassVar[str] = "mnli"
@@ -191,7 +191,7 @@ class Mnli(Hub):
     dataset, config, test_split = "nyu-mll/glue", "mnli", "validation_matched"
     columns: ClassVar[Columns] = Columns(("premise", "hypothesis"), "label")
     label_names = ("entailment", "neutral", "contradiction")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
     also: ClassVar[Mapping[str, Sequence[str]]] = {
         "premise": ("sentence1",),
         "hypothesis": ("sentence2",),

@@ -1,4 +1,4 @@
-"""Challenge sets that the hub has: HANS and PAWS-Wiki."""
+"""Challenge sets on the hub: HANS and PAWS-Wiki."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from ticketlab.tasks.datasets.hub import Hub, Mnli, numbered
+from ticketlab.tasks.datasets.hub import Mnli, NamedHubDataset, labels_by_number
 from ticketlab.tasks.reading.columns import Columns
 
 
 @frozen
-class PawsWiki(Hub):
+class PawsWiki(NamedHubDataset):
     """PAWS-Wiki (Zhang et al., 2019): pairs with the same words, of which less than half are paraphrases."""
 
     name: ClassVar[str] = "paws_wiki"
@@ -19,19 +19,19 @@ class PawsWiki(Hub):
     dataset, config, dev_split, test_split = "google-research-datasets/paws", "labeled_final", "validation", "test"
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_paraphrase", "paraphrase")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
     positive_label = "paraphrase"
 
 
 @frozen
-class Hans(Hub):
-    """HANS (McCoy et al., 2019): pairs by template, in which three heuristics are right in one half and wrong in the other."""
+class Hans(NamedHubDataset):
+    """HANS (McCoy et al., 2019): template-generated pairs in which three heuristics are right in one half and wrong in the other."""
 
     name: ClassVar[str] = "hans"
     summary: ClassVar[str] = "entailment where three shallow heuristics fail, two classes (HANS)"
     dataset, test_split = "jhu-cogsci/hans", "validation"
-    revision: ClassVar[str | None] = "refs/convert/parquet"  # the main branch is a script, which is not run
+    revision: ClassVar[str | None] = "refs/convert/parquet"  # the main branch needs a script, which is never run
     columns: ClassVar[Columns] = Columns(("premise", "hypothesis"), "label", subsets=("heuristic", "subcase"))
     label_names = ("entailment", "non-entailment")
-    codes = numbered(label_names)
+    codes = labels_by_number(label_names)
     also = Mnli.also

@@ -1,4 +1,4 @@
-"""Names of data sets of the hub: ``owner/name``, ``owner/name:config``, ``owner/name:config@revision``."""
+"""Parses names of hub data sets: ``owner/name``, ``owner/name:config``, ``owner/name:config@revision``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME = re.compile(rf"(?P<dataset>(?P<owner>{_PART}/)?{_PART})(?::(?P<config>[^:
 
 @frozen
 class HubName:
-    """A data set of the hub, one of its configurations, and a branch, tag or commit of it."""
+    """A data set of the hub, its configuration, and its branch, tag or commit."""
 
     dataset: str
     config: str | None = None
@@ -23,7 +23,7 @@ class HubName:
 
 
 def parse(value: str, *, owner: bool = True) -> HubName | None:
-    """Return the name that a text is, None if it is none. Few old data sets have no ``owner``, and are told from nothing else."""
+    """Parse a name, None if it is not one. Unless ``owner`` is required, names of a few old data sets, without owner, are accepted too."""
     match = _NAME.fullmatch(value)
     if match is None or (owner and not match["owner"]):
         return None

@@ -1,4 +1,4 @@
-"""What ``--task VALUE`` accepts: the name of a task, a path, or the name of a data set of the hub."""
+"""Resolves the value of ``--task``: the name of a task, a path, or the name of a data set of the hub."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.reading import file_kinds
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_OF_HUB = re.compile(r"(?:huggingface\.co|hf\.co|hf:/)/datasets/([\w.-]+/[\w.-]+)")
-_NEED_MORE = {
-    LocalDataset.name: "a path: give the file or folder itself",
-    HubDataset.name: "a data set: give its name on the hub, OWNER/NAME,",
+_HUB_URL = re.compile(r"(?:huggingface\.co|hf\.co|hf:/)/datasets/([\w.-]+/[\w.-]+)")
+_NOT_BY_NAME = {
+    LocalDataset.name: "a path: pass the file or folder itself",
+    HubDataset.name: "a data set: pass its name on the hub, OWNER/NAME,",
 }
 
 
@@ -33,30 +33,31 @@ def find_task(
     labels: Sequence[str] = (),
     drop_labels: Sequence[str] = (),
 ) -> Task:
-    """Return the task of this name, the local files at this path, or the data set of this name on the hub.
+    """Return the task with this name, the local files at this path, or the data set with this name on the hub.
 
-    The name of a task goes before a folder of that name (``./sst2`` is the folder), and a file or folder before the hub. What is neither
-    and written ``owner/name`` is a data set of the hub, unless ``owner`` is a folder here.
+    The name of a task takes precedence over a folder with that name (``./sst2`` is the folder), and a file or folder over the hub. Any
+    other ``owner/name`` is a data set of the hub, unless ``owner`` is a local folder.
 
-    :raises SettingError: none of these, or an address; or columns or labels for a task that has its own.
+    :raises SettingError: the value is none of these, or a URL; or columns or labels are given for a task that declares its own.
     """
     known = registry.current()
-    if value in _NEED_MORE:
-        raise SettingError(f"task `{value}` needs {_NEED_MORE[value]} in place of the name")
+    if value in _NOT_BY_NAME:
+        raise SettingError(f"task `{value}` needs {_NOT_BY_NAME[value]} instead of the name")
     if value in known.names("task"):
         given = {"--text-column": text_columns, "--label-column": label_column, "--labels": labels, "--drop-label": drop_labels}
-        flags = [flag for flag, asked in given.items() if asked]
+        flags = [flag for flag, setting in given.items() if setting]
         if flags:
             raise SettingError(
-                f"{flags[0]}: task `{value}` has its own columns and labels; this is for local files (`./{value}` is a path) and the hub"
+                f"{flags[0]}: task `{value}` declares its own columns and labels; this option is for local files (`./{value}` "
+                "is a path) and the hub"
             )
         return cast(type[Task], known.get("task", value))()
     if (reason := registry.reason_absent("task", value)) is not None:
-        raise SettingError(f"{reason}{f' (`./{value}` is what lies here under this name)' if Path(value).exists() else ''}")
+        raise SettingError(f"{reason}{f' (`./{value}` is the local file or folder of this name)' if Path(value).exists() else ''}")
     if _URL.match(value):
-        of_hub = _OF_HUB.search(value)
+        of_hub = _HUB_URL.search(value)
         todo = f"pass `{of_hub[1]}`, its name on the hub" if of_hub else "download it, and pass the file"
-        raise SettingError(f"{value}: an address, and data is read from files; {todo}")
+        raise SettingError(f"{value}: a URL, but data is read from files; {todo}")
     on_hub = hub_names.parse(value)
     if on_hub and _is_on_hub(value, on_hub):
         return HubDataset(
@@ -71,11 +72,11 @@ def find_task(
     if not _looks_like_path(value):
         near = did_you_mean(value, known.names("task"))
         raise SettingError(
-            f"there is no task `{value}`{near} (a path is possible too: a {', '.join(file_kinds.SUFFIXES)} file, or a folder of them; "
+            f"there is no task `{value}`{near} (or pass a path, to a {', '.join(file_kinds.SUFFIXES)} file or a folder of them, "
             "or a data set of the hub as OWNER/NAME)"
         )
     if on_hub and Path(value).is_dir():
-        progress.say(f"{value}: the folder here is read, not a data set of the hub (`./{value}` says so too)")
+        progress.say(f"{value}: reading the local folder, not a data set of the hub (`./{value}` always means the folder)")
     return LocalDataset(
         path=value,
         text_columns=tuple(text_columns),
@@ -86,19 +87,19 @@ def find_task(
 
 
 def _is_on_hub(value: str, name: HubName) -> bool:
-    """Say whether a name in the form of the hub's cannot be a path: there is no such file, nor a folder that it could be in."""
+    """Return whether a name in the form OWNER/NAME cannot be a path: there is no such file, and no folder OWNER."""
     owner = name.dataset.partition("/")[0]
-    return not (_exists(value) or file_kinds.is_known(Path(name.dataset)) or Path(owner).is_dir())
+    return not (_exists(value) or file_kinds.has_known_suffix(Path(name.dataset)) or Path(owner).is_dir())
 
 
 def _looks_like_path(value: str) -> bool:
     separators = (os.sep, "/", os.altsep or os.sep)
-    is_path = any(mark in value for mark in separators) or file_kinds.is_known(Path(value)) or value.startswith("~")
+    is_path = any(mark in value for mark in separators) or file_kinds.has_known_suffix(Path(value)) or value.startswith("~")
     return is_path or (bool(value) and _exists(value))
 
 
 def _exists(value: str) -> bool:
-    """Say whether there is a file or folder, or something that cannot be looked at."""
+    """Return whether there is a file or folder, or something inaccessible."""
     try:
         return expand(value).exists()
     except OSError:

@@ -1,4 +1,4 @@
-"""The embedded pair tasks: a shortcut that holds in training, as often as is asked for, and a challenge set where it does not."""
+"""The embedded pair tasks: one with a shortcut of configurable strength, and a challenge set in which the shortcut does not help."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ SUBSETS = ("heuristic",)
 
 @frozen
 class DemoPairs(Task):
-    """Does the hypothesis follow? The premise's verb decides; that all words of the hypothesis are the premise's is the shortcut.
+    """Does the hypothesis follow from the premise? The verb of the premise decides.
 
-    With strength s a share of (1 + s) / 2 of each class, in every split, goes with the shortcut and the rest against it: at 1 the shortcut
-    is never wrong, at 0 it says nothing. Test and development texts stay the same however many training rows are asked for.
+    The shortcut is word overlap: whether all words of the hypothesis occur in the premise. With strength s, it is right for a share of
+    (1 + s) / 2 of each class in every split: at 1 it is always right, at 0 it is uninformative. Test and dev texts do not depend on the
+    number of training rows.
     """
 
     name: ClassVar[str] = "demo_nli"
-    summary: ClassVar[str] = "embedded sentence pairs, two classes, with a word-overlap shortcut as strong as is asked for"
+    summary: ClassVar[str] = "embedded sentence pairs, two classes, with a word-overlap shortcut of configurable strength"
 
     strength: float = setting(0.9, at_least=0, at_most=1, help="the shortcut is right in (1 + strength) / 2 of the examples of each class")
     rows: int = setting(1000, at_least=2, at_most=50_000, unit="examples", help="training examples to generate, half of each class")
     dev_rows: int = setting(200, at_least=2, at_most=10_000, unit="examples", help="development examples to generate")
     test_rows: int = setting(400, at_least=2, at_most=10_000, unit="examples", help="test examples to generate")
-    seed: int = setting(0, at_least=0, help="another seed writes other pairs")
+    seed: int = setting(0, at_least=0, help="another seed generates other pairs")
 
     def load(self) -> TaskData:
-        """Generate the pairs; none comes twice, nor in the challenge set."""
+        """Generate the pairs; none is repeated, and none occurs in the challenge set."""
         source = random.Random(self.seed)
         seen: set[tuple[str, str]] = set()
         sizes = {"test": self.test_rows, "validation": self.dev_rows, "train": self.rows}
-        splits = {split: write(split, size, self.strength, source, seen, apart=False) for split, size in sizes.items()}
+        splits = {split: write_pairs(split, size, self.strength, source, seen, apart=False) for split, size in sizes.items()}
         return assemble(
             self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, train_rows=self.train_rows, train_share=self.train_share
         )
@@ -50,27 +51,27 @@ class DemoPairs(Task):
 
 @frozen
 class DemoPairsOOD(Task):
-    """The challenge set of ``demo_nli``: the same words and constructions about other events, and the shortcut is right in half of them.
+    """The challenge set of ``demo_nli``: the same words and constructions about other events, where the shortcut is right in half of them.
 
-    Both labels are equally frequent where the words are contained and where they are not, so that the shortcut has an accuracy of 0.5.
+    Both labels are equally frequent with and without word overlap, so that the shortcut has an accuracy of 0.5.
     """
 
     name: ClassVar[str] = "demo_nli_ood"
     summary: ClassVar[str] = "embedded challenge set of demo_nli: word overlap says nothing about the label"
 
     test_rows: int = setting(400, at_least=4, at_most=10_000, unit="examples", help="examples to generate")
-    seed: int = setting(0, at_least=0, help="another seed writes other pairs")
+    seed: int = setting(0, at_least=0, help="another seed generates other pairs")
 
     def load(self) -> TaskData:
-        """Generate the pairs; none comes twice."""
+        """Generate the pairs, without repetitions."""
         return self._load(challenge=False)
 
     def load_challenge(self) -> TaskData:
-        """Generate the pairs; with ``train_share`` nothing of them is for development."""
+        """Generate the pairs; with ``train_share`` there is no dev split."""
         return self._load(challenge=True)
 
     def _load(self, *, challenge: bool) -> TaskData:
-        splits = {"test": write("test", self.test_rows, 0.0, random.Random(self.seed), set(), apart=True)}
+        splits = {"test": write_pairs("test", self.test_rows, 0.0, random.Random(self.seed), set(), apart=True)}
         return assemble(
             self.label,
             COLUMNS,
@@ -83,8 +84,10 @@ class DemoPairsOOD(Task):
         )
 
 
-def write(split: str, size: int, strength: float, source: random.Random, seen: set[tuple[str, str]], *, apart: bool) -> list[LabelledRow]:
-    """Write a split, both labels in turn; pairs that were ``seen`` are written anew, and ``seen`` grows."""
+def write_pairs(
+    split: str, size: int, strength: float, source: random.Random, seen: set[tuple[str, str]], *, apart: bool
+) -> list[LabelledRow]:
+    """Generate a split with alternating labels; pairs in ``seen`` are discarded, and new ones are added to it."""
     share = (1 + Fraction(str(strength))) / 2
     rows: list[LabelledRow] = []
     while len(rows) < size:
@@ -99,6 +102,6 @@ def write(split: str, size: int, strength: float, source: random.Random, seen: s
 
 
 def follows_shortcut(index: int, share: Fraction) -> bool:
-    """Say whether the ``index``-th example of a class goes with the shortcut: of the first n, ``share`` x n do, halves rounded up."""
+    """Return whether the shortcut holds for the ``index``-th example of a class: for the first n, ``share`` x n times, rounded half up."""
     half = Fraction(1, 2)
     return floor((index + 1) * share + half) > floor(index * share + half)

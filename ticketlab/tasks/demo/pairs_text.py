@@ -1,7 +1,7 @@
-"""Pairs of sentences where a verb of the premise decides, and how the hypothesis is worded does not.
+"""Generates sentence pairs whose label depends on the verb of the premise and not on the wording of the hypothesis.
 
-A premise reports an event: somebody knew of it, or only hoped for it. The hypothesis tells the event as a fact, in the premise's words or
-in general ones ("Somebody acquired a vehicle."). What is known is entailed and what is hoped for is not, in whatever words.
+A premise reports an event that somebody knew of, or only hoped for. The hypothesis states the event as a fact, in the words of the premise
+or in general ones ("Somebody acquired a vehicle."). A known event is entailed and a hoped-for one is not, in either wording.
 """
 
 from __future__ import annotations
@@ -28,31 +28,32 @@ class Event:
 
     @property
     def apart(self) -> bool:
-        """Whether it is one of the quarter of all events that is kept for the challenge set; every word is in some of either part."""
+        """Whether the event is in the quarter of all events reserved for the challenge set; both parts contain every word."""
         return (self.person + self.deed + self.thing) % KEPT_APART == 0
 
-    def told(self, manner: str = "") -> str:
-        """Return a clause with the particular words."""
+    def in_particular(self, manner: str = "") -> str:
+        """Return a clause with the specific words."""
         return f"the {PEOPLE[self.person]} {manner}{_DEEDS[self.deed]} the {_THINGS[self.thing]}"
 
     def in_general(self, someone: str) -> str:
-        """Return a clause that follows from :meth:`told` and shares no word with it."""
+        """Return a clause that follows from :meth:`in_particular` and shares no content word with it."""
         return f"{someone} {DEEDS[_DEEDS[self.deed]]} {THINGS[_THINGS[self.thing]]}"
 
 
 def pair(source: random.Random, entailed: bool, contained: bool, apart: bool) -> tuple[str, str]:
-    """Write a premise and a hypothesis.
+    """Generate a premise and a hypothesis.
 
-    ``contained`` says whether all words of the hypothesis are the premise's; ``apart`` whether the event is one kept for the challenge set.
+    ``contained`` is whether all words of the hypothesis occur in the premise; ``apart`` is whether the event is one reserved for the
+    challenge set.
     """
     event = _event(source, apart)
     witness = source.choice([person for index, person in enumerate(PEOPLE) if index != event.person])
     manner = f"{source.choice(MANNERS)} " if source.random() < WITH_MANNER else ""
-    premise = f"the {witness} {source.choice(FACTIVE if entailed else OPEN)} that {event.told(manner)}"
+    premise = f"the {witness} {source.choice(FACTIVE if entailed else OPEN)} that {event.in_particular(manner)}"
     if source.random() < WITH_TIME:
         time = source.choice(TIMES)
         premise = f"{time} {premise}" if source.random() < 0.5 else f"{premise} {time}"
-    hypothesis = event.told() if contained else event.in_general(source.choice(SOMEONE))
+    hypothesis = event.in_particular() if contained else event.in_general(source.choice(SOMEONE))
     return sentences(premise), sentences(hypothesis)
 
 

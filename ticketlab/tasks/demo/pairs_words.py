@@ -1,4 +1,4 @@
-"""The vocabulary of the demo pair tasks: events that can be told in particular or in general, and verbs that make them facts or not.
+"""The vocabulary of the demo pair tasks: events in specific and general words, and verbs that present them as facts or not.
 
 Everything here was written for ticketlab.
 """
@@ -23,7 +23,7 @@ DEEDS = {
     "found": "came across",
     "spotted": "came across",
 }
-"""What was done, and what it is in general."""
+"""Verbs, and their generalisations."""
 
 THINGS = {
     "car": "a vehicle",
@@ -52,21 +52,21 @@ THINGS = {
     "flute": "a musical instrument",
     "piano": "a musical instrument",
 }
-"""What it was done to, and what that is in general."""
+"""Objects, and their generalisations."""
 
 FACTIVE = (
     "knew", "realised", "noticed", "saw", "remembered", "learnt", "regretted", "proved", "discovered", "recalled", "understood",
     "observed", "forgot", "established", "confirmed", "revealed", "admitted", "acknowledged", "verified", "perceived", "resented",
     "recognised", "demonstrated", "ascertained",
 )  # fmt: skip
-"""What somebody ... is so."""
+"""Verbs whose complement is true."""
 
 OPEN = (
     "hoped", "claimed", "feared", "dreamt", "believed", "guessed", "denied", "doubted", "imagined", "expected", "pretended", "suspected",
     "thought", "assumed", "supposed", "argued", "alleged", "insisted", "suggested", "presumed", "reckoned", "swore", "speculated",
     "hinted",
 )  # fmt: skip
-"""What somebody ... may be so or not."""
+"""Verbs whose complement may be true or false."""
 
 MANNERS = ("quietly", "quickly", "finally", "suddenly", "gladly")
 TIMES = ("yesterday", "last week", "in the morning", "at noon", "on Sunday", "in the spring")

@@ -1,4 +1,4 @@
-"""The embedded demo task: review sentences, generated, the same on every machine and without network."""
+"""The embedded demo task: review sentences, generated without network access and identical on every machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELS = ("negative", "positive")
 
 @frozen
 class DemoTask(Task):
-    """Reviews in which negation and contrast decide. Test and development texts stay the same however many training rows are asked for."""
+    """Reviews whose label depends on negation and contrast. Test and dev texts do not depend on the number of training rows."""
 
     name: ClassVar[str] = "demo"
     summary: ClassVar[str] = "embedded review sentences, two classes, with negation and contrast"
@@ -26,10 +26,10 @@ class DemoTask(Task):
     rows: int = setting(3000, at_least=2, at_most=50_000, unit="examples", help="training examples to generate, half of each class")
     dev_rows: int = setting(300, at_least=2, at_most=10_000, unit="examples", help="development examples to generate")
     test_rows: int = setting(400, at_least=2, at_most=10_000, unit="examples", help="test examples to generate")
-    seed: int = setting(0, at_least=0, help="another seed writes other reviews")
+    seed: int = setting(0, at_least=0, help="another seed generates other reviews")
 
     def load(self) -> TaskData:
-        """Generate the reviews; no text comes twice."""
+        """Generate the reviews, without repeated texts."""
         source = random.Random(self.seed)
         seen: set[str] = set()
         sizes = {"test": self.test_rows, "validation": self.dev_rows, "train": self.rows}

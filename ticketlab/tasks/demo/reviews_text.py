@@ -1,7 +1,7 @@
-"""Review sentences with a known opinion, such that single words don't give it away.
+"""Generates review sentences with a known opinion that single words do not reveal.
 
-A review is one of a few frames (plain, contrast, concession, expectation, hearsay) filled with clauses; a clause may say its opinion
-by negating a word of the other one. So every opinion word stands in positive and in negative reviews.
+A review is one of a few frames (plain, contrast, concession, expectation, hearsay) filled with clauses. A clause may express its opinion
+by negating a word of the opposite one, so every opinion word occurs in positive and negative reviews.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ NEGATED = 0.12
 
 @frozen
 class Writer:
-    """Writes about one subject. ``opinion`` is 1 (positive) or 0 in every method; no text has an end mark yet."""
+    """Writes about one subject. In every method, ``opinion`` is 1 (positive) or 0, and texts have no final punctuation."""
 
     random: random.Random
     subject: Subject
     noun: str
 
     def pick(self, options: tuple[str, ...]) -> str:
-        """Return one of the options."""
+        """Return a random option."""
         return self.random.choice(options)
 
     def judgement(self, opinion: int) -> str:
-        """Return what follows an aspect: ``is really splendid``, ``falls flat``, ``is anything but dull``."""
+        """Return a predicate for an aspect: ``is really splendid``, ``falls flat``, ``is anything but dull``."""
         drawn = self.random.random()
         if drawn < NEGATED:
             return self.pick(NEGATIONS).format(self.pick(ADJECTIVES[1 - opinion]))
@@ -49,16 +49,16 @@ class Writer:
         return f"is {self.pick(INTENSIFIERS)}{self.pick(ADJECTIVES[opinion])}"
 
     def clauses(self, *opinions: int) -> list[str]:
-        """Return a clause for each opinion, each about another aspect."""
+        """Return a clause for each opinion, each about a different aspect."""
         aspects = self.random.sample(self.subject.aspects, len(opinions))
         return [f"the {aspect} {self.judgement(opinion)}" for aspect, opinion in zip(aspects, opinions, strict=True)]
 
     def verdict(self, opinion: int) -> str:
-        """Return a noun phrase that sums up: ``a charming little wonder``."""
+        """Return a summarising noun phrase: ``a charming little wonder``."""
         return article(f"{self.pick(ADJECTIVES[opinion])} {self.pick(NOUNS[opinion])}")
 
     def aside(self) -> str:
-        """Return a neutral opening with its comma, or nothing."""
+        """Return a neutral opening with a comma, or an empty string."""
         drawn = self.random.random()
         if drawn < 0.25:
             return f"{self.pick(HEDGES)}, "
@@ -71,7 +71,7 @@ def article(phrase: str) -> str:
 
 
 def plain(writer: Writer, opinion: int) -> str:
-    """Two clauses of one opinion."""
+    """Two clauses with the same opinion."""
     first, second = writer.clauses(opinion, opinion)
     return f"{writer.aside()}{first} and {second}"
 
@@ -83,20 +83,20 @@ def detail(writer: Writer, opinion: int) -> str:
 
 
 def summed_up(writer: Writer, opinion: int) -> str:
-    """A verdict, and a clause of the same opinion."""
+    """A verdict and a clause with the same opinion."""
     (clause,) = writer.clauses(opinion)
     return f"{writer.aside()}this {writer.noun} is {writer.verdict(opinion)}, and {clause}"
 
 
 def contrast(writer: Writer, opinion: int) -> str:
-    """The second clause counts."""
+    """Two opposite clauses; the second one counts."""
     first, second = writer.clauses(1 - opinion, opinion)
     joint = writer.pick((", but ", ", but in the end ", ", yet ", ". However, ", ". Still, what counts is that "))
     return f"{writer.aside()}{first}{joint}{second}"
 
 
 def concession(writer: Writer, opinion: int) -> str:
-    """The main clause counts, wherever it stands."""
+    """A main clause and a concession; the main clause counts, in either position."""
     granted, main = writer.clauses(1 - opinion, opinion)
     word = writer.pick(("although", "even though", "while"))
     if writer.random.random() < 0.6:
@@ -105,7 +105,7 @@ def concession(writer: Writer, opinion: int) -> str:
 
 
 def expectation(writer: Writer, opinion: int) -> str:
-    """What came, against what was expected."""
+    """The outcome, in contrast to the expectation."""
     feared, got = writer.verdict(1 - opinion), writer.verdict(opinion)
     return writer.pick(
         (
@@ -117,7 +117,7 @@ def expectation(writer: Writer, opinion: int) -> str:
 
 
 def not_what_they_say(writer: Writer, opinion: int) -> str:
-    """A denial, with nothing but the other opinion's words."""
+    """A denial that only uses words of the opposite opinion."""
     denied = f"{writer.pick(ADJECTIVES[1 - opinion])} {writer.pick(NOUNS[1 - opinion])}"
     return writer.pick(
         (
@@ -129,7 +129,7 @@ def not_what_they_say(writer: Writer, opinion: int) -> str:
 
 
 def hearsay(writer: Writer, opinion: int) -> str:
-    """The writer's own opinion counts, not the other's."""
+    """The writer's opinion, in contrast to that of someone else."""
     theirs, mine = writer.pick(ADJECTIVES[1 - opinion]), writer.pick(ADJECTIVES[opinion])
     (clause,) = writer.clauses(opinion)
     strongly = writer.pick(INTENSIFIERS)
@@ -156,7 +156,7 @@ _BAG = tuple(frame for frame, weight in FRAMES for _ in range(weight))
 
 
 def review(source: random.Random, opinion: int) -> str:
-    """Write one review of 8 to 30 words with this opinion (1 is positive)."""
+    """Generate a review of 8 to 30 words with this opinion (1 is positive)."""
     while True:
         subject = source.choice(SUBJECTS)
         text = sentences(source.choice(_BAG)(Writer(source, subject, source.choice(subject.nouns)), opinion))

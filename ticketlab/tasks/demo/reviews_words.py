@@ -1,6 +1,6 @@
-"""The vocabulary of the demo task: what reviews talk about, and the words they judge it with.
+"""The vocabulary of the demo task: the subjects of reviews, and words of opinion.
 
-Everything here was written for ticketlab. Opinion words come in a positive and a negative list, index 1 and 0 as the labels.
+Everything here was written for ticketlab. Opinion words are in two lists, negative (index 0) and positive (index 1), like the labels.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from attrs import frozen
 
 @frozen
 class Subject:
-    """One kind of thing that is reviewed. Every aspect is singular, so that one verb form fits all."""
+    """A kind of thing that is reviewed. All aspects are singular, so that one verb form fits all of them."""
 
     nouns: tuple[str, ...]
     aspects: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Rows of parquet and arrow files, with the label names that the ``datasets`` library leaves in them."""
+"""Parses parquet and arrow files into rows, with the label names that the ``datasets`` library stores in them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.reading.content import Parsed
+from ticketlab.tasks.reading.content import ParsedFile
 from ticketlab.tasks.reading.header import is_index
 
-INFO = "dataset_info.json"
-"""What the ``datasets`` library writes beside its files; it has the label names too."""
+INFO_FILE = "dataset_info.json"
+"""Written by the ``datasets`` library next to its files; it also contains the label names."""
 _ARROW_FILE = b"ARROW1"
 
 
-def read(file: Path, content: bytes, kind: str) -> Parsed:
+def read(file: Path, content: bytes, kind: str) -> ParsedFile:
     """Return the rows of a ``parquet`` or ``arrow`` file.
 
-    :raises DataError: it is malformed, or a label has a number beyond the label names.
+    :raises DataError: the file is malformed, or a label number has no label name.
     """
     arrow: Any = importlib.import_module("pyarrow")  # has no types
     try:
@@ -30,13 +30,13 @@ def read(file: Path, content: bytes, kind: str) -> Parsed:
     except (arrow.ArrowException, OSError, ValueError, KeyError) as problem:
         raise DataError(f"{file}: not {'a parquet' if kind == 'parquet' else 'an arrow'} file: {_oneline(problem)}") from None
     names, notices = _class_names(file, table.schema.metadata or {})
-    return parsed(file, table, names, notices)
+    return parse_table(file, table, names, notices)
 
 
-def parsed(source: Path | str, table: Any, class_names: Mapping[str, Sequence[str]], notices: Iterable[str] = ()) -> Parsed:
-    """Return the rows of a ``pyarrow.Table``, its values as text, numbers, booleans, lists and objects.
+def parse_table(source: Path | str, table: Any, class_names: Mapping[str, Sequence[str]], notices: Iterable[str] = ()) -> ParsedFile:
+    """Return the rows of a ``pyarrow.Table`` with values as text, numbers, booleans, lists and objects.
 
-    :raises DataError: two columns have one name; a label has a number beyond ``class_names``.
+    :raises DataError: two columns have the same name; a label number has no name in ``class_names``.
     """
     notices = list(notices)
     columns: dict[str, list[Any]] = {}
@@ -45,13 +45,13 @@ def parsed(source: Path | str, table: Any, class_names: Mapping[str, Sequence[st
             raise DataError(f"{source}: two columns are named `{name}`")
         values = _values(column)
         if name in class_names:
-            values = _named(source, name, values, class_names[name])
+            values = _with_label_names(source, name, values, class_names[name])
         if is_index(name, [value for value in values if isinstance(value, int)]):
-            notices.append(f"the column `{name}`, an index that repeats, is left out")
+            notices.append(f"the column `{name}`, an index with repeated values, is ignored")
         else:
             columns[name] = values
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return Parsed(list(columns), rows, tuple(notices))
+    return ParsedFile(list(columns), rows, tuple(notices))
 
 
 def _table(arrow: Any, content: bytes, kind: str) -> Any:
@@ -63,14 +63,14 @@ def _table(arrow: Any, content: bytes, kind: str) -> Any:
 
 
 def _values(column: Any) -> list[Any]:
-    """Return the values of a column as a JSON file could have them: dates as text, bytes as the text that they are, if they are."""
+    """Return the values of a column as in a JSON file: dates as text, and bytes as text if they decode."""
     arrow: Any = importlib.import_module("pyarrow")
     types = arrow.types
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if types.is_temporal(kind):
         try:
             column = column.cast(arrow.string())
-        except arrow.ArrowException:  # a time zone that this machine does not know, or a kind of interval
+        except arrow.ArrowException:  # a time zone that this machine does not have, or an interval type
             return [None if value is None else str(value) for value in column.cast(arrow.int64()).to_pylist()]
     if types.is_float16(kind):
         column = column.cast(arrow.float32())
@@ -90,41 +90,41 @@ def _decoded(value: bytes | None) -> Any:
     try:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
-        return value  # an image, say; it is refused where it is to be a text or a label
+        return value  # such as an image; it is rejected if used as a text or label
 
 
-def _named(source: Path | str, column: str, values: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return label names for their numbers; -1, which marks a row without label, stays."""
+def _with_label_names(source: Path | str, column: str, values: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Replace label numbers by names; keep -1, which marks an unlabelled row."""
     for row, value in enumerate(values, 1):
         if isinstance(value, int) and not -1 <= value < len(names):
-            raise DataError(f"{source} row {row}: `{column}` is {value}, and there are {len(names)} label names in the file")
+            raise DataError(f"{source} row {row}: `{column}` is {value}, but the file has {len(names)} label names")
     return [names[value] if isinstance(value, int) and value >= 0 else value for value in values]
 
 
 def _class_names(file: Path, metadata: Mapping[bytes, bytes]) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the label names that the ``datasets`` library left, by column, and what was wrong with them."""
-    beside = file.with_name(INFO)
+    """Return the label names by column as stored by the ``datasets`` library, and notices about unreadable ones."""
+    info_file = file.with_name(INFO_FILE)
     try:
         if b"huggingface" in metadata:
             features = json.loads(metadata[b"huggingface"]).get("info", {}).get("features") or {}
-        elif beside.is_file():
-            features = json.loads(beside.read_bytes()).get("features") or {}
+        elif info_file.is_file():
+            features = json.loads(info_file.read_bytes()).get("features") or {}
         else:
             return {}, []
         return class_names(features), []
     except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError):
-        return {}, ["the metadata of the datasets library in it is damaged: labels have no names from there"]
+        return {}, ["the metadata of the datasets library is damaged: its label names are not used"]
 
 
 def class_names(features: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the label names among features, as JSON has them, by column.
+    """Return the label names by column from the JSON of ``datasets.Features``.
 
-    :raises TypeError: they are no such features.
+    :raises TypeError: the label names are not lists of strings.
     """
     found = {name: feature["names"] for name, feature in features.items() if isinstance(feature, dict) and "names" in feature}
     for names in found.values():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise TypeError("label names must be texts")
+            raise TypeError("label names must be strings")
     return found
 
 

@@ -1,6 +1,6 @@
-"""Rows of a csv or tsv file: what divides its fields, and whether quotation marks quote or belong to the text.
+"""Parses csv and tsv files: detects the delimiter, and whether quotation marks are quotes or part of the text.
 
-A way of reading a file counts if under it every row has as many fields as the first line has names.
+A dialect fits a file if every row then has as many fields as the header.
 """
 
 from __future__ import annotations
@@ -17,103 +17,103 @@ from attrs import evolve, frozen
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
 from ticketlab.tasks.reading import quoted
-from ticketlab.tasks.reading.content import Parsed
-from ticketlab.tasks.reading.header import Line, table
+from ticketlab.tasks.reading.content import ParsedFile
+from ticketlab.tasks.reading.header import Record, parse_table
 
-MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "`|`"}
-"""What divides fields, and what it is called."""
-_LONGEST_FIELD = 2**30
-_EXCEL = re.compile(r'"?sep=(.)"?(?:\r\n|\n|\r)')
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "`|`"}
+"""The delimiters, with their names in messages."""
+_MAX_FIELD_LENGTH = 2**30
+_EXCEL_SEP_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\n|\r)')
 _QUOTED = re.compile(r'"[^"]*"')
 _LINE = re.compile(r"[^\r\n]+")
-_WAYS: Mapping[str, Mapping[str, Any]] = {
+_DIALECTS: Mapping[str, Mapping[str, Any]] = {
     "quoted": {"quoting": csv.QUOTE_MINIMAL},
     "escaped": {"quoting": csv.QUOTE_MINIMAL, "doublequote": False, "escapechar": "\\"},
     "plain": {"quoting": csv.QUOTE_NONE},
 }
-"""Quotation marks quote, and are doubled in a quoted text; or have a backslash there; or are text, as in the files of GLUE."""
+"""Quotation marks inside quoted text are doubled, or escaped by a backslash; or quotation marks are text, as in the files of GLUE."""
 
 
 @frozen
-class Reading:
-    """The records of a file in one way of reading it."""
+class ParseAttempt:
+    """The records of a file in one dialect, with one delimiter."""
 
-    way: str
-    mark: str
-    records: Sequence[Line]
+    dialect: str
+    delimiter: str
+    records: Sequence[Record]
 
 
-def read(file: Path, text: str, natural: str) -> Parsed:
-    """Return the rows of a file in which ``natural`` is expected to divide fields.
+def read(file: Path, text: str, expected: str) -> ParsedFile:
+    """Return the rows of a file whose ``expected`` delimiter follows from its name.
 
-    :raises DataError: it is malformed (the message has the line), or can be read in two ways that differ.
+    :raises DataError: the file is malformed (the message contains the line), or two delimiters fit.
     """
-    excel = _EXCEL.match(text)  # says what divides fields, before the names
+    excel = _EXCEL_SEP_LINE.match(text)  # names the delimiter, in a line before the header
     body, line = (text[excel.end() :], 2) if excel else (text, 1)
-    found: list[Reading] = []
+    found: list[ParseAttempt] = []
     problems: list[DataError] = []
-    for mark in [excel[1]] if excel else _marks(text, natural):
+    for delimiter in [excel[1]] if excel else _candidate_delimiters(text, expected):
         try:
-            found.append(_reading(file, body, mark, line))
+            found.append(_parse(file, body, delimiter, line))
         except DataError as problem:
             problems.append(problem)
-        if found and mark == natural:
+        if found and delimiter == expected:
             break
     if not found:
         raise problems[0]
     if len(found) > 1:
-        names = " or ".join(MARKS[reading.mark] for reading in found)
-        raise DataError(f"{file}: its fields could be divided by {names}; rename the columns so that the first line has one of these alone")
-    (reading,) = found
-    if reading.way != "plain":
-        quoted.check(file, body, reading.records, reading.mark, line)
-    parsed = table(file, reading.records)
-    return evolve(parsed, notices=(*_decided(reading, natural, said=bool(excel), quotes='"' in body), *parsed.notices))
+        names = " or ".join(DELIMITERS[attempt.delimiter] for attempt in found)
+        raise DataError(f"{file}: the delimiter could be {names}; rename the columns so that the first line contains only one of these")
+    (attempt,) = found
+    if attempt.dialect != "plain":
+        quoted.check_multiline_fields(file, body, attempt.records, attempt.delimiter, line)
+    parsed = parse_table(file, attempt.records)
+    return evolve(parsed, notices=(*_notices(attempt, expected, declared=bool(excel), quotes='"' in body), *parsed.notices))
 
 
-def _marks(text: str, natural: str) -> list[str]:
-    """Return what may divide fields, by the first line; ``natural`` first if it is there, and alone if nothing is."""
+def _candidate_delimiters(text: str, expected: str) -> list[str]:
+    """Return the delimiters in the first line, ``expected`` first if it is one of them; only ``expected`` if there are none."""
     first = _LINE.search(text)
-    bare = _QUOTED.sub("", first[0]) if first else ""
-    return sorted((mark for mark in MARKS if mark in bare), key=lambda mark: mark != natural) or [natural]
+    unquoted = _QUOTED.sub("", first[0]) if first else ""
+    return sorted((mark for mark in DELIMITERS if mark in unquoted), key=lambda mark: mark != expected) or [expected]
 
 
-def _reading(file: Path, text: str, mark: str, line: int) -> Reading:
-    """Return the first reading that counts.
+def _parse(file: Path, text: str, delimiter: str, line: int) -> ParseAttempt:
+    """Return the records in the first dialect that fits.
 
-    :raises DataError: there is none.
+    :raises DataError: no dialect fits.
     """
-    ways = ["quoted", "escaped"] if '\\"' in text else ["quoted"] if '"' in text else []
-    if not ways or mark in quoted.NOT_IN_PROSE:  # other files quote what has such a mark in it
-        ways.append("plain")
+    dialects = ["quoted", "escaped"] if '\\"' in text else ["quoted"] if '"' in text else []
+    if not dialects or delimiter in quoted.DELIMITERS_NOT_IN_PROSE:  # files with other delimiters quote text that contains one
+        dialects.append("plain")
     problems = []
-    for way in ways:
+    for dialect in dialects:
         try:
-            return Reading(way, mark, _checked(file, list(_records(file, text, mark, way, line)), mark))
+            return ParseAttempt(dialect, delimiter, _check_widths(file, list(_records(file, text, delimiter, dialect, line)), delimiter))
         except DataError as problem:
             problems.append(problem)
-    raise problems[-1 if mark in quoted.NOT_IN_PROSE else 0]
+    raise problems[-1 if delimiter in quoted.DELIMITERS_NOT_IN_PROSE else 0]
 
 
-def _decided(reading: Reading, natural: str, *, said: bool, quotes: bool) -> Iterator[str]:
-    if reading.way == "plain" and quotes:
-        yield "quotation marks are read as part of the text: as quotes they are malformed"
-    if reading.way == "escaped":
+def _notices(attempt: ParseAttempt, expected: str, *, declared: bool, quotes: bool) -> Iterator[str]:
+    if attempt.dialect == "plain" and quotes:
+        yield "quotation marks are read as part of the text, because as quotes they would be malformed"
+    if attempt.dialect == "escaped":
         yield "a backslash before a quotation mark is read as an escape"
-    if reading.way == "quoted" and reading.mark == "\t" and any(record.last > record.first for record in reading.records):
-        yield "quoted fields go over several lines"
-    if not said and reading.mark != natural and (natural, reading.mark) != (",", ";"):
-        yield f"its fields are divided by {MARKS[reading.mark]}"
+    if attempt.dialect == "quoted" and attempt.delimiter == "\t" and any(record.last > record.first for record in attempt.records):
+        yield "some quoted fields span several lines"
+    if not declared and attempt.delimiter != expected and (expected, attempt.delimiter) != (",", ";"):
+        yield f"its fields are separated by {DELIMITERS[attempt.delimiter]}"
 
 
-def _records(file: Path, text: str, mark: str, way: str, line: int) -> Iterator[Line]:
-    limit = csv.field_size_limit(_LONGEST_FIELD)
+def _records(file: Path, text: str, delimiter: str, dialect: str, line: int) -> Iterator[Record]:
+    limit = csv.field_size_limit(_MAX_FIELD_LENGTH)
     first = line
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, **_WAYS[way])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, **_DIALECTS[dialect])
     try:
         for fields in reader:
             last = reader.line_num + line - 1
-            yield Line(first, last, fields)
+            yield Record(first, last, fields)
             first = last + 1
     except csv.Error as problem:
         raise DataError(f"{file} line {first}: malformed: {problem} (a quotation mark inside a quoted field must be doubled)") from None
@@ -121,20 +121,22 @@ def _records(file: Path, text: str, mark: str, way: str, line: int) -> Iterator[
         csv.field_size_limit(limit)
 
 
-def _checked(file: Path, records: Sequence[Line], mark: str) -> Sequence[Line]:
-    """Return the records that are not blank lines, each as long as the first.
+def _check_widths(file: Path, records: Sequence[Record], delimiter: str) -> Sequence[Record]:
+    """Return the records without blank lines, each with as many fields as the first.
 
-    :raises DataError: one is not; unless all have the same number of empty fields too many.
+    Additional empty fields are cut off if all records have the same number of them.
+
+    :raises DataError: a record has another number of fields.
     """
     width = len(records[0].fields) if records else 0
     kept = [record for record in records if record.fields and not (width > 1 == len(record.fields) and not record.fields[0].strip())]
     widths = {len(record.fields) for record in kept[1:]}
     if len(widths) == 1 and min(widths) > width and not any("".join(record.fields[width:]).strip() for record in kept):
-        return [Line(first, last, fields[:width]) for first, last, fields in kept]
+        return [Record(first, last, fields[:width]) for first, last, fields in kept]
     for first, _, fields in kept:
         if len(fields) != width:
             raise DataError(
                 f"{file} line {first}: malformed: {counted(len(fields), 'field')} under {counted(width, 'column')} (a "
-                f"field with {MARKS.get(mark, mark)} in it must be quoted)"
+                f"field with {DELIMITERS.get(delimiter, delimiter)} in it must be quoted)"
             )
     return kept

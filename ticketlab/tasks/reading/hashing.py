@@ -1,4 +1,4 @@
-"""The order of examples by a hash of their ids, which depends on nothing else."""
+"""Orders examples by a hash of their ids, independently of everything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Labelled(Protocol):
-    """What has an id and a label."""
+    """An object with an id and a label."""
 
     @property
     def id(self) -> str:
@@ -18,6 +18,6 @@ class Labelled(Protocol):
         """The class."""
 
 
-def rank(identity: str) -> bytes:
-    """Return where an id stands in the order of hashes."""
+def hash_rank(identity: str) -> bytes:
+    """Return the sort key of an id: its SHA-256 hash."""
     return hashlib.sha256(identity.encode()).digest()

@@ -1,4 +1,4 @@
-"""Labels that may mean that a row has none: ``-1`` and ``null``, which are left out, and ``unknown`` and ``?``, which are classes."""
+"""Handles values that may mean "no label": rows with ``-1`` or ``null`` are dropped; ``unknown`` and ``?`` are kept as classes."""
 
 from __future__ import annotations
 
@@ -8,62 +8,63 @@ from collections.abc import Mapping
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted, percent
-from ticketlab.tasks.reading.labels import is_unlabelled, number, ordered, some
+from ticketlab.tasks.reading.labels import is_unlabelled, parse_number, quote_some, sort_labels
 
-MISSING = frozenset({"", "nan"})
-"""Of what marks a row without label, what is never the name of a class."""
-MOST_MARKED = 0.02
+NEVER_CLASSES = frozenset({"", "nan"})
+"""The markers of unlabelled rows that are never names of classes."""
+MAX_UNLABELLED_SHARE = 0.02
+"""A marker on a larger share of a split may be a class; in SNLI 1.8 % of the rows are unlabelled."""
 _NOTHING = ("na", "n/a", "n.a.", "#n/a", "#n/d", "#nv", "#yok", "<na>", "none", "(none)", "nil")
 _ERRORS = ("#ref!", "#value!", "#name?", "#div/0!", "#num!", "#null!", "#wert!", "#bezug!")
-"""Errors of a spreadsheet."""
+"""Error values of spreadsheets."""
 MISSING_VALUES = frozenset((*_NOTHING, *_ERRORS, "nan", "null"))
-"""What programs write for a missing value, in lower case: a text of it alone is hardly one that somebody wrote."""
-DOUBTFUL = frozenset(
+"""What programs write for a missing value, in lower case; as a whole text it is hardly something that a person wrote."""
+AMBIGUOUS = frozenset(
     (
         *("?", "??", "???", *_NOTHING, *_ERRORS, "unknown", "undefined", "undetermined", "tbd"),
         *("todo", "unlabelled", "unlabeled", "no label", "missing", "not available", "unspecified", "blank", "(blank)"),
     )
 )
-"""What often marks a row without label, and is often enough a class that it is taken for one."""
+"""Values that often mark unlabelled rows, but are classes often enough to be treated as classes."""
 
 
-def check_markers(source: str, found: Mapping[str, Counter[str]], declare: str, drop: str) -> list[str]:
-    """Refuse labels that usually mark a row without label where they may be a class; return a notice of those that are left out.
+def check_unlabelled_markers(source: str, counts: Mapping[str, Counter[str]], declare: str, drop: str) -> list[str]:
+    """Reject values that usually mark unlabelled rows but may be classes here; return notices about the markers whose rows are dropped.
 
-    ``found`` are the rows of every label by split, those without a label among them; ``declare`` and ``drop`` are what says that a label is
-    a class, or is none. A marker may be a class where more than two rows in a hundred of a split have it (SNLI, 1.8), and where another
-    label is of its kind: another negative number beside ``-1``, a plus beside ``-``. Beside names alone ``-1`` is none.
+    ``counts`` are the rows of each label by split, including unlabelled rows. ``declare`` and ``drop`` are the settings that make a value a
+    class, or drop its rows. A marker may be a class if more than :data:`MAX_UNLABELLED_SHARE` of a split has it, or if there is a similar
+    label: another negative number for ``-1``, or ``+`` for ``-``. If all other labels are names, ``-1`` is not a class.
 
-    :raises DataError: there is such a marker.
+    :raises DataError: a marker may be a class.
     """
-    names = {name for counts in found.values() for name in counts}
+    names = {name for split in counts.values() for name in split}
     notices = []
-    for marker in sorted(name for name in names if is_unlabelled(name) and name.lower() not in MISSING):
+    for marker in sorted(name for name in names if is_unlabelled(name) and name.lower() not in NEVER_CLASSES):
         others = {name for name in names if not is_unlabelled(name)}
-        values = [value for name in others if (value := number(name)) is not None]
-        share = max(counts[marker] / counts.total() for counts in found.values() if counts)
+        values = [value for name in others if (value := parse_number(name)) is not None]
+        share = max(split[marker] / split.total() for split in counts.values() if split)
         alike = any(value < 0 for value in values) if marker == "-1" else marker == "-" and "+" in others
-        rows = counted(sum(counts[marker] for counts in found.values()), "row")
-        if alike or (share > MOST_MARKED and (values if marker == "-1" else others)):
-            beside = f"beside {some(ordered(others))}; up to {100 * share:.1f} % of a split"
+        rows = counted(sum(split[marker] for split in counts.values()), "row")
+        if alike or (share > MAX_UNLABELLED_SHARE and (values if marker == "-1" else others)):
+            context = f"other labels are {quote_some(sort_labels(others))}; up to {100 * share:.1f} % of a split"
             raise DataError(
-                f"{source}: {rows} labelled `{marker}` ({beside}): that may be a class, or mean that a row has no label; {drop}{marker} "
-                f"leaves these rows out, and {declare}, given for every label, makes it a class"
+                f"{source}: {rows} labelled `{marker}` ({context}): this may be a class, or mark unlabelled rows; {drop}{marker} "
+                f"drops these rows, and {declare}, given for every label, makes it a class"
             )
-        notices.append(f"{rows} labelled `{marker}` taken to have no label; {declare}, given for every label, would make it a class")
+        notices.append(f"{rows} labelled `{marker}` treated as unlabelled; {declare}, given for every label, would make it a class")
     return notices
 
 
-def doubtful(found: Mapping[str, Counter[str]], drop: str) -> list[str]:
-    """Return warnings about labels that are classes here and may mean that a row has no label.
+def ambiguous_label_warnings(counts: Mapping[str, Counter[str]], drop: str) -> list[str]:
+    """Return warnings about labels that are treated as classes but may mark unlabelled rows.
 
-    ``found`` are the rows of every label by split; ``drop`` is what says that a label is none.
+    ``counts`` are the rows of each label by split; ``drop`` is the setting that drops the rows of a label.
     """
-    sizes = sum(found.values(), Counter[str]())
+    sizes = sum(counts.values(), Counter[str]())
     rows = sum(number for name, number in sizes.items() if not is_unlabelled(name))
     return [
-        f"{sizes[name]} of {counted(rows, 'row')} ({percent(sizes[name] / rows)}) labelled `{name}`, a class here; if it means that "
-        f"there is no label, {drop}{shlex.quote(name)} leaves them out"
+        f"{sizes[name]} of {counted(rows, 'row')} ({percent(sizes[name] / rows)}) labelled `{name}`, treated as a class; if it "
+        f"means unlabelled, {drop}{shlex.quote(name)} drops these rows"
         for name in sorted(sizes)
-        if name.casefold() in DOUBTFUL
+        if name.casefold() in AMBIGUOUS
     ]

@@ -1,4 +1,4 @@
-"""Rare classes on both sides of a split: a tenth of three examples rounds to none, and then no number says anything about their class."""
+"""Puts rare classes on both sides of a split: a tenth of three examples rounds to zero, and results would not cover the class."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from ticketlab.tasks.reading.hashing import Labelled, rank
+from ticketlab.tasks.reading.hashing import Labelled, hash_rank
 
 E = TypeVar("E", bound=Labelled)
 
 
-def spread(examples: Sequence[E], kept: Sequence[E], held: Sequence[E], same: Mapping[str, str]) -> tuple[list[E], list[E]]:
-    """Return the two sides of a split, with every class of two texts or more on both where that is possible.
+def spread_rare_classes(examples: Sequence[E], kept: Sequence[E], held: Sequence[E], same: Mapping[str, str]) -> tuple[list[E], list[E]]:
+    """Return the two sides of a split such that every class with at least two distinct texts is on both sides, where possible.
 
-    A class of one text is on the side that is kept: a model can be trained on it. What a side gets it gives back in examples of the class
-    that is furthest beyond its share there, so that its size stays as it was, or within a group of equal texts of that (``same``, as for
-    :func:`ticketlab.tasks.reading.splits.pick`). Nothing moves where all classes are on both sides already, or there are more classes than
-    places.
+    A class with a single text goes to the side that is kept, so that a model can be trained on it. In exchange for what it receives, a side
+    gives back examples of the class that exceeds its share there the most. Its size therefore changes by less than a group of equal texts
+    (``same``, as for :func:`~ticketlab.tasks.reading.splits.stratified_sample`). Nothing moves if all classes are on both sides already,
+    or if there are more classes than places.
 
-    Both are in the order of ``examples``.
+    Both sides are in the order of ``examples``.
     """
     if {example.label for example in kept} == {example.label for example in held}:
         return list(kept), list(held)
     sides = _Sides(kept, held, same)
     for label in sides.one_sided():
-        sides.mend(label)
+        sides.add_missing_side(label)
     out = sides.held_out()
     return [example for example in examples if example.id not in out], [example for example in examples if example.id in out]
 
 
 class _Sides:
-    """Groups of equal texts and the side that each is on: True for the one that is held out."""
+    """Groups of equal texts, and the side that each is on: True means held out."""
 
     def __init__(self, kept: Sequence[Labelled], held: Sequence[Labelled], same: Mapping[str, str]) -> None:
         held_out = {example.id for example in held}
         self.groups: dict[str, list[Labelled]] = {}
-        for example in sorted([*kept, *held], key=lambda example: rank(example.id)):
+        for example in sorted([*kept, *held], key=lambda example: hash_rank(example.id)):
             self.groups.setdefault(same.get(example.id, example.id), []).append(example)
         self.side = {key: group[0].id in held_out for key, group in self.groups.items()}
         self.sizes = {key: Counter(example.label for example in group) for key, group in self.groups.items()}
@@ -50,30 +50,30 @@ class _Sides:
         self.share = {label: Fraction(self.wanted * size, rows.total()) for label, size in rows.items()}
 
     def held_out(self) -> set[str]:
-        """Return the ids of that side."""
+        """Return the ids of the held-out examples."""
         return {example.id for key, group in self.groups.items() if self.side[key] for example in group}
 
     def one_sided(self) -> list[Any]:
-        """Return the classes that lack a side which they could be on, the rarest first."""
-        lacking = [label for label in self.of_class if self.lacks(label) is not None]
-        return sorted(lacking, key=lambda label: len(self.of_class[label]))
+        """Return the classes that are missing from a side that they could be on, rarest first."""
+        missing = [label for label in self.of_class if self.missing_side(label) is not None]
+        return sorted(missing, key=lambda label: len(self.of_class[label]))
 
-    def lacks(self, label: Any) -> bool | None:
-        """Return the side that a class should be on too; None where it is where it should be."""
-        on = {self.side[key] for key in self.of_class[label]}
+    def missing_side(self, label: Any) -> bool | None:
+        """Return the side that a class should be moved to; None if it does not have to be moved."""
+        sides = {self.side[key] for key in self.of_class[label]}
         if len(self.of_class[label]) == 1:
-            return False if on == {True} else None
-        return None if len(on) == 2 else not on.pop()
+            return False if sides == {True} else None
+        return None if len(sides) == 2 else not sides.pop()
 
-    def mend(self, label: Any) -> None:
-        """Move a group of a class to the side that lacks it, and others back; undo that where the sizes of the sides would change."""
-        to = self.lacks(label)
-        if to is None:  # what was moved for another class brought it
+    def add_missing_side(self, label: Any) -> None:
+        """Move a group of a class to the side that it is missing from, and others back; undo this if the sides' sizes would change."""
+        to = self.missing_side(label)
+        if to is None:  # a group that was moved for another class contained it
             return
         before = dict(self.side)
         lone = len(self.of_class[label]) == 1
         moved = min(
-            (key for key in self.of_class[label] if self.may_leave(key, beside=(label,) if lone else ())),
+            (key for key in self.of_class[label] if self.may_leave(key, ignore=(label,) if lone else ())),
             key=lambda key: len(self.groups[key]),
             default=None,
         )
@@ -86,17 +86,17 @@ class _Sides:
             self.side = before
 
     def excess(self, side: bool) -> int:
-        """Return how many examples a side has beyond what it should have."""
+        """Return the number of examples that a side has in excess of its intended size."""
         more = sum(len(self.groups[key]) for key, held in self.side.items() if held) - self.wanted
         return more if side else -more
 
-    def may_leave(self, key: str, beside: Collection[Any] = ()) -> bool:
-        """Say whether each class of a group has another group on its side, those in ``beside`` not looked at."""
+    def may_leave(self, key: str, ignore: Collection[Any] = ()) -> bool:
+        """Return whether each class of a group, except those to ``ignore``, has another group on its side."""
         side = self.side[key]
-        return all(label in beside or sum(self.side[other] is side for other in self.of_class[label]) > 1 for label in self.sizes[key])
+        return all(label in ignore or sum(self.side[other] is side for other in self.of_class[label]) > 1 for label in self.sizes[key])
 
     def to_give_back(self, side: bool, most: int, moved: str) -> str | None:
-        """Return a group of at most ``most`` examples of a side: of the class that is furthest beyond its share there, the last by hash."""
+        """Return a group of a side with at most ``most`` examples: the last by hash of the class that exceeds its share there the most."""
         for label in sorted(self.of_class, key=self.surplus(side), reverse=True):
             for key in reversed(self.of_class[label]):
                 if key != moved and self.side[key] is side and len(self.groups[key]) <= most and self.may_leave(key):
@@ -104,7 +104,7 @@ class _Sides:
         return None
 
     def surplus(self, side: bool) -> Callable[[Any], Fraction]:
-        """Return what says by how many examples a class is beyond its share on a side."""
+        """Return a function that computes by how many examples a class exceeds its share on a side."""
         held = Counter[Any]()
         for key, sizes in self.sizes.items():
             if self.side[key]:

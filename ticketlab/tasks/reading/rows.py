@@ -1,4 +1,4 @@
-"""From the rows of a table to labelled texts; rows that have no text or no label are left out and counted."""
+"""Converts the rows of a table to labelled texts; drops and counts rows without text or label."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from attrs import field, frozen
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted, percent
 from ticketlab.tasks.reading.columns import Columns
-from ticketlab.tasks.reading.labels import is_unlabelled, kind_of, label_name, some
+from ticketlab.tasks.reading.labels import describe_type, is_unlabelled, label_name, quote_some
 from ticketlab.tasks.reading.tables import Table
 from ticketlab.tasks.reading.text_equality import is_empty
 
-MOST_LOST = 0.02
-"""The share of a split's rows without label or text which is left out without a warning."""
-_WHY = {"unlabelled": "they have no label", "missing text": "they have no text", "empty": "their text is empty"}
+MAX_DROPPED_SHARE = 0.02
+"""Up to this share of a split's rows, rows without label or text are dropped with a notice instead of a warning."""
+_REASONS = {"unlabelled": "they have no label", "missing text": "they have no text", "empty": "their text is empty"}
 
 
 @frozen
 class LabelledRow:
-    """One row with all it needs; ``label`` is a name."""
+    """A row with texts and a label; ``label`` is a name."""
 
     id: str
     texts: tuple[str, ...]
@@ -31,34 +31,34 @@ class LabelledRow:
 
 
 @frozen
-class Labelling:
-    """How to read labels, and what was found.
+class LabelTally:
+    """Which labels to accept or drop, and the counts made while reading rows.
 
-    Those ``declared`` count as labels even where their name (``-1``) usually marks a row without label; rows with those to ``drop`` are
-    left out. ``found`` counts the rows of each label by split, those without a label among them, and ``left_out`` the rows without label
-    or text by split and reason; ``absent`` has what marks the rows of a split that was left out, and ``notices`` says which that was.
+    ``declared`` labels are accepted even if the name (``-1``) usually marks unlabelled rows; rows with a label in ``drop`` are dropped.
+    ``counts`` has the rows of each label by split, including unlabelled rows, and ``dropped`` the dropped rows by split and reason. If an
+    unlabelled test split is ignored, ``ignored_markers`` has the values in its label column, and ``notices`` a message about it.
     """
 
     declared: Collection[str] = ()
     drop: Collection[str] = ()
-    found: dict[str, Counter[str]] = field(factory=dict)
-    left_out: dict[str, Counter[str]] = field(factory=dict)
-    absent: set[str] = field(factory=set)
+    counts: dict[str, Counter[str]] = field(factory=dict)
+    dropped: dict[str, Counter[str]] = field(factory=dict)
+    ignored_markers: set[str] = field(factory=set)
     notices: list[str] = field(factory=list)
 
 
-def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], labelling: Labelling | None = None) -> list[LabelledRow]:
-    """Return the rows with texts and a label, and count the others in ``dropped`` and all labels in ``labelling.found``.
+def labelled_rows(table: Table, columns: Columns, split: str, dropped: Counter[str], tally: LabelTally | None = None) -> list[LabelledRow]:
+    """Return the rows with texts and a label; count the others in ``dropped``, and all labels in ``tally.counts``.
 
-    Without a column of ids, a row's number in the table is in its id.
+    Without an id column, ids consist of the split and the row number.
 
-    :raises DataError: a column is missing, or holds lists or objects; an id is empty.
+    :raises DataError: a column is missing, or contains lists or objects; an id is empty.
     """
-    labelling = labelling or Labelling()
+    tally = tally or LabelTally()
     for column in (*columns.texts, columns.label):
         if column not in table.columns:
             raise DataError(
-                f"{table.source}: there is no column `{column}`, which another split has (the columns are {some(table.columns)})"
+                f"{table.source}: there is no column `{column}`, which another split has (the columns are {quote_some(table.columns)})"
             )
     rows = []
     names: Counter[str] = Counter()
@@ -72,9 +72,9 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], la
         except TypeError as problem:
             raise DataError(f"{table.source} row {number + 1}: {problem}") from None
         names[label] += 1
-        if label in labelling.drop:
+        if label in tally.drop:
             lost[f"labelled `{label}`"] += 1
-        elif is_unlabelled(label) and label not in labelling.declared:
+        elif is_unlabelled(label) and label not in tally.declared:
             lost["unlabelled"] += 1
         elif None in texts:
             lost["missing text"] += 1
@@ -84,89 +84,87 @@ def usable(table: Table, columns: Columns, split: str, dropped: Counter[str], la
             raise DataError(f"{table.source} row {number + 1}: the id in column `{columns.id}` is empty: {identity!r}")
         else:
             rows.append(LabelledRow(identity, tuple(text for text in texts if text), label, subsets))
-    labelling.found[split], labelling.left_out[split] = names, lost
+    tally.counts[split], tally.dropped[split] = names, lost
     dropped.update(lost)
     return rows
 
 
-def usable_splits(
-    read: Mapping[str, Table], columns: Columns, dropped: Counter[str], labelling: Labelling | None = None
+def labelled_rows_by_split(
+    read: Mapping[str, Table], columns: Columns, dropped: Counter[str], tally: LabelTally | None = None
 ) -> dict[str, list[LabelledRow]]:
-    """Return the usable rows of each split. A test split without labels counts as absent where there are others.
+    """Return the labelled rows of each split. An unlabelled test split is ignored if there are other splits.
 
-    :raises DataError: as :func:`usable`.
+    :raises DataError: as :func:`labelled_rows`.
     """
-    labelling = labelling or Labelling()
+    tally = tally or LabelTally()
     splits = {}
     for split, table in read.items():
         may_be_absent = split == "test" and len(read) > 1
-        without = f"the {split} split ({counted(len(table.rows), 'row')}) has no labels and is left out"
+        ignored = f"the {split} split ({counted(len(table.rows), 'row')}) has no labels and is ignored"
         if may_be_absent and columns.label not in table.columns:
-            labelling.notices.append(without)
+            tally.notices.append(ignored)
             continue
         here: Counter[str] = Counter()
-        rows = usable(table, columns, split, here, labelling)
-        markers = {name for name in labelling.found[split] if is_unlabelled(name) and name not in labelling.declared}
-        if may_be_absent and labelling.found[split].keys() <= markers:
-            labelling.absent.update(labelling.found.pop(split))
-            del labelling.left_out[split]
-            labelling.notices.append(without)
+        rows = labelled_rows(table, columns, split, here, tally)
+        markers = {name for name in tally.counts[split] if is_unlabelled(name) and name not in tally.declared}
+        if may_be_absent and tally.counts[split].keys() <= markers:
+            tally.ignored_markers.update(tally.counts.pop(split))
+            del tally.dropped[split]
+            tally.notices.append(ignored)
             continue
         dropped.update(here)
         splits[split] = rows
     return splits
 
 
-def losses(labelling: Labelling) -> tuple[list[str], list[str]]:
-    """Return what to say of the rows that were left out, as notices and warnings: of which split, how many, which share, and why.
+def describe_dropped_rows(tally: LabelTally) -> tuple[list[str], list[str]]:
+    """Return notices and warnings about the dropped rows: the split, their number, their share, and the reason.
 
-    More than :data:`MOST_LOST` of a split is a warning, unless it is labels that the user had left out.
+    More than :data:`MAX_DROPPED_SHARE` of a split is a warning, unless the user requested to drop the label.
     """
     notices: list[str] = []
     warnings: list[str] = []
-    for split, reasons in labelling.left_out.items():
-        total = labelling.found[split].total()
-        of = counted(total, "row") + (f" of {split}" if len(labelling.left_out) > 1 else "")
+    for split, reasons in tally.dropped.items():
+        total = tally.counts[split].total()
+        of = counted(total, "row") + (f" of {split}" if len(tally.dropped) > 1 else "")
         for reason, number in reasons.items():
-            asked = reason.startswith("labelled ")
-            said = notices if asked or number <= MOST_LOST * total else warnings
-            said.append(f"{number} of {of} ({percent(number / total)}) left out: {reason if asked else _WHY[reason]}")
+            requested = reason.startswith("labelled ")
+            messages = notices if requested or number <= MAX_DROPPED_SHARE * total else warnings
+            messages.append(f"{number} of {of} ({percent(number / total)}) dropped: {reason if requested else _REASONS[reason]}")
     return notices, warnings
 
 
 def check_ids(source: str, column: str, splits: Mapping[str, Sequence[LabelledRow]]) -> None:
-    """Refuse an id that two rows have, of one split or of two.
+    """Check that ids are unique across all splits.
 
-    :raises DataError: the message has the id.
+    :raises DataError: two rows have the same id; the message contains it.
     """
     seen: dict[str, str] = {}
     for split, rows in splits.items():
         for row in rows:
             if row.id in seen:
                 where = f"two rows of {split}" if seen[row.id] == split else f"a row of {seen[row.id]} and of one of {split}"
-                raise DataError(
-                    f"{source}: `{row.id}` in column `{column}` is the id of {where}; an id must be unique, over all splits together"
-                )
+                raise DataError(f"{source}: `{row.id}` in column `{column}` is the id of {where}; ids must be unique across all splits")
             seen[row.id] = split
 
 
 def text_of(value: Any) -> str | None:
-    """Return a value as text that a tokenizer takes, None for a missing one.
+    """Return a value as text that a tokenizer accepts, None for a missing value.
 
-    :raises TypeError: it is a list, an object or bytes that are no text.
+    :raises TypeError: it is a list, an object or bytes that are not text.
     """
     if isinstance(value, (list, dict, bytes)):
-        raise TypeError(f"a text must be a string, not {kind_of(value)}; write what is the text into a column of its own")
-    if value is None or value != value:  # nan is the one value that differs from itself
+        raise TypeError(f"a text must be a string, not {describe_type(value)}; write the text into a separate column")
+    if value is None or value != value:  # only NaN differs from itself
         return None
-    return str(value).encode("utf-8", "replace").decode()  # half of a surrogate pair would stop a tokenizer
+    return str(value).encode("utf-8", "replace").decode()  # tokenizers fail on lone surrogates
 
 
 def value_of(value: Any, what: str) -> str:
-    """Return a value as it stands, a number as :func:`~ticketlab.tasks.reading.labels.label_name` writes it; a missing value is empty.
+    """Return a value as text, a number as :func:`~ticketlab.tasks.reading.labels.label_name` formats it; empty for a missing value.
 
-    :raises TypeError: it is a list, an object or bytes that are no text; ``what`` is what to call it.
+    :raises TypeError: it is a list, an object or bytes that are not text; the message calls it ``what``.
     """
     if isinstance(value, (list, dict, bytes)):
-        raise TypeError(f"{what} must be a text or a number, not {kind_of(value)}")
+        raise TypeError(f"{what} must be a text or a number, not {describe_type(value)}")
     return text_of(value if isinstance(value, str) else label_name(value)) or ""

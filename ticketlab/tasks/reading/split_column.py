@@ -1,4 +1,4 @@
-"""Dividing the rows of a file by a column whose values say which split a row belongs to."""
+"""Divides the rows of a file into splits by a split column, whose values name the split of each row."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from attrs import evolve, frozen
 
 from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.tasks.reading.columns import LABELS, PAIRS, TEXTS
-from ticketlab.tasks.reading.labels import label_name, some
-from ticketlab.tasks.reading.split_values import are_flags, are_folds, is_flag, is_split_like, split_of
+from ticketlab.tasks.reading.labels import label_name, quote_some
+from ticketlab.tasks.reading.split_values import are_flags, are_folds, is_flag, is_split_like, split_of_value
 from ticketlab.tasks.reading.tables import Table
 
 SETTING = "split_column"
 SPLITS = ("train", "validation", "test")
-_OTHERS = frozenset({*TEXTS, *LABELS, *(name for pair in PAIRS for name in pair)})
-"""Names of columns that have a use already."""
+_TEXT_AND_LABEL_NAMES = frozenset({*TEXTS, *LABELS, *(name for pair in PAIRS for name in pair)})
+"""Names of columns that are used for texts and labels."""
 
 
 @frozen
 class Division:
-    """The tables by split, without the columns that name splits, and what to say about these."""
+    """The tables by split, without split columns, and messages about these columns."""
 
     tables: Mapping[str, Table]
     notices: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Division:
 
 @frozen
 class _Column:
-    """A column and how many rows of each table have each of its values."""
+    """A column, and the number of rows of each table with each of its values."""
 
     name: str
     values: Mapping[str, Counter[str]]
@@ -39,15 +39,15 @@ class _Column:
 
     @property
     def splits(self) -> set[str]:
-        return {split for value in self.rows if (split := split_of(value))}
+        return {split for value in self.rows if (split := split_of_value(value))}
 
     @property
     def foreign(self) -> list[str]:
-        """Values that are no names of splits."""
-        return [value for value in self.rows if not split_of(value)]
+        """Values that are not names of splits."""
+        return [value for value in self.rows if not split_of_value(value)]
 
     @property
-    def says_splits(self) -> bool:
+    def is_split_column(self) -> bool:
         return not self.foreign and (is_split_like(self.name) or ("train" in self.splits and len(self.splits) > 1))
 
     @property
@@ -56,115 +56,115 @@ class _Column:
         return f"column `{self.name}` ({common}{', ...' if len(self.rows) > 6 else ''})"
 
     def agrees(self) -> bool:
-        """Say whether the names of the files say what the column says."""
-        return all(split_of(value) == split for split, values in self.values.items() for value in values)
+        """Return whether the column agrees with the names of the files."""
+        return all(split_of_value(value) == split for split, values in self.values.items() for value in values)
 
 
-def divide(
+def divide_rows(
     read: Mapping[str, Table],
-    asked: str | None = "",
+    requested: str | None = "",
     *,
     named: bool,
     taken: Collection[str] = (),
     keep: Collection[str] = (),
-    way: str = f"--set tasks.{SETTING}",
+    flag: str = f"--set tasks.{SETTING}",
 ) -> Division:
-    """Divide the rows of a file by a column of names of splits; see that in files that are splits already no such column says otherwise.
+    """Divide the rows of a file by its split column. If the files are splits already, check that no split column contradicts them.
 
-    ``asked`` is the column, empty to find it, None to go without. ``named`` says that the names of the files tell their splits. Columns
-    ``taken`` have another use; those to ``keep`` stay in the tables. ``way`` is what sets ``asked``, for messages.
+    ``requested`` is the column, empty to detect it, None to ignore split columns. ``named`` is whether the names of the files contain their
+    splits. Columns in ``taken`` have another use; those in ``keep`` stay in the tables. ``flag`` sets ``requested``, for messages.
 
-    Values decide: a column is found if it has nothing but names of splits, training and another among them; one that is called ``split``,
-    ``set``, ``fold`` or the like also with one split alone, and it is refused where only some of its values are names of splits.
+    A column is detected by its values: all must be names of splits, and they must include train and another split. If it is called
+    ``split``, ``set``, ``fold`` or the like, a single split is enough, and it is an error if only some values are names of splits.
 
-    :raises DataError: no such column; values that are no names of splits; two columns that divide the rows differently; a column that
-        contradicts the names of the files.
+    :raises DataError: the column does not exist; it has values that are not names of splits; two columns divide the rows differently; a
+        column contradicts the names of the files.
     """
-    columns = [_column(read, name) for name in _names(read) if name not in taken and _may_say_splits(read, name)]
-    found = [column for column in columns if column.says_splits]
+    columns = [_column(read, name) for name in _names(read) if name not in taken and _may_be_split_column(read, name)]
+    found = [column for column in columns if column.is_split_column]
     mixed = [column for column in columns if not named and column.splits and column.foreign and is_split_like(column.name)]
-    if asked:
-        column = _asked(read, asked, taken)
-        return _by(read, column, [column, *found], named=named, told=True, keep=keep, way=way)
-    if asked is None:
-        unused = tuple(f"{column.shown} does not divide the rows, as {SETTING} is none" for column in found + mixed)
+    if requested:
+        column = _requested_column(read, requested, taken)
+        return _divide_by(read, column, [column, *found], named=named, by_user=True, keep=keep, flag=flag)
+    if requested is None:
+        unused = tuple(f"{column.shown} does not divide the rows, because {SETTING} is none" for column in found + mixed)
         return Division(_without(read, found + mixed, keep), unused)
     source = _source(read)
     if mixed and not found:
         raise DataError(
-            f"{source}: {mixed[0].shown} has names of splits, and {_shown(mixed[0].foreign)} beside them; name a split in every row, or "
-            f"{way}=none divides the rows without this column"
+            f"{source}: {mixed[0].shown} contains names of splits, but also {_shown(mixed[0].foreign)}; name a split in every row, or "
+            f"use {flag}=none to ignore this column"
         )
     if len({_assignment(read, column) for column in found}) > 1:
         raise DataError(
-            f"{source}: columns {' and '.join(f'`{column.name}`' for column in found)} divide the rows differently; {way}={found[0].name} "
-            f"goes by the first, and {way}=none by neither"
+            f"{source}: columns {' and '.join(f'`{column.name}`' for column in found)} divide the rows differently; use "
+            f"{flag}={found[0].name} for the first one, or {flag}=none for neither"
         )
     if found:
-        return _by(read, found[0], found, named=named, told=False, keep=keep, way=way)
-    return Division(read) if named else _undivided(read, taken)
+        return _divide_by(read, found[0], found, named=named, by_user=False, keep=keep, flag=flag)
+    return Division(read) if named else _undivided_with_hints(read, taken)
 
 
-def _asked(read: Mapping[str, Table], asked: str, taken: Collection[str]) -> _Column:
+def _requested_column(read: Mapping[str, Table], requested: str, taken: Collection[str]) -> _Column:
     source, names = _source(read), _names(read)
-    if asked not in names:
-        hint = did_you_mean(asked, names)
-        listing = f" (the columns are {some(names)})" if "there is" in hint else hint
-        raise DataError(f"{source}: {SETTING}: there is no column `{asked}`{listing}")
-    if asked in taken:
-        raise DataError(f"{source}: {SETTING}: `{asked}` is the text, the label or the id already")
-    column = _column(read, asked)
+    if requested not in names:
+        hint = did_you_mean(requested, names)
+        listing = f" (the columns are {quote_some(names)})" if "there is" in hint else hint
+        raise DataError(f"{source}: {SETTING}: there is no column `{requested}`{listing}")
+    if requested in taken:
+        raise DataError(f"{source}: {SETTING}: `{requested}` is already used for the text, the label or the id")
+    column = _column(read, requested)
     if column.foreign:
         raise DataError(
-            f"{source}: {SETTING}: {column.shown} must have nothing but names of splits (train, validation or dev, test), and has "
+            f"{source}: {SETTING}: {column.shown} must contain only names of splits (train, validation or dev, test), but contains "
             f"{_shown(column.foreign)}"
         )
     return column
 
 
-def _by(
-    read: Mapping[str, Table], column: _Column, found: Sequence[_Column], *, named: bool, told: bool, keep: Collection[str], way: str
+def _divide_by(
+    read: Mapping[str, Table], column: _Column, found: Sequence[_Column], *, named: bool, by_user: bool, keep: Collection[str], flag: str
 ) -> Division:
-    """Divide by a column, and leave all that were ``found`` out of the tables; ``told`` says that the user named the column."""
+    """Divide by a column, and remove all split columns that were ``found``; ``by_user`` is whether the user named the column."""
     if named and column.agrees():
         return Division(_without(read, found, keep))
-    if len(read) > 1 or (named and not told):
-        this = f"{way}={column.name} goes by the column, and " if len(read) == 1 else ""
+    if len(read) > 1 or (named and not by_user):
+        this = f"use {flag}={column.name} to follow the column, or " if len(read) == 1 else "use "
         names = " and ".join(read)
         raise DataError(
-            f"{_source(read)}: {column.shown} contradicts the files' names ({names}); {this}{way}=none goes by the files' names"
+            f"{_source(read)}: {column.shown} contradicts the files' names ({names}); {this}{flag}=none to follow the files' names"
         )
     (table,) = read.values()
     parts: dict[str, list[Mapping[str, Any]]] = {split: [] for split in SPLITS if split in column.splits}
     for row in table.rows:
-        parts[split_of(row.get(column.name)) or ""].append(row)
+        parts[split_of_value(row.get(column.name)) or ""].append(row)
     tables = {split: evolve(table, source=f"{table.source} ({column.name} {split})", rows=rows) for split, rows in parts.items()}
-    otherwise = "" if told else f"; {way}=none divides them without it"
+    otherwise = "" if by_user else f"; {flag}=none ignores it"
     return Division(_without(tables, found, keep), (f"{column.shown} divides the rows{otherwise}",))
 
 
-def _undivided(read: Mapping[str, Table], taken: Collection[str]) -> Division:
-    """Say which columns look as if they should divide the rows and do not."""
+def _undivided_with_hints(read: Mapping[str, Table], taken: Collection[str]) -> Division:
+    """Return the tables unchanged, with messages about columns that look like split columns but are not used as such."""
     names = [name for name in _names(read) if name not in taken and (is_split_like(name) or is_flag(name))]
     columns = [_column(read, name) for name in names]
     values = {column.name: set(column.rows) for column in columns}
-    write = "does not divide the rows: if it should, write train, validation or test into a column `split`"
-    folds = tuple(f"column `{name}` has numbers and {write}" for name in names if are_folds(name, values[name]))
-    flags = tuple(f"column `{name}` may say which rows are for training, but {write}" for name in names if are_flags(name, values[name]))
+    unused = "does not divide the rows; if it should, write train, validation or test into a column `split`"
+    folds = tuple(f"column `{name}` contains numbers and {unused}" for name in names if are_folds(name, values[name]))
+    flags = tuple(f"column `{name}` may mark training rows, but {unused}" for name in names if are_flags(name, values[name]))
     other = [column for column in columns if column.name.lower() in ("split", "splits", "partition") and len(column.rows) > 1]
     foreign = tuple(
-        f"{column.shown} does not divide the rows, as its values are no names of splits that are known: train, validation or dev, test"
+        f"{column.shown} does not divide the rows, because its values are not known names of splits: train, validation or dev, test"
         for column in other
         if not are_folds(column.name, values[column.name])
     )
     return Division(read, folds, (*flags, *foreign))
 
 
-def _may_say_splits(read: Mapping[str, Table], name: str) -> bool:
-    """Say whether a column is worth a whole look: its own name tells of splits, or its first value names one."""
+def _may_be_split_column(read: Mapping[str, Table], name: str) -> bool:
+    """Return whether a column is worth reading: its name suggests splits, or its first value is the name of one."""
     values = (row.get(name) for table in read.values() for row in table.rows)
-    return name.lower() not in _OTHERS and (
-        is_split_like(name) or split_of(next((one for one in values if one is not None), None)) is not None
+    return name.lower() not in _TEXT_AND_LABEL_NAMES and (
+        is_split_like(name) or split_of_value(next((value for value in values if value is not None), None)) is not None
     )
 
 
@@ -181,7 +181,7 @@ def _text(value: Any) -> str:
 
 
 def _assignment(read: Mapping[str, Table], column: _Column) -> tuple[str | None, ...]:
-    return tuple(split_of(row.get(column.name)) for table in read.values() for row in table.rows)
+    return tuple(split_of_value(row.get(column.name)) for table in read.values() for row in table.rows)
 
 
 def _names(read: Mapping[str, Table]) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ def _source(read: Mapping[str, Table]) -> str:
 
 
 def _shown(values: Sequence[str]) -> str:
-    return some([value or "(nothing)" for value in values], 6)
+    return quote_some([value or "(empty)" for value in values], 6)
 
 
 def _without(read: Mapping[str, Table], columns: Sequence[_Column], keep: Collection[str]) -> dict[str, Table]:

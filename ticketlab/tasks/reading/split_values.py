@@ -1,4 +1,4 @@
-"""Names of splits in the values of a column, and names of columns that have them."""
+"""Recognises names of splits in the values of a column, and typical names of split columns."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SPLIT_OF_VALUE: Mapping[str, str] = {
     "testing": "test",
     "tst": "test",
 }
-COLUMNS = frozenset({"set", "sets", "subset", "fold", "folds", "dataset", "phase", "usage", "splits", "splitname", "traintest"})
-"""What columns that divide a data set are called, beside all that ends in ``split`` or ``partition``; letters and digits alone count."""
+SPLIT_COLUMN_NAMES = frozenset({"set", "sets", "subset", "fold", "folds", "dataset", "phase", "usage", "splits", "splitname", "traintest"})
+"""Names of split columns, in addition to all that end in ``split`` or ``partition``; only letters and digits are compared."""
 _FLAG = re.compile(r"(is|in)?(train|training|test|testing|dev|development|val|valid|validation|eval|evaluation|heldout)(set|split)?")
 _BOOLEANS = frozenset({"0", "1", "true", "false", "yes", "no", "y", "n", "t", "f", ""})
 
 
-def split_of(value: Any) -> str | None:
+def split_of_value(value: Any) -> str | None:
     """Return the split that a value names: ``Train``, ``valid`` and ``test set`` are ``train``, ``validation`` and ``test``."""
     if not isinstance(value, str):
         return None
@@ -34,23 +34,23 @@ def split_of(value: Any) -> str | None:
 
 
 def is_split_like(column: str) -> bool:
-    """Say whether a column of this name may be expected to name splits."""
+    """Return whether a column with this name is expected to contain names of splits."""
     plain = _plain(column)
-    return plain in COLUMNS or plain.endswith(("split", "partition"))
+    return plain in SPLIT_COLUMN_NAMES or plain.endswith(("split", "partition"))
 
 
 def are_folds(column: str, values: Collection[str]) -> bool:
-    """Say whether a column of this name has numbers, such as those of the folds of a cross-validation."""
+    """Return whether a column is named like a split column but contains numbers, such as cross-validation folds."""
     return is_split_like(column) and any(values) and all(value.isdecimal() for value in values if value)
 
 
 def are_flags(column: str, values: Collection[str]) -> bool:
-    """Say whether a column of this name, such as ``is_train``, says yes or no of a split."""
+    """Return whether a column contains flags for a split, such as ``is_train``."""
     return is_flag(column) and len(values) > 1 and {value.lower() for value in values} <= _BOOLEANS
 
 
 def is_flag(column: str) -> bool:
-    """Say whether a column of this name may be expected to say yes or no of a split."""
+    """Return whether a column with this name is expected to contain flags for a split."""
     return _FLAG.fullmatch(_plain(column)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Splits and samples that depend on the ids of the examples alone: never on their order, a seed or the machine."""
+"""Makes splits and stratified samples that depend only on the ids of the examples, not on their order, a seed or the machine."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ticketlab.tasks.reading import file_kinds, rare_classes
-from ticketlab.tasks.reading.hashing import Labelled
-from ticketlab.tasks.reading.hashing import rank as rank
-from ticketlab.tasks.reading.split_names import split_by_words, split_of, stem_of
+from ticketlab.tasks.reading.hashing import Labelled, hash_rank
+from ticketlab.tasks.reading.split_names import split_by_words, split_of_file, stem_of
 
 HELD_OUT = Fraction(1, 10)
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_GROUPS: Mapping[str, str] = MappingProxyType({})
 
 
 E = TypeVar("E", bound=Labelled)
 
 
-def quotas(sizes: Mapping[Any, int], count: int) -> dict[Any, int]:
-    """Share ``count`` among classes in proportion to their sizes, by largest remainder: the shares add up to ``count``.
+def proportional_quotas(sizes: Mapping[Any, int], count: int) -> dict[Any, int]:
+    """Divide ``count`` among classes in proportion to their sizes, by largest remainder, so that the shares add up to ``count``.
 
-    Ties go to the class that comes first in ``sizes``. No share exceeds its class when ``count`` is at most the total.
+    Ties go to the class that comes first in ``sizes``. No share exceeds its class if ``count`` is at most the total.
     """
     total = sum(sizes.values())
     exact = {label: Fraction(count * size, total) for label, size in sizes.items()}
@@ -36,19 +35,19 @@ def quotas(sizes: Mapping[Any, int], count: int) -> dict[Any, int]:
     return shares
 
 
-def pick(examples: Sequence[E], count: int, same: Mapping[str, str] = NOTHING) -> tuple[list[E], list[E]]:
-    """Take ``count`` examples, each class in its proportion and in the order of hashes.
+def stratified_sample(examples: Sequence[E], count: int, same: Mapping[str, str] = NO_GROUPS) -> tuple[list[E], list[E]]:
+    """Take a stratified sample of ``count`` examples, in the order of the hashes of their ids.
 
-    ``same`` is that of :class:`ticketlab.tasks.reading.text_equality.TextGroups`: examples with equal texts are taken together or not at
-    all. Then there may be more or fewer than ``count``, by less than the largest of these groups, or fewer still where a class has no group
-    that is small enough; something is taken and something is left where there are two groups.
+    With ``same`` of :class:`~ticketlab.tasks.reading.text_equality.TextGroups`, examples with equal texts are taken together or not at all.
+    The size of the sample may then differ from ``count`` by less than the largest group of equal texts, or be even smaller if a class has
+    no group that is small enough. If there are at least two groups, neither the sample nor the rest is empty.
 
-    Returns those taken and the rest, both in the order of ``examples``.
+    Returns the sample and the rest, both in the order of ``examples``.
     """
     if count >= len(examples):
         return list(examples), []
-    by_hash = sorted(examples, key=lambda example: rank(example.id))
-    wanted = quotas(Counter(example.label for example in by_hash), count)
+    by_hash = sorted(examples, key=lambda example: hash_rank(example.id))
+    wanted = proportional_quotas(Counter(example.label for example in by_hash), count)
     groups: dict[str, list[E]] = {}
     for example in by_hash:
         groups.setdefault(same.get(example.id, example.id), []).append(example)
@@ -72,10 +71,10 @@ def _take(group: Sequence[E], sizes: Mapping[Any, int], wanted: dict[Any, int], 
 
 
 def _fill(left: Sequence[tuple[list[E], Mapping[Any, int]]], wanted: dict[Any, int], taken: set[str]) -> None:
-    """Take groups that are larger than what is wanted of a class, the ones that exceed it least, while that brings the total nearer.
+    """Take groups that exceed the quota of a class, those that exceed it least first, while this brings the total closer to the target.
 
-    A group that has all that is left of a class is taken only where nothing is otherwise. What a group costs never falls, so that the one
-    on top of the heap is the cheapest if its cost is still what it was.
+    A group that contains all remaining examples of a class is taken only if nothing would be taken otherwise. The cost of a group never
+    falls, so the group on top of the heap is the cheapest if its cost has not changed.
     """
     remaining = Counter(example.label for group, _ in left for example in group)
 
@@ -101,19 +100,20 @@ def _fill(left: Sequence[tuple[list[E], Mapping[Any, int]]], wanted: dict[Any, i
 
 
 def hold_out(examples: Sequence[E], same: Mapping[str, str], ratio: Fraction = HELD_OUT) -> tuple[list[E], list[E]]:
-    """Return the examples kept and the share held out, at least one of them; ``same`` as for :func:`pick`.
+    """Return the kept and the held-out examples, at least one of these; ``same`` as for :func:`stratified_sample`.
 
-    Rare classes are on both sides where that is possible: see :func:`ticketlab.tasks.reading.rare_classes.spread`.
+    Rare classes are on both sides where possible: see :func:`ticketlab.tasks.reading.rare_classes.spread_rare_classes`.
     """
-    held, kept = pick(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))), same)
-    return rare_classes.spread(examples, kept, held, same)
+    held, kept = stratified_sample(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))), same)
+    return rare_classes.spread_rare_classes(examples, kept, held, same)
 
 
-def arrange(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
-    """Return ``train``, ``dev`` and ``test`` from the ``train``, ``validation`` and ``test`` that a data set has.
+def make_splits(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
+    """Return ``train``, ``dev`` and ``test``, made from the splits that a data set has: ``train``, ``validation`` and ``test``.
 
-    All three: as they are. Where validation or test is missing, a tenth of train is dev and the other split is the test.
-    A training split alone is divided 80/10/10; another alone is the test, and there is nothing to train on. ``same`` as for :func:`pick`.
+    If all three exist, they are used as they are. If validation or test is missing, a tenth of train becomes dev and the other split is
+    the test split. A single training split is divided 80/10/10. Any other single split is the test split, and there are no training
+    examples. ``same`` as for :func:`stratified_sample`.
     """
     if len(splits) == 1:
         ((name, everything),) = splits.items()
@@ -128,52 +128,55 @@ def arrange(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[
     return {"train": train, "dev": dev, "test": list(splits["validation"] if "validation" in splits else splits["test"])}
 
 
-def roles(names: Mapping[str, str], *, named: bool) -> list[str]:
-    """Return what to say of the splits of a data set, given what each is called: which serves as which, where its name does not say so.
+def describe_roles(names: Mapping[str, str], *, named: bool) -> list[str]:
+    """Return notices about the roles that :func:`make_splits` gives to splits, where they do not follow from their names.
 
-    ``named`` tells whether the names say the splits. These are the splits that :func:`arrange` makes.
+    ``names`` are the names of the splits; ``named`` is whether the splits were identified by them.
     """
     shown = {split: f"`{_short(PurePath(name))}`" for split, name in names.items()}
     if "train" not in names:
         (only,) = shown.values()
-        return [f"{only} is the test split, as a whole; there is no training split, so no model can be trained on this data"]
+        return [f"{only} is used as the test split; there is no training split, so no model can be trained on this data"]
     if len(names) == 1:
         ((_, only),) = names.items()
-        name = file_kinds.parts(PurePath(only))
+        name = file_kinds.parse_name(PurePath(only))
         word = None if named else split_by_words(name.stem)
         if word in (None, "train"):
             return []
-        other = f"call it {word}{name.suffix}{name.packed}, and it is the {word} split"
-        return [f"{shown['train']} is divided into train, dev and test, although its name has `{word}` in it; {other}"]
+        other = f"rename it to {word}{name.suffix}{name.packed} to use it as the {word} split"
+        return [f"{shown['train']} is divided into train, dev and test, although its name contains `{word}`; {other}"]
     if len(names) == 3:
         return []
-    test = f"{shown['validation']} is the test split, and " if "validation" in names else ""
-    return [f"{test}a tenth of {shown['train']} is for development"]
+    test = f"{shown['validation']} is used as the test split, and " if "validation" in names else ""
+    return [f"{test}a tenth of {shown['train']} is used as the dev split"]
 
 
 def _short(path: PurePath) -> str:
-    """Return the name of a file, after its folder's if it is one of numbered parts, whose own names say nothing."""
-    is_numbered = stem_of(path) != file_kinds.parts(path).stem.lower() and not split_of(path)
+    """Return the name of a file, with its folder if it is a numbered part and its name alone says nothing."""
+    is_numbered = stem_of(path) != file_kinds.parse_name(path).stem.lower() and not split_of_file(path)
     return f"{path.parent.name}/{path.name}" if is_numbered else path.name
 
 
-def arrange_challenge(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
-    """Return ``train``, ``dev`` and ``test`` of a challenge set, from which nothing is held out unless all that it has is a training split.
+def make_challenge_splits(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
+    """Return ``train``, ``dev`` and ``test`` of a challenge set. Nothing is held out unless it has only a training split.
 
-    The test is its test split, or else its validation split.
+    The test split is its test split, or its validation split if there is none.
     """
     if list(splits) == ["train"]:
-        return arrange(splits, same)
+        return make_splits(splits, same)
     test, dev = ("test", "validation") if "test" in splits else ("validation", "none")
     return {"train": list(splits.get("train", ())), "dev": list(splits.get(dev, ())), "test": list(splits[test])}
 
 
-def share_out(examples: Sequence[E], share: float, same: Mapping[str, str], *, challenge: bool = False) -> tuple[list[E], list[E]]:
-    """Return this share of the examples for training, each class in its proportion, and the rest for the test.
+def take_training_share(
+    examples: Sequence[E], share: float, same: Mapping[str, str], *, challenge: bool = False
+) -> tuple[list[E], list[E]]:
+    """Return a stratified share of the examples for training, and the rest for the test split.
 
-    Rare classes are on both sides as in :func:`hold_out`; of a ``challenge`` set one of a single text is evaluated, and else trained on.
+    Rare classes are on both sides as in :func:`hold_out`. A class with a single text is used for training, in a ``challenge`` set for
+    evaluation.
     """
-    taken, rest = pick(examples, int(share * len(examples) + 0.5), same)
+    taken, rest = stratified_sample(examples, int(share * len(examples) + 0.5), same)
     if challenge:
-        return rare_classes.spread(examples, rest, taken, same)[::-1]
-    return rare_classes.spread(examples, taken, rest, same)
+        return rare_classes.spread_rare_classes(examples, rest, taken, same)[::-1]
+    return rare_classes.spread_rare_classes(examples, taken, rest, same)

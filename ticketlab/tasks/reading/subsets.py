@@ -1,4 +1,4 @@
-"""Which columns divide the examples into subsets, and which holds their ids."""
+"""Determines the columns whose values divide the examples into subsets, and the id column."""
 
 from __future__ import annotations
 
@@ -8,44 +8,45 @@ from attrs import evolve
 
 from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.tasks.reading.columns import LABELS, Columns
-from ticketlab.tasks.reading.labels import some
+from ticketlab.tasks.reading.labels import quote_some
 from ticketlab.tasks.reading.tables import Table
 
-MOST = 50
-"""Distinct values of a column that is taken for one of subsets without being asked for."""
+MAX_SUBSETS = 50
+"""The largest number of distinct values of a column that is used for subsets without being requested."""
 
 
-def complete(columns: Columns, tables: Sequence[Table], subsets: Sequence[str] | None, identity: str | None) -> Columns:
-    """Return the columns with those of the subsets and of the ids.
+def add_subsets_and_ids(columns: Columns, tables: Sequence[Table], subsets: Sequence[str] | None, identity: str | None) -> Columns:
+    """Return the columns with those of the subsets and of the ids added.
 
-    With ``subsets`` None they are inferred: columns of text besides those in use that have from 2 to 50 values, each twice on average or
-    more often.
+    If ``subsets`` is None, they are inferred: unused text columns with 2 to 50 distinct values, each occurring twice or more on average.
 
-    :raises DataError: a column isn't there (with the nearest that is), or has another use already.
+    :raises DataError: a column does not exist (the message contains the most similar name), or is already in use.
     """
     for table in tables:
         if identity is not None and identity not in table.columns:
             raise DataError(f"{table.source}: id_column: there is no column `{identity}`{_hint(identity, table.columns)}")
     if identity in columns.texts or identity == columns.label:
-        raise DataError(f"{tables[0].source}: id_column: `{identity}` holds the {'label' if identity == columns.label else 'text'} already")
+        raise DataError(
+            f"{tables[0].source}: id_column: `{identity}` is already used for the {'label' if identity == columns.label else 'text'}"
+        )
     used = {*columns.texts, columns.label, identity}
     if subsets is None:
         chosen = tuple(name for name in _names(tables) if name not in used and name.lower() not in LABELS and _divides(tables, name))
     else:
         chosen = tuple(subsets)
         for name in chosen:
-            _check(name, chosen, used, tables)
+            _check_subset_column(name, chosen, used, tables)
     return evolve(columns, subsets=chosen, id=identity)
 
 
-def _check(name: str, chosen: Sequence[str], used: set[str | None], tables: Sequence[Table]) -> None:
+def _check_subset_column(name: str, chosen: Sequence[str], used: set[str | None], tables: Sequence[Table]) -> None:
     source = tables[0].source
     if name not in _names(tables):
         raise DataError(f"{source}: subset_columns: there is no column `{name}`{_hint(name, _names(tables))}")
     if name in used:
-        raise DataError(f"{source}: subset_columns: `{name}` is the text, the label or the id already")
+        raise DataError(f"{source}: subset_columns: `{name}` is already used for the text, the label or the id")
     if chosen.count(name) > 1:
-        raise DataError(f"{source}: subset_columns: `{name}` is named twice")
+        raise DataError(f"{source}: subset_columns: `{name}` is listed twice")
 
 
 def _names(tables: Sequence[Table]) -> tuple[str, ...]:
@@ -60,13 +61,13 @@ def _divides(tables: Sequence[Table], name: str) -> bool:
             value = row.get(name)
             if value is None or value == "":
                 continue
-            if not isinstance(value, str) or len(distinct) > MOST:
+            if not isinstance(value, str) or len(distinct) > MAX_SUBSETS:
                 return False
             distinct.add(value)
             rows += 1
-    return 2 <= len(distinct) <= MOST and 2 * len(distinct) <= rows
+    return 2 <= len(distinct) <= MAX_SUBSETS and 2 * len(distinct) <= rows
 
 
 def _hint(name: str, names: Sequence[str]) -> str:
     hint = did_you_mean(name, names)
-    return f" (the columns are {some(names)})" if "there is" in hint else hint
+    return f" (the columns are {quote_some(names)})" if "there is" in hint else hint

@@ -1,6 +1,6 @@
-"""Reads the files of one split as rows of named values, and says where a file is malformed.
+"""Reads files of any supported kind into tables: the rows of one split as named values. Which columns matter is in :mod:`.columns`.
 
-Text is taken as it stands: the readers of pandas turn a review that says ``NA`` or ``null`` into a missing value.
+Text is read unchanged. The readers of pandas are not used because they turn a review ``NA`` or ``null`` into a missing value.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from attrs import frozen
 
 from ticketlab.core.errors import DataError
 from ticketlab.tasks.reading import arrow_rows, content, delimited, file_kinds, header, json_rows
-from ticketlab.tasks.reading.content import Parsed
-from ticketlab.tasks.reading.layouts import Found
+from ticketlab.tasks.reading.content import ParsedFile
+from ticketlab.tasks.reading.layouts import SplitFiles
 
 
 @frozen
 class Table:
-    """Rows of one split. ``source`` is what to call it in messages; a missing value is None or absent from its row.
+    """The rows of one split. ``source`` is its name in messages. A missing value is None or absent from its row.
 
-    ``notices`` say what was decided while reading that the user did not ask for.
+    ``notices`` describe decisions made while reading that the user did not request.
     """
 
     source: str
@@ -31,10 +31,10 @@ class Table:
 
 
 @frozen
-class Splits:
-    """The tables of a data set by split; ``named`` tells whether names of files or of published splits say which is which.
+class SplitTables:
+    """The tables of a data set by split. ``named`` is whether the splits follow from the names of files or of published splits.
 
-    ``notices`` are those about the data set as a whole.
+    ``notices`` are about the data set as a whole.
     """
 
     tables: Mapping[str, Table]
@@ -42,70 +42,74 @@ class Splits:
     notices: tuple[str, ...] = ()
 
     @property
-    def said(self) -> tuple[str, ...]:
-        """All that was decided while reading."""
+    def all_notices(self) -> tuple[str, ...]:
+        """The notices about the data set and about each table."""
         return (*self.notices, *(notice for table in self.tables.values() for notice in table.notices))
 
 
-def read_splits(found: Found, *, prose: bool = False) -> Splits:
-    """Read the files of each split. Raises as :func:`read`."""
-    return Splits({split: read(files, prose=prose) for split, files in found.splits.items()}, found.named, found.notices)
+def read_splits(files: SplitFiles, *, prose: bool = False) -> SplitTables:
+    """Read the files of each split. Raises like :func:`read_table`."""
+    return SplitTables({split: read_table(own, prose=prose) for split, own in files.splits.items()}, files.named, files.notices)
 
 
-def read(files: Sequence[Path], *, prose: bool = False) -> Table:
-    """Read the files of one split into one table. A .txt file is one of paragraphs for ``prose``, and a table of tabs otherwise.
+def read_table(files: Sequence[Path], *, prose: bool = False) -> Table:
+    """Read the files of one split into one table. A .txt file contains paragraphs if ``prose``, and otherwise a table.
 
-    :raises DataError: a file is malformed (the message has its name and line), or has other columns than the first; or there is no row.
+    :raises DataError: a file is malformed (the message contains its name and line), or its columns differ from the first file's; or there
+        are no rows.
     """
     rows: list[Mapping[str, Any]] = []
     columns: dict[str, None] = {}
-    said: dict[str, list[str]] = {}
+    files_by_notice: dict[str, list[str]] = {}
     for file in files:
-        found = _read(file, prose=prose)
-        if (
-            rows and set(found.columns) != set(columns) and file_kinds.parts(file).kind != "json"
-        ):  # an object may lack what is missing in it
-            raise DataError(f"{file}: its columns are {', '.join(found.columns)}, and those of {files[0]} {', '.join(columns)}")
-        columns.update(dict.fromkeys(found.columns))
-        rows.extend(found.rows)
-        for notice in found.notices:
-            said.setdefault(notice, []).append(file.name)
+        parsed = _read_file(file, prose=prose)
+        may_lack_columns = file_kinds.parse_name(file).kind == "json"  # objects omit missing values
+        if rows and set(parsed.columns) != set(columns) and not may_lack_columns:
+            raise DataError(f"{file}: its columns are {', '.join(parsed.columns)}, but those of {files[0]} are {', '.join(columns)}")
+        columns.update(dict.fromkeys(parsed.columns))
+        rows.extend(parsed.rows)
+        for notice in parsed.notices:
+            files_by_notice.setdefault(notice, []).append(file.name)
     source = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     if not rows:
-        raise DataError(f"{source}: there are no rows{' below the names of the columns' if columns else ' in it'}")
-    notices = (f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {notice}" for notice, names in said.items())
+        raise DataError(f"{source}: there are no rows{' below the column names' if columns else ''}")
+    notices = (
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {notice}" for notice, names in files_by_notice.items()
+    )
     return Table(source, tuple(columns), rows, tuple(notices))
 
 
-def _read(file: Path, *, prose: bool) -> Parsed:
-    name = file_kinds.parts(file)
-    found = content.read(file, name)
+def _read_file(file: Path, *, prose: bool) -> ParsedFile:
+    name = file_kinds.parse_name(file)
+    data = content.read_bytes(file, name)
     if name.kind in ("parquet", "arrow"):
-        return arrow_rows.read(file, found, name.kind)
-    text = content.text(file, found)
+        return arrow_rows.read(file, data, name.kind)
+    text = content.decode_text(file, data)
     if name.kind == "json":
         return json_rows.read(file, text)
     if name.kind == "txt":
-        return _lines(text) if prose else _table_of_text(file, text)
-    if json_rows.begins(text):
-        raise DataError(f"{file}: by its content it is JSON; rename it to end in .jsonl")
+        return _parse_lines(text) if prose else _parse_txt_table(file, text)
+    if json_rows.looks_like_json(text):
+        raise DataError(f"{file}: the content is JSON; rename it to end in .jsonl")
     return delimited.read(file, text, "\t" if name.kind == "tsv" else ",")
 
 
-def _lines(text: str) -> Parsed:
+def _parse_lines(text: str) -> ParsedFile:
     lines = text.split("\n")
-    return Parsed(["text"], [{"text": line} for line in (lines if lines[-1] else lines[:-1])])  # a newline ends the last line
+    return ParsedFile(
+        ["text"], [{"text": line} for line in (lines if lines[-1] else lines[:-1])]
+    )  # a newline ends the last line, and does not start another
 
 
-def _table_of_text(file: Path, text: str) -> Parsed:
-    advice = "a task needs a text and a label on each line, with tabs or commas between them, below their names"
+def _parse_txt_table(file: Path, text: str) -> ParsedFile:
+    advice = "a task needs a text and a label on each line, separated by a tab or comma, and a first line with the column names"
     if text.startswith("__label__"):
         raise DataError(f"{file}: the format of fastText; {advice}")
     try:
-        found = delimited.read(file, text, "\t")
+        parsed = delimited.read(file, text, "\t")
     except DataError as problem:
         raise DataError(f"{problem}; {advice}") from None
     first, _, _ = text.partition("\n")
-    if len(found.columns) == 1 or ("\t" not in first and not any(map(header.is_usual, found.columns))):  # prose has commas too
+    if len(parsed.columns) == 1 or ("\t" not in first and not any(map(header.is_common_name, parsed.columns))):  # prose has commas too
         raise DataError(f"{file}: lines of text without columns; {advice}")
-    return found
+    return parsed

@@ -1,4 +1,4 @@
-"""The plugin: what ticketlab finds through the entry point. It imports no torch, so that listing plugins stays quick."""
+"""The module that ticketlab finds through the entry point. It does not import torch, so that listing plugins is fast."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from ticketlab.plugin import Lazy, hookimpl
 
 @hookimpl
 def ticketlab_pruners() -> list[Lazy]:
-    """Register the pruner; its module is imported when it is used."""
-    return [Lazy("snip", "score weights by what removing them would do to the loss", "ticketlab_snip.snip:Snip")]
+    """Return the pruner; its module is imported when it is used."""
+    return [Lazy("snip", "score weights by the effect of their removal on the loss", "ticketlab_snip.snip:Snip")]

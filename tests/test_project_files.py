@@ -1,0 +1,68 @@
+"""The files of the project agree with one another."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_workflow_runs_ci_with_every_supported_python() -> None:
+    workflow: Any = yaml.safe_load(text(".github/workflows/ci.yml"))
+    job = workflow["jobs"]["checks"]
+    prefix = "Programming Language :: Python :: "
+    supported = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"] if line.startswith(f"{prefix}3.")]
+    assert job["strategy"]["matrix"]["python"] == supported
+    (step,) = [step for step in job["steps"] if "run" in step]
+    assert step["run"] == ".ci/run"
+    assert step["env"]["PYTHON"] == "python${{ matrix.python }}"
+    assert "python=${PYTHON:-python3}" in text(".ci/run")
+
+
+def test_pre_commit_runs_the_checks_of_ci() -> None:
+    hooks = [hook["id"] for repository in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"] for hook in repository["hooks"]]
+    assert {"ruff", "ruff-format", "mypy"} <= set(hooks)
+
+
+def test_contributing_lists_the_sessions_of_nox() -> None:
+    functions = [node for node in ast.parse(text("noxfile.py")).body if isinstance(node, ast.FunctionDef) and node.decorator_list]
+    assert [function.name for function in functions] == re.findall(r"`nox -s (\w+)`", text("CONTRIBUTING.md"))
+
+
+def test_contributing_names_files_that_exist() -> None:
+    named = re.findall(r"`((?:ticketlab|tests|docs|core|cli)/[\w./]+\.(?:py|md))`", text("CONTRIBUTING.md"))
+    named = [name if (ROOT / name.partition("/")[0]).is_dir() else f"ticketlab/{name}" for name in named if "NAME" not in name]
+    assert len(named) >= 8
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_markers_select_the_tests() -> None:
+    options = PROJECT["tool"]["pytest"]["ini_options"]
+    assert [marker.partition(":")[0] for marker in options["markers"]] == ["slow", "system"]
+    assert "-m 'not system'" in options["addopts"]
+    assert "python -m pytest -m system --no-skips\n" in text(".ci/run")
+
+
+def test_accelerate_is_a_dependency_that_nothing_imports() -> None:
+    """If this fails, the comment next to the dependency is wrong."""
+    assert any(name.startswith("accelerate") for name in PROJECT["project"]["dependencies"])
+    assert [
+        path for path in (ROOT / "ticketlab").rglob("*.py") if re.search(r"^\s*(import|from) accelerate", path.read_text("utf-8"), re.M)
+    ] == []
+
+
+def test_the_first_release_changes_nothing() -> None:
+    changelog = text("CHANGELOG.md")
+    assert "\n## [0.1.0]" in changelog
+    assert not re.search(r"^### (Changed|Removed|Deprecated|Fixed)$", changelog.partition("## [0.1.0]")[2], re.MULTILINE)

@@ -1,0 +1,238 @@
+"""Overrides of a recipe by name, as the flags of ``ticketlab run`` give them: which setting of which stages each one sets.
+
+:data:`FLAGS` is the table of those that set one setting on every stage of a kind; the functions below handle the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+from ticketlab.core import registry
+from ticketlab.core.errors import SettingError, UsageError
+from ticketlab.core.settings import build_component, settings_of, to_table
+from ticketlab.recipes import tables
+from ticketlab.recipes.head import HEAD
+from ticketlab.recipes.tables import Table
+from ticketlab.tasks.base import Task
+from ticketlab.tasks.datasets import lookup
+
+NO_ATTACK = "none"
+
+
+class Overrides(TypedDict, total=False):
+    """What can be overridden by name. The names are those of the flags."""
+
+    model: str
+    max_length: int
+    precision: str
+    sparsity: float | str
+    """Of every draw stage, for all units; may be a fraction such as ``"1/6"``."""
+    heads: float | str
+    """Of every draw stage: the sparsity of heads, where it differs, as ``neurons`` for neurons."""
+    neurons: float | str
+    scope: str
+    """Of every draw stage, for all units."""
+    like: str
+    """Of every draw stage, instead of a sparsity: a run or a ticket file; see the setting of ``draw``."""
+    ood: Sequence[Task | str]
+    """Challenge sets that replace the recipe's: names, paths or tasks."""
+    ood_map: Sequence[str]
+    """``TASK_LABEL=OOD_LABEL``, where a challenge set has another name for a label; added to the recipe's unless ``ood`` is given."""
+    pruner: str
+    """Of every search stage, as ``adversary``, ``loss`` and ``stop``."""
+    bias: str
+    """A bias model, or a file of probabilities, for every stage whose loss needs one."""
+    adversary: str
+    loss: str
+    stop: str
+    text: str
+    """Of every stage whose objective is masked language modelling: the file, folder or data set to train on."""
+    attacks: str | Sequence[str]
+    """Replace those of every attack stage; ``["none"]`` removes the attack stages."""
+    examples: int
+    """Number of examples to attack, in every attack stage."""
+    word_vectors: str
+    """Of every attack that uses them, as ``encoder`` and ``mlm``."""
+    encoder: str
+    mlm: str
+    stages: Mapping[str, Mapping[str, Any]]
+    """Settings by stage name, such as ``{"retrain": {"adversary": "freelb"}}``."""
+
+
+class FlagTarget(NamedTuple):
+    """A flag, and the setting that it sets on every stage of a kind."""
+
+    flag: str
+    kind: str
+    setting: str
+
+
+FLAGS = {
+    "sparsity": FlagTarget("--sparsity", "draw", "sparsity"),
+    "scope": FlagTarget("--scope", "draw", "scope"),
+    "heads": FlagTarget("--heads", "draw", "heads"),
+    "neurons": FlagTarget("--neurons", "draw", "neurons"),
+    "like": FlagTarget("--like", "draw", "like"),
+    "pruner": FlagTarget("--pruner", "search", "pruner"),
+    "adversary": FlagTarget("--adversary", "search", "adversary"),
+    "loss": FlagTarget("--loss", "search", "loss"),
+    "stop": FlagTarget("--stop", "search", "stop"),
+    "examples": FlagTarget("--n", "attack", "examples"),
+}
+"""By the name of the override."""
+RESETS = {"sparsity": {"heads": "none", "neurons": "none"}, "scope": {"heads_scope": "none", "neurons_scope": "none"}}
+"""Settings that an override also resets: a sparsity or scope for all units replaces the recipe's own for heads and neurons."""
+
+
+def apply_overrides(table: Table, name: str, overrides: Overrides) -> Table:
+    """Return the resolved table of the recipe ``name`` with all overrides of its stages and challenge sets applied.
+
+    :raises UsageError: the recipe has no stage that an override sets, or two overrides contradict each other.
+    """
+    table = _set_challenge_sets(table, overrides)
+    with_like = [FLAGS[key].flag for key in ("sparsity", "heads", "neurons", "scope") if key in overrides and "like" in overrides]
+    if with_like:
+        raise UsageError(f"{with_like[0]}: with --like the sparsity of each matrix is that of the other ticket; give one of the two")
+    if "attacks" in overrides:
+        table = _replace_attacks(table, name, as_list(overrides["attacks"]))
+    for key, (flag, kind, setting) in FLAGS.items():
+        if key in overrides:
+            for stage in _stages_of_kind(table, name, kind, flag):
+                table = tables.merge(table, {stage: {**RESETS.get(key, {}), setting: overrides[key]}})  # type: ignore[literal-required]
+    table = _pass_draw_settings_to_searches(table, overrides)
+    if "text" in overrides:
+        table = _set_text(table, name, overrides["text"])
+    resources: dict[str, str] = {key: overrides[key] for key in ("word_vectors", "encoder", "mlm") if key in overrides}
+    if resources:
+        table = _set_attack_resources(table, name, resources)
+    for stage, settings in overrides.get("stages", {}).items():
+        if not isinstance(table.get(stage), Mapping):
+            flag = f"--{stage}-{next(iter(settings), '')}"
+            raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_describe_stages(table)}")
+        table = tables.merge(table, {stage: settings})
+    return table
+
+
+def attack_tables(attacks: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[Table]:
+    """Return the tables of attacks with each of ``settings`` (``word_vectors``, ``encoder``, ...) set on the attacks that have it.
+
+    :raises UsageError: no attack has one of the settings.
+    """
+    known = [{field.name for field in settings_of(registry.current().get("attack", attack["name"]))} for attack in attacks]
+    for setting in settings:
+        if not any(setting in names for names in known):
+            requested = ", ".join(attack["name"] for attack in attacks)
+            raise UsageError(f"{_flag(setting)}: none of the requested attacks ({requested}) has this setting")
+    return [
+        {**attack, **{setting: value for setting, value in settings.items() if setting in names}}
+        for attack, names in zip(attacks, known, strict=True)
+    ]
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list of a single text or task, or of the items of several."""
+    return [value] if isinstance(value, (str, Task)) else list(value)
+
+
+def find_tasks(tasks: Task | str | Sequence[Task | str]) -> list[Task]:
+    """Return tasks that are given as tasks, names or paths. Raises as :func:`ticketlab.tasks.datasets.lookup.find_task`."""
+    return [lookup.find_task(task) if isinstance(task, str) else task for task in as_list(tasks)]
+
+
+def task_tables(tasks: Sequence[Task]) -> list[Table]:
+    """Return tasks as tables, as they are written in a recipe."""
+    return [{"name": task.name, **to_table(task)} for task in tasks]
+
+
+def _set_challenge_sets(table: Table, overrides: Overrides) -> Table:
+    pairs = as_list(overrides.get("ood_map", ()))
+    for pair in pairs:
+        if "=" not in pair:
+            raise UsageError(f"--ood-map {pair}: write TASK_LABEL=OOD_LABEL")
+    if "ood" in overrides:
+        table = table | {"ood": task_tables(find_tasks(overrides["ood"])), "ood_map": []}
+    return table | {"ood_map": [*table.get("ood_map", []), *pairs]}
+
+
+def _pass_draw_settings_to_searches(table: Table, overrides: Overrides) -> Table:
+    """Set the sparsity and scope of the draw on its search too, since some pruners aim at them."""
+    kinds = _kinds(table)
+    for stage in [name for name, kind in kinds.items() if kind == "search"]:
+        drawn = [table[name]["sparsity"] for name, kind in kinds.items() if kind == "draw" and table[name]["search"] == stage]
+        if drawn and ("sparsity" in overrides or "pruner" in overrides):
+            table = tables.merge(table, {stage: {"sparsity": drawn[0]}})
+        elif "sparsity" in overrides:
+            table = tables.merge(table, {stage: {"sparsity": overrides["sparsity"]}})
+        if "scope" in overrides:
+            pruner = _name_of(table[stage]["pruner"])
+            if "scope" in {field.name for field in settings_of(registry.current().get("pruner", pruner))}:
+                table = tables.merge(table, {stage: {"pruner": {"name": pruner, "scope": overrides["scope"]}}})
+    return table
+
+
+def _set_text(table: Table, name: str, text: str) -> Table:
+    readers = [stage for stage in _kinds(table) if table[stage].get("objective", {}).get("name") == "mlm"]
+    if not readers:
+        raise UsageError(f"--text: the recipe `{name}` has no stage whose objective is `mlm`, such as the search of `orticket`")
+    for stage in readers:
+        table = tables.merge(table, {stage: {"objective": {"text": text}}})
+    return table
+
+
+def _replace_attacks(table: Table, name: str, attacks: Sequence[str]) -> Table:
+    """Replace the attacks; those that the recipe already has keep the recipe's settings."""
+    if NO_ATTACK in attacks:
+        if len(attacks) > 1:
+            raise UsageError("--attack: `none` removes the attacks and cannot be combined with others")
+        sources = {value.get("augment") for key, value in table.items() if key not in HEAD}
+        return {key: value for key, value in table.items() if key in HEAD or value["kind"] != "attack" or key in sources}
+    table = dict(table)
+    evaluations = [key for key, kind in _kinds(table).items() if kind == "evaluate"]
+    if evaluations and "attack" not in _kinds(table).values():
+        table["attack"] = {"kind": "attack", "model": table[evaluations[-1]]["model"], "attacks": []}
+    for stage in _stages_of_kind(table, name, "attack", "--attack"):
+        known = {_label(attack): attack for attack in table[stage]["attacks"]}
+        table[stage] = table[stage] | {"attacks": [known.get(_label(attack), {"name": attack}) for attack in attacks]}
+    return table
+
+
+def _set_attack_resources(table: Table, name: str, resources: Mapping[str, str]) -> Table:
+    flags = " and ".join(_flag(setting) for setting in resources)
+    return table | {
+        stage: table[stage] | {"attacks": attack_tables(table[stage]["attacks"], resources)}
+        for stage in _stages_of_kind(table, name, "attack", flags)
+    }
+
+
+def _kinds(table: Table) -> dict[str, str]:
+    return {name: stage["kind"] for name, stage in table.items() if name not in HEAD}
+
+
+def _stages_of_kind(table: Table, name: str, kind: str, flag: str) -> list[str]:
+    stages = [stage for stage, stage_kind in _kinds(table).items() if stage_kind == kind]
+    if not stages:
+        raise UsageError(f"{flag}: the recipe `{name}` has no {kind} stage; {_describe_stages(table)}")
+    return stages
+
+
+def _describe_stages(table: Table) -> str:
+    stages = ", ".join(f"{stage} ({kind})" if stage != kind else stage for stage, kind in _kinds(table).items())
+    trains = [stage for stage, kind in _kinds(table).items() if kind in ("train", "search")]
+    flags = f" (`--{trains[0]}-loss`, `--{trains[0]}-adversary`)" if trains else ""
+    return f"its stages are {stages}{flags}"
+
+
+def _name_of(component: Mapping[str, Any] | str) -> str:
+    return component if isinstance(component, str) else str(component["name"])
+
+
+def _label(attack: Mapping[str, Any] | str) -> str:
+    try:
+        return build_component("attack", attack, "").label
+    except SettingError:
+        return _name_of(attack)  # building the recipe reports what is wrong with it
+
+
+def _flag(setting: str) -> str:
+    return f"--{setting.replace('_', '-')}"

@@ -1,0 +1,119 @@
+"""Evaluates or attacks a finished model from Python, as ``ticketlab evaluate`` and ``ticketlab attack`` do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from ticketlab.core import files
+from ticketlab.lab.finished_runs import find_run
+from ticketlab.recipes.overrides import attack_tables
+from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
+from ticketlab.runs.run import Run, run
+from ticketlab.stages.base import Split
+from ticketlab.tasks.base import Task
+from ticketlab.tasks.datasets.lookup import find_task
+
+Tasks = Task | str | Sequence[Task | str]
+
+
+def evaluate(
+    model: str | Path | Run,
+    *,
+    tasks: Tasks,
+    ood: Tasks = (),
+    ood_map: str | Sequence[str] = (),
+    split: Split | None = None,
+    label_map: str | Sequence[str] = (),
+    max_length: int | None = None,
+    sets: str | Sequence[str] = (),
+    lab: str | Path = "lab",
+) -> Run:
+    """Evaluate a finished classifier, and return the run: :meth:`Run.metrics` has the numbers.
+
+    ``model`` is a folder, a hub name, the directory of a run or stage, a finished :class:`Run`, or the name of a recipe for its latest run
+    in ``lab``. Each task is a name, a path or a :class:`~ticketlab.tasks.base.Task`. ``ood`` are challenge sets; ``ood_map``
+    (``TASK_LABEL=OOD_LABEL``) and ``label_map`` (``MODEL_LABEL=TASK_LABEL``) translate labels whose names differ. ``sets`` are further
+    settings, such as ``"evaluate.batch_size=16"``.
+
+    :raises UsageError: no task, no such model, or an invalid setting.
+    """
+    settings = _given(split=split, label_map=_listed(label_map) or None)
+    place = _find_model(model, lab)
+    recipe = one_stage(
+        "evaluate",
+        place,
+        _find_tasks(tasks),
+        settings,
+        _listed(sets),
+        max_length=max_length,
+        ood=_find_tasks(ood),
+        ood_map=_listed(ood_map),
+    )
+    return run(recipe, lab)
+
+
+def attack(
+    model: str | Path | Run,
+    *,
+    tasks: Tasks,
+    attacks: str | Sequence[str],
+    examples: int | Literal["all"] | None = None,
+    seed: int = 0,
+    split: Split | None = None,
+    label_map: str | Sequence[str] = (),
+    word_vectors: str | None = None,
+    encoder: str | None = None,
+    mlm: str | None = None,
+    query_budget: int | None = None,
+    timeout: float | None = None,
+    precision: Literal["fp32", "bf16"] | None = None,
+    in_flight: int | None = None,
+    workers: int | None = None,
+    max_length: int | None = None,
+    sets: str | Sequence[str] = (),
+    lab: str | Path = "lab",
+) -> Run:
+    """Attack a finished classifier, and return the run: :meth:`Run.attack_metrics` has the numbers of each attack.
+
+    ``model``, ``tasks``, ``label_map`` and ``sets`` are those of :func:`evaluate`. ``attacks`` are names (``ticketlab show attack``),
+    ``examples`` the size of the sample that ``seed`` picks from ``split``; None stands for the defaults of the
+    `attack stage <stages.md#attack>`_. ``word_vectors``, ``encoder``, ``mlm`` and ``query_budget`` apply to the attacks that have such a
+    setting. Each of several attacks is a stage of its own, ``attack-NAME``.
+
+    :raises UsageError: no task, no such model or attack, or an invalid setting.
+    :raises ResourceError: something that an attack needs is unavailable.
+    """
+    own_settings = _given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
+    settings = _given(
+        attacks=attack_tables([{"name": name} for name in _listed(attacks)], own_settings),
+        examples="none" if examples == "all" else examples,
+        sample_seed=seed,
+        split=split,
+        label_map=_listed(label_map) or None,
+        timeout=timeout,
+        precision=precision,
+        in_flight=in_flight,
+        workers=workers,
+    )
+    recipe = one_stage("attack", _find_model(model, lab), _find_tasks(tasks), settings, _listed(sets), max_length=max_length)
+    return run(one_stage_per_attack(recipe), lab)
+
+
+def _find_model(model: str | Path | Run, lab: str | Path) -> str:
+    return find_run(str(model.directory if isinstance(model, Run) else model), files.expand(lab), "model")
+
+
+def _find_tasks(tasks: Tasks) -> list[Task]:
+    return [find_task(task) if isinstance(task, str) else task for task in _listed(tasks)]
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the arguments that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return one value or several as a list."""
+    return [value] if isinstance(value, (str, Task)) else list(value)
