@@ -33,6 +33,19 @@ hypothesis.settings.register_profile("suite", deadline=None)  # tests may be slo
 hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ("support.attack_fixtures", "support.run_fixtures", "support.text_fixtures")
+SLOW = (
+    "attacks/engine/test_workers.py",
+    "attacks/test_against_stock_textattack.py",
+    "attacks/test_user_reports.py",
+    "cli/test_imports.py",
+    "cli/test_signals.py",
+    "cli/test_srnets.py",
+    "cli/ticket/test_export.py",
+    "export",
+    "runs/test_run.py",
+    "stages",
+)
+"""Directories and files of tests whose tests are all marked ``slow``; single tests of other files have the marker themselves."""
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -40,6 +53,14 @@ def freeze() -> None:
     """Exclude existing objects from garbage collection: scanning those of the libraries took a fifth of the time of the tests."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = [Path(__file__).parent / name for name in SLOW]
+    for item in items:
+        if any(item.path.is_relative_to(path) for path in slow):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

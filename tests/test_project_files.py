@@ -54,6 +54,15 @@ def test_markers_select_the_tests() -> None:
     assert "python -m pytest -m system --no-skips\n" in text(".ci/run")
 
 
+def test_directories_and_files_of_slow_tests_exist() -> None:
+    (slow,) = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(text("tests/conftest.py")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SLOW"
+    ]
+    assert [name for name in slow if not (ROOT / "tests" / name).exists()] == []
+
+
 def test_accelerate_is_a_dependency_that_nothing_imports() -> None:
     """If this fails, the comment next to the dependency is wrong."""
     assert any(name.startswith("accelerate") for name in PROJECT["project"]["dependencies"])

@@ -212,7 +212,10 @@ LISTED = "`ticketlab show attack textattack` lists those that run"
         ("textattack:pws", f"at.recipe: textattack has no recipe 'pws'; did you mean `pwws` or `pso`? ({LISTED})"),
         ("textatack:pruthi", "at: there is no attack `textatack`; did you mean `textattack`?"),
         ("deepwordbug:3", "at: attack `deepwordbug` has no variants: omit `:3`"),
-        ({"name": "textattack:pruthi", "recipe": "iga"}, "at: `textattack:pruthi` and recipe = 'iga' are two; write one of them"),
+        (
+            {"name": "textattack:pruthi", "recipe": "iga"},
+            "`textattack:pruthi` and recipe = 'iga' contradict each other",
+        ),
     ],
 )
 def test_an_unknown_variant_is_named_in_the_message(asked, message):

@@ -126,7 +126,7 @@ def test_an_invalid_file_is_an_error_that_names_the_problem(tmp_path, lines, mes
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("no.jsonl", "there is no such file"), ("bias.pt", "a pickle, which can run code"), ("bias.x", "not a kind of file")],
+    [("no.jsonl", "there is no such file"), ("bias.pt", "a pickle, which can run code"), ("bias.x", "this kind of file is not supported")],
 )
 def test_an_unreadable_file_is_named(tmp_path, name, message):
     for other in ("bias.pt", "bias.x"):

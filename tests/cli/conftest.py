@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 PLUGIN = '''
-"""Scores units by how far they are from the middle of their matrix."""
+"""A pruner that scores units by their distance from the middle of their matrix."""
 
 from typing import ClassVar
 
@@ -33,7 +33,7 @@ def ticketlab_pruners():
 
 @pytest.fixture(autouse=True)
 def _own_registry(own_registry: None) -> None:
-    """Commands load plugins."""
+    """Isolate the registry, because commands load plugins."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What hostile and clumsy users type: each ends in one line that says what is wrong and where, and loses nothing."""
+"""Bad input of every kind ends in one line that says what is wrong and where, and damages no file."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny: dict[str, Path]) -> Si
 
 
 @pytest.fixture(autouse=True)
-def _there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(request.getfixturevalue("world").root)
 
 
 def refused(result: Result, *expected: str, code: int = 2) -> None:
-    """Check that a command ended as it should: one line, nothing internal."""
+    """Check that a command failed with one line that shows no internals."""
     error = result.stderr.splitlines()[-1] if result.stderr else ""
     assert result.exit_code == code, result.stderr
     assert error.startswith("error: ")
@@ -129,7 +129,7 @@ def refused(result: Result, *expected: str, code: int = 2) -> None:
         ("empty.csv", "empty.csv: there are no rows"),
         ("header.csv", "header.csv: there are no rows"),
         ("single.csv", "single.csv: all training rows are labelled `pos`"),
-        ("few.csv", "few.csv: no usable row is left for the train split"),
+        ("few.csv", "few.csv: no usable rows are left for the train split"),
         ("unlabelled.csv", "40 unlabelled"),
         ("no-label.csv", "--label-column"),
         ("ragged.csv", "ragged.csv line 2: malformed"),
@@ -137,7 +137,7 @@ def refused(result: Result, *expected: str, code: int = 2) -> None:
         ("twice.csv", "two columns are named `text`"),
         ("binary.csv", "not UTF-8"),
         ("latin.csv", "latin.csv line 2: not UTF-8"),
-        ("utf16.csv", "utf16.csv: no usable row is left for the train split"),
+        ("utf16.csv", "utf16.csv: no usable rows are left for the train split"),
         ("not.parquet", "not.parquet: not a parquet file"),
         ("bad.jsonl", "bad.jsonl line 1: malformed"),
         ("numbers.jsonl", "numbers.jsonl line 1: must be a JSON object"),
@@ -202,10 +202,10 @@ def test_a_bad_data_set_is_refused(task: str, expected: str) -> None:
         pytest.param(["--model", "no-such-model"], "no-such-model: cannot be loaded"),
         pytest.param(["--attack", "textfooler", "--word-vectors", "empty"], "empty", marks=needs_attacks),
         (["--model", "a b/c"], "a b/c: there is no such folder"),
-        (["--text-column", "text", "--text-column", "text"], "one column cannot serve twice"),
+        (["--text-column", "text", "--text-column", "text"], "one column cannot be used twice"),
         (["--text-column", "txt"], "there is no column `txt`; did you mean `text`?"),
         (["--label-column", "text"], "ok.csv"),
-        (["--labels", "neg"], "the label `pos` is not among those declared"),
+        (["--labels", "neg"], "the label `pos` is not one of the declared labels"),
         (["--labels", "pos", "--labels", "pos"], "declared twice"),
         (["--drop-label", "-1"], "drop_labels: no row is labelled `-1`"),
         (["--set", "tasks.split_column=text"], "split_column: column `text`"),
@@ -240,7 +240,7 @@ def test_a_bad_recipe_is_refused(tmp_path: Path, content: str, expected: str) ->
     refused(call("run", recipe, *task, "--scale", "small" if "scales" in content else "full"), expected)
 
 
-def test_labels_from_one_are_names_like_others() -> None:
+def test_numeric_labels_from_one_are_names() -> None:
     result = call("run", "mini.toml", "--task", "numbers.csv", "--model", "encoder", "--lab", "lab")
     assert result.exit_code == 0, result.stderr
     assert "labels 0=1, 1=2, 2=3" in result.stderr
@@ -272,17 +272,17 @@ def _without(name: str) -> Callable[[Path], None]:
     [
         pytest.param(_cut, "damaged or cut short", id="weights cut short"),
         pytest.param(_write("model.safetensors", b"garbage" * 99), "damaged or cut short", id="weights of garbage"),
-        pytest.param(_write("config.json", b"{"), "config.json is not valid JSON", id="config no JSON"),
+        pytest.param(_write("config.json", b"{"), "config.json is not valid JSON", id="config not JSON"),
         pytest.param(_write("config.json", b"[]"), "must hold an object", id="config a list"),
         pytest.param(_without("model.safetensors"), "model.safetensors", id="no weights"),
         pytest.param(_without("config.json"), "no config.json", id="no config"),
         pytest.param(_without("tokenizer.json"), "no tokenizer", id="no tokenizer"),
         pytest.param(_config(model_type="gpt2"), "not in the checkpoint", id="another family"),
-        pytest.param(_config(model_type="own", auto_map={"AutoConfig": "own.Config"}), "never run", id="code of its own"),
-        pytest.param(_write("tokenizer.json", b"{"), "cannot be loaded", id="tokenizer no JSON"),
+        pytest.param(_config(model_type="own", auto_map={"AutoConfig": "own.Config"}), "never run", id="custom code"),
+        pytest.param(_write("tokenizer.json", b"{"), "cannot be loaded", id="tokenizer not JSON"),
         pytest.param(_config(num_attention_heads=5), "cannot be loaded", id="five heads"),
         pytest.param(_config(num_hidden_layers=1), "smaller model", id="fewer layers"),
-        pytest.param(_config(id2label={"0": "pos", "1": "pos"}), "two outputs are called `pos`", id="a label twice"),
+        pytest.param(_config(id2label={"0": "pos", "1": "pos"}), "two outputs are called `pos`", id="duplicate label"),
         pytest.param(_config(id2label={"0": "LABEL_0", "1": "LABEL_1"}), "--label-map LABEL_0=NAME", id="labels without names"),
     ],
 )
@@ -299,7 +299,7 @@ def test_a_bad_model_is_refused(world: SimpleNamespace, tmp_path: Path, damage: 
         (["evaluate", "demo", "--task", "ok.csv"], "an encoder without a classifier"),
         (["evaluate", "MODEL", "--task", "pairs.csv"], "neg, pos and the task's 0, 1"),
         (["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg"], "MODEL_LABEL=TASK_LABEL"),
-        (["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg=pos"], "two labels of the model mean `pos`"),
+        (["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg=pos"], "two labels of the model are mapped to `pos`"),
         (["attack", "MODEL", "--task", "ok.csv"], "--attack"),
         (["attack", "MODEL", "--task", "ok.csv", "--attack", "deepwordbug", "--out", "empty"], "'empty' is a directory"),
         (["attack", "MODEL", "--task", "ok.csv", "--attack", "deepwordbug", "--seed", "-1"], "'--seed'"),
@@ -321,7 +321,7 @@ def test_a_bad_model_is_refused(world: SimpleNamespace, tmp_path: Path, damage: 
         (["ticket", "draw", "MODEL", "--sparsity", "0.3", "--out", "out"], "there is no such file"),
     ],
 )
-def test_a_bad_command_line_around_a_finished_run_is_refused(world: SimpleNamespace, arguments: list[str], expected: str) -> None:
+def test_a_bad_command_line_for_a_finished_run_is_refused(world: SimpleNamespace, arguments: list[str], expected: str) -> None:
     names = {
         "MODEL": world.model,
         "RUN": world.run,
@@ -374,7 +374,7 @@ def test_a_damaged_result_in_the_lab_is_named(world: SimpleNamespace, tmp_path: 
     refused(call("run", "mini.toml", "--task", "ok.csv", "--model", "encoder", "--lab", lab), "result.json", code=1)
 
 
-def test_a_model_whose_weights_are_not_numbers_is_not_evaluated(world: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_model_with_nan_weights_is_not_evaluated(world: SimpleNamespace, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     model = shutil.copytree(world.model, tmp_path / "model")
@@ -383,7 +383,7 @@ def test_a_model_whose_weights_are_not_numbers_is_not_evaluated(world: SimpleNam
     refused(call("evaluate", model, "--task", "ok.csv", "--lab", tmp_path / "lab"), str(model), code=1)
 
 
-def test_a_csv_file_that_cannot_be_written_is_said_before_the_work() -> None:
+def test_a_csv_file_that_cannot_be_written_is_reported_before_any_work() -> None:
     run = ["run", "mini.toml", "--task", "ok.csv", "--model", "encoder", "--lab", "lab", "--csv", "ok.csv/numbers.csv"]
     refused(call(*run), "ok.csv/numbers.csv: no file can be written in")
 
@@ -404,7 +404,7 @@ def test_names_in_any_script_work_everywhere(tmp_path: Path) -> None:
     assert call("ticket", "info", ticket).exit_code == 0
 
 
-def test_a_home_folder_is_found_without_a_shell(world: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_is_expanded_without_a_shell(world: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mini.toml", "ok.csv"):
         shutil.copy(name, tmp_path)
     shutil.copytree("encoder", tmp_path / "encoder")
@@ -429,7 +429,7 @@ MAIN = "import sys; from ticketlab.cli.main import main; sys.argv[0] = 'ticketla
 
 
 @pytest.mark.parametrize("arguments", [["plugins"], ["recipes", "show", "fine-tune"]], ids=lambda arguments: arguments[0])
-def test_a_reader_that_leaves_is_no_error_message(arguments: list[str]) -> None:
+def test_a_closed_stdout_is_not_an_error(arguments: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run([sys.executable, "-c", MAIN, *arguments], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
@@ -439,7 +439,7 @@ def test_a_reader_that_leaves_is_no_error_message(arguments: list[str]) -> None:
     assert done.returncode == 0
 
 
-def test_a_reader_of_messages_that_leaves_ends_nothing() -> None:
+def test_a_closed_stderr_does_not_change_the_exit_code() -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run([sys.executable, "-c", MAIN, "show", "nothing"], stdout=subprocess.PIPE, stderr=write, check=False)

@@ -1,4 +1,4 @@
-"""Every wrong command line is one line on stderr that says what is wrong and what is near it, and an exit code."""
+"""Every wrong command line ends with an exit code and one line on stderr that says what is wrong and names the nearest valid choice."""
 
 from __future__ import annotations
 
@@ -42,18 +42,25 @@ def recipe(tmp_path: Path) -> Path:
             ["run", "--epochs", "1"], ["--set finetune.epochs=3, --set search.epochs=20, --set retrain.epochs=3"], id="option for a setting"
         ),
         pytest.param(["run", "robust-ticket", "--lambda", "1"], ["--set search.pruner.penalty=0.5"], id="option for a symbol"),
-        pytest.param(["attack", "x", "--batchsize", "1"], ["unknown option `--batchsize` (`ticketlab attack"], id="option like none"),
+        pytest.param(["attack", "x", "--batchsize", "1"], ["unknown option `--batchsize` (`ticketlab attack"], id="unknown option"),
         pytest.param(["run", "--lab", ""], ["invalid value for '--lab': the path is empty"], id="empty path"),
-        pytest.param(["run", "--task", "demo", "--model", "a\0b"], ["a path has no NUL character"], id="NUL in a path"),
+        pytest.param(["run", "--task", "demo", "--model", "a\0b"], ["a path cannot contain a NUL character"], id="NUL in a path"),
         pytest.param(["run", "x" * 1_000_000], ["there is no recipe `xxx", "xxx ... ", "ends in .toml"], id="a megabyte"),
-        pytest.param(["run", "--xyz", "1"], ["unknown option `--xyz` (`"], id="option like none at all"),
-        pytest.param(["run", "--seed", "1", "--seed=2"], ["--seed is given more than once", "run the command once for each"], id="twice"),
-        pytest.param(["ticket", "draw", "x", "--keep-a-head", "--no-keep-a-head"], ["--keep-a-head is given more than once"], id="both"),
+        pytest.param(["run", "--xyz", "1"], ["unknown option `--xyz` (`"], id="unknown short option"),
+        pytest.param(
+            ["run", "--seed", "1", "--seed=2"], ["--seed is given more than once", "run the command once for each"], id="option twice"
+        ),
+        pytest.param(
+            ["ticket", "draw", "x", "--keep-a-head", "--no-keep-a-head"],
+            ["--keep-a-head is given more than once"],
+            id="flag and its opposite",
+        ),
         pytest.param(["run", "--n", "few"], ["'--n'", "few", "ticketlab run --help"], id="option value"),
         pytest.param(["attack"], ["MODEL"], id="argument missing"),
         pytest.param(["run"], ["--task", "ticketlab show task"], id="no task"),
         pytest.param(["run", "--task", "demoo"], ["task `demoo`", "did you mean `demo`?"], id="task"),
-        pytest.param(["run", "--task", "./nowhere.csv", "--dry-run", "--set", "x=1"], ["x"], id="set of nothing"),
+        pytest.param(["attack", "x", "--split", "tset"], ["'--split'", "did you mean `test`?"], id="choice"),
+        pytest.param(["run", "--task", "./nowhere.csv", "--dry-run", "--set", "x=1"], ["x"], id="set of an unknown path"),
         pytest.param(["run", "--text-column", "text"], ["--task"], id="column without task"),
         pytest.param(["run", "robust-tiket", "--task", "demo"], ["did you mean `robust-ticket`?"], id="recipe"),
         pytest.param(["run", "recipe.yml", "--task", "demo"], ["recipe.yml"], id="recipe.yml"),
@@ -67,7 +74,7 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["run", "--task", "demo", "--set", "search.pruner.penalti=2"], ["search.pruner.penalti", "`penalty`"], id="set"),
         pytest.param(["run", "--task", "demo", "--set", "serch.lr=2"], ["serch", "did you mean `search`?"], id="set stage"),
         pytest.param(["run", "--task", "demo", "--set", "search.lr"], ["path=value"], id="set without value"),
-        pytest.param(["run", "--task", "demo", "--encoder", "demo"], ["--encoder", "deepwordbug"], id="resource nobody takes"),
+        pytest.param(["run", "--task", "demo", "--encoder", "demo"], ["--encoder", "deepwordbug"], id="unused resource"),
         pytest.param(["--plugin", "nowhere.py", "plugins"], ["nowhere.py: there is no such file"], id="plugin file"),
         pytest.param(["show", "prunner"], ["did you mean `pruner`?"], id="kind"),
         pytest.param(["show", "pruner", "hard-concret"], ["did you mean `hard-concrete`?"], id="component"),
@@ -76,7 +83,7 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["evaluate", "./bert"], ["--task"], id="evaluate without task"),
         pytest.param(["ticket", "info", "nowhere.safetensors"], ["there is no such file"], id="ticket"),
         pytest.param(["ticket", "draw", "nowhere", "--sparsity", "0.3", "--out", "x"], ["nowhere", "result.json"], id="scores"),
-        pytest.param(["ticket", "draw", "nowhere", "--out", "x"], ["--sparsity", "--like"], id="draw how much"),
+        pytest.param(["ticket", "draw", "nowhere", "--out", "x"], ["--sparsity", "--like"], id="draw without a sparsity"),
     ],
 )
 def test_wrong_usage_is_one_line(invoke: Any, arguments: list[str], expected: list[str]) -> None:
@@ -89,7 +96,7 @@ def test_wrong_usage_is_one_line(invoke: Any, arguments: list[str], expected: li
         assert part in result.stderr
 
 
-def test_a_flag_for_a_stage_that_is_not_there_says_which_are(invoke: Any) -> None:
+def test_a_flag_for_a_missing_stage_lists_the_stages(invoke: Any) -> None:
     general = invoke("run", "fine-tune", "--task", "demo", "--pruner", "random").stderr
     named = invoke("run", "fine-tune", "--task", "demo", "--retrain-adversary", "freelb").stderr
     assert "--pruner: the recipe `fine-tune` has no search stage" in general
@@ -98,7 +105,7 @@ def test_a_flag_for_a_stage_that_is_not_there_says_which_are(invoke: Any) -> Non
     assert "`--finetune-adversary`" in named
 
 
-def test_a_wrong_key_in_a_file_has_its_line(invoke: Any, recipe: Path) -> None:
+def test_an_unknown_setting_in_a_file_has_its_line(invoke: Any, recipe: Path) -> None:
     result = invoke("run", recipe, "--task", "demo", "--dry-run")
     assert result.exit_code == 2
     assert "search.pruner.penalti" in result.stderr
@@ -107,7 +114,7 @@ def test_a_wrong_key_in_a_file_has_its_line(invoke: Any, recipe: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "# nothing\n", 'summary = "empty"\n', "[scales.small.search]\nepochs = 1\n"])
-def test_an_empty_recipe_is_called_empty(invoke: Any, tmp_path: Path, content: str) -> None:
+def test_an_empty_recipe_is_reported_as_empty(invoke: Any, tmp_path: Path, content: str) -> None:
     path = tmp_path / "empty.toml"
     path.write_text(content, encoding="utf-8")
     result = invoke("run", path, "--task", "demo")
@@ -124,7 +131,7 @@ def test_a_recipe_that_is_not_toml_is_named(invoke: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("problem", "code", "expected"),
     [
-        pytest.param(TicketlabError("disk\nfull"), 1, "error: disk full\n", id="ours"),
+        pytest.param(TicketlabError("disk\nfull"), 1, "error: disk full\n", id="an error of ours"),
         pytest.param(ValueError("odd\nvalue"), 1, "error: internal: ValueError: odd value (set TICKETLAB_DEBUG=1", id="a bug"),
         pytest.param(
             OSError(28, "No space left on device", "lab/x"), 1, "error: lab/x cannot be written: no space is left (", id="the disk"
@@ -146,7 +153,7 @@ def test_failures_of_a_run(invoke: Any, monkeypatch: pytest.MonkeyPatch, problem
     assert result.stderr.count("\n") == 1
 
 
-def test_the_traceback_is_there_when_asked_for_and_controls_no_terminal(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_debug_traceback_has_control_characters_escaped(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         try:
             raise KeyError("label \x1b[2J")
@@ -155,8 +162,8 @@ def test_the_traceback_is_there_when_asked_for_and_controls_no_terminal(invoke: 
 
     monkeypatch.setenv("TICKETLAB_DEBUG", "1")
     monkeypatch.setattr(run_recipe, "run_in_lab", fail)
-    said = invoke("run", "--task", "demo").stderr
-    assert said.startswith("Traceback (most recent call last):\n")
-    assert r"label \x1b[2J" in said
-    assert r"ValueError: file \x1b]0;title\x07\u202e\ud800" in said
-    assert not set("\x1b\x07\u202e") & set(said)
+    stderr = invoke("run", "--task", "demo").stderr
+    assert stderr.startswith("Traceback (most recent call last):\n")
+    assert r"label \x1b[2J" in stderr
+    assert r"ValueError: file \x1b]0;title\x07\u202e\ud800" in stderr
+    assert not set("\x1b\x07\u202e") & set(stderr)

@@ -1,4 +1,4 @@
-"""What is looked up often must be quick: it may not import what is slow, even where it is installed."""
+"""Frequently used commands start fast: they import no slow package, even if it is installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.without_imports import HEAVY, RUN
         pytest.param(["show", "task", "demo"], HEAVY, "test_rows", id="show task"),
     ],
 )
-def test_runs_without(arguments: list[str], blocked: tuple[str, ...], expected: str) -> None:
+def test_a_command_does_not_import(arguments: list[str], blocked: tuple[str, ...], expected: str) -> None:
     done = subprocess.run([sys.executable, "-c", RUN, ",".join(blocked), *arguments], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.returncode == 0

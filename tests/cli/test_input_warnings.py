@@ -1,4 +1,4 @@
-"""What a model does not see of its input is said on the terminal once, kept in results, and noted under tables: by every command."""
+"""Every command warns once about input that the model does not see, keeps the warning in the results, and notes it under tables."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def evaluated(invoke: Any, *arguments: object) -> tuple[dict[str, Any], list[str
     return next(iter(json.loads(done.stdout)["tasks"].values()))["0"]["evaluate"], done.stderr.splitlines()
 
 
-def test_texts_that_are_cut_off_and_unknown_tokens_are_said_kept_and_said_again(invoke: Any, world: Path, tmp_path: Path) -> None:
+def test_truncated_texts_and_unknown_tokens_are_reported_kept_and_reported_again(invoke: Any, world: Path, tmp_path: Path) -> None:
     arguments = (world / "model", "--task", world / "long.csv", "--split", "all", "--ood", world / "odd.csv", "--max-length", 8)
     cut = "long, all: 40 of 40 examples (100.0 %) cut off at 8 tokens (--max-length; the model's maximum is 128), which drops "
     unknown = "odd, test: 22.2 % of the tokens are unknown to the model, with 13.3 % of the characters"  # 1 of 4; 5 with two digits
@@ -87,7 +87,7 @@ def test_texts_that_are_cut_off_and_unknown_tokens_are_said_kept_and_said_again(
     assert f"Note: {unknown}" in table
 
 
-def test_a_recipe_says_it_once_before_it_trains(invoke: Any, world: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+def test_a_run_warns_once_before_it_trains(invoke: Any, world: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
     arguments = ("--task", world / "long.csv", "--model", tiny["bert"], "--lab", tmp_path, "--seeds", 2, "--json")
     done = invoke("run", world / "recipe.toml", *arguments)
     assert done.exit_code == 0, done.stderr
@@ -106,12 +106,12 @@ def test_a_recipe_says_it_once_before_it_trains(invoke: Any, world: Path, tiny: 
         assert len(stages["evaluate"]["input_warnings"]) == 1
 
 
-def test_a_limit_of_the_model_below_the_length_is_said(invoke: Any, world: Path, tmp_path: Path) -> None:
+def test_a_model_limit_below_max_length_is_reported(invoke: Any, world: Path, tmp_path: Path) -> None:
     _, said = evaluated(invoke, world / "model", "--task", world / "odd.csv", "--split", "all", "--max-length", 512, "--lab", tmp_path)
-    assert "the model takes at most 128 tokens, so max_length = 512 is as good as that" in said
+    assert "the model takes at most 128 tokens, so max_length = 512 has the same effect" in said
 
 
-def test_a_length_without_room_for_both_texts_is_one_line(invoke: Any, world: Path, tmp_path: Path) -> None:
+def test_a_length_without_room_for_both_texts_is_an_error(invoke: Any, world: Path, tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text(
         "premise,hypothesis,label\n" + "".join(f"a {number},b {number},{number % 2}\n" for number in range(20))
     )
@@ -129,7 +129,7 @@ def test_a_length_without_room_for_both_texts_is_one_line(invoke: Any, world: Pa
         pytest.param(("ticket", "export", "{cased}", "--format", "dense", "--out", "{out}"), id="export"),
     ],
 )
-def test_a_cased_checkpoint_that_is_lower_cased_is_said_once_by_every_command(
+def test_every_command_warns_once_about_a_lower_cased_cased_checkpoint(
     invoke: Any, world: Path, tmp_path: Path, arguments: tuple[object, ...]
 ) -> None:
     given = [str(argument).format(cased=world / "cased", root=world, out=tmp_path / "out") for argument in arguments]
@@ -141,7 +141,9 @@ def test_a_cased_checkpoint_that_is_lower_cased_is_said_once_by_every_command(
         assert done.stdout.count("Note: the tokenizer lower-cases its texts") == 1
 
 
-def test_a_run_is_a_model_to_start_from_as_it_is_one_to_evaluate(invoke: Any, world: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+def test_a_run_can_be_given_as_a_model_to_start_from_and_to_evaluate(
+    invoke: Any, world: Path, tiny: dict[str, Path], tmp_path: Path
+) -> None:
     arguments = ("--task", world / "odd.csv", "--model", tiny["bert"], "--lab", tmp_path / "lab", "--seeds", 2)
     first = invoke("run", world / "recipe.toml", *arguments)
     assert first.exit_code == 0, first.stderr
@@ -160,10 +162,8 @@ def test_a_run_is_a_model_to_start_from_as_it_is_one_to_evaluate(invoke: Any, wo
     assert "examples of test; majority class 50.0 %" in card
 
 
-def test_every_stage_that_reads_the_model_keeps_what_is_wrong_with_its_tokenizer_or_weights(
-    invoke: Any, world: Path, tmp_path: Path
-) -> None:
+def test_every_stage_that_reads_the_model_keeps_warnings_about_its_tokenizer_and_weights(invoke: Any, world: Path, tmp_path: Path) -> None:
     arguments = ("--task", world / "odd.csv", "--model", world / "cased", "--lab", tmp_path, "--json")
     stages = json.loads(invoke("run", world / "recipe.toml", *arguments).stdout)["tasks"]["odd"]["0"]
     kept = [name for name, stage in stages.items() if any(LOWER[9:] in message for message in stage.get("input_warnings", ()))]
-    assert kept == [name for name in stages if name != "ticket"]  # which reads weights alone
+    assert kept == [name for name in stages if name != "ticket"]  # it reads only weights

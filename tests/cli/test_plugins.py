@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_a_plugin_file_counts_before_and_after_the_command(invoke: Any, plugin: Path, place: str) -> None:
+def test_a_plugin_option_works_before_and_after_the_command(invoke: Any, plugin: Path, place: str) -> None:
     option = ["--plugin", str(plugin)]
     result = invoke(*option, "plugins", "--json") if place == "before" else invoke("plugins", "--json", *option)
     found = {(one["kind"], one["name"]): one for one in json.loads(result.stdout)["components"]}
@@ -55,18 +55,18 @@ def test_a_broken_plugin_is_a_warning_that_names_it(invoke: Any, broken: str) ->
     assert "hard-concrete" in result.stdout
 
 
-def test_what_a_broken_plugin_would_have_brought_is_missed_with_its_name(invoke: Any, broken: str) -> None:
+def test_an_unknown_component_mentions_the_broken_plugin(invoke: Any, broken: str) -> None:
     result = invoke("show", "pruner", "theirs")
     assert result.exit_code == 2
     assert broken in result.stderr.splitlines()[-1]
 
 
-def test_no_plugins_leaves_installed_ones_out(invoke: Any, broken: str) -> None:
+def test_no_plugins_skips_installed_plugins(invoke: Any, broken: str) -> None:
     assert invoke("--no-plugins", "plugins").stderr == ""
     assert invoke("plugins", "--no-plugins").stderr == ""
 
 
-def test_strictness_makes_a_broken_plugin_an_error(invoke: Any, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_plugins_makes_a_broken_plugin_an_error(invoke: Any, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKETLAB_STRICT_PLUGINS", "1")
     result = invoke("plugins")
     assert result.exit_code == 1
@@ -75,7 +75,7 @@ def test_strictness_makes_a_broken_plugin_an_error(invoke: Any, broken: str, mon
     assert invoke("plugins", "--no-plugins").exit_code == 0
 
 
-def test_a_taken_name_is_a_warning_and_an_error_when_used(invoke: Any, plugin: Path, tmp_path: Path) -> None:
+def test_a_duplicate_name_is_a_warning_and_an_error_when_used(invoke: Any, plugin: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     other.write_text(plugin.read_text(encoding="utf-8"), encoding="utf-8")
     options = ["--plugin", str(plugin), "--plugin", str(other)]
@@ -91,7 +91,7 @@ def test_a_taken_name_is_a_warning_and_an_error_when_used(invoke: Any, plugin: P
     ("kind", "expected"),
     [("stop-rule", ""), ("stop_rules", ""), ("adversaries", "freelb"), ("Losses", "cross-entropy"), ("stages", "draw")],
 )
-def test_show_takes_a_kind_in_any_form(invoke: Any, kind: str, expected: str) -> None:
+def test_show_accepts_a_kind_in_any_form(invoke: Any, kind: str, expected: str) -> None:
     result = invoke("show", kind)
     assert result.exit_code == 0
     assert expected in result.stdout
@@ -118,7 +118,7 @@ def test_recipes_are_listed_and_shown(invoke: Any) -> None:
     assert shown == Path(listed["robust-ticket"]["file"]).read_text(encoding="utf-8")
 
 
-def test_doctor_says_what_is_missing_and_how_to_get_it(invoke: Any) -> None:
+def test_doctor_reports_missing_resources_and_how_to_get_them(invoke: Any) -> None:
     facts = json.loads(invoke("doctor", "--json").stdout)
     assert {"ticketlab", "torch", "transformers"} <= set(facts["packages"])
     assert facts["precision"] in ("fp32", "bf16")
@@ -126,7 +126,7 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(invoke: Any) -> None:
     assert "precision" in invoke("doctor").stdout
 
 
-def test_the_name_of_a_recipe_is_whole_at_80_columns(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_recipes_are_not_cut_at_80_columns(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from rich.console import Console
 
     from ticketlab.cli import run_recipe

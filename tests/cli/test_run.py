@@ -1,4 +1,4 @@
-"""What the commands do around a run; the run itself is replaced."""
+"""What commands do before and after a run; the run itself is replaced."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _results(recipe: Recipe, errors: int) -> dict[str, Any]:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The recipes that were run and where, and how many examples end in an error."""
+    """The recipes that were run and their labs, and the number of examples that end in an error."""
     seen = SimpleNamespace(recipes=[], labs=[], errors=0)
 
     def fake(recipe: Recipe, lab: Path, **_: Any) -> Any:
@@ -45,7 +45,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return seen
 
 
-def test_run_prints_a_table_and_where_everything_is(invoke: Any, runs: SimpleNamespace) -> None:
+def test_run_prints_a_table_and_its_directory(invoke: Any, runs: SimpleNamespace) -> None:
     result = invoke("run", "fine-tune", "--task", "demo", "--model", "demo", "--scale", "small", "--seeds", "2")
     assert result.exit_code == 0
     assert "90.0 ± 0.0" in result.stdout
@@ -54,12 +54,12 @@ def test_run_prints_a_table_and_where_everything_is(invoke: Any, runs: SimpleNam
     assert list(runs.recipes[0].seeds) == [0, 1]
 
 
-def test_json_is_all_there_is_on_stdout(invoke: Any, runs: SimpleNamespace) -> None:
+def test_json_is_the_only_output_on_stdout(invoke: Any, runs: SimpleNamespace) -> None:
     result = invoke("run", "fine-tune", "--task", "demo", "--json", "--seed", "7")
     assert json.loads(result.stdout)["seeds"] == [7]
 
 
-def test_failed_examples_are_exit_code_three(invoke: Any, runs: SimpleNamespace) -> None:
+def test_failed_examples_give_exit_code_three(invoke: Any, runs: SimpleNamespace) -> None:
     runs.errors = 2
     result = invoke("run", "fine-tune", "--task", "demo")
     assert result.exit_code == 3
@@ -74,7 +74,7 @@ def test_the_lab_comes_from_the_option_or_the_environment(invoke: Any, runs: Sim
     assert runs.labs == [Path("from-environment"), Path("from-option")]
 
 
-def test_csv_is_written_beside_the_table(invoke: Any, runs: SimpleNamespace, tmp_path: Path) -> None:
+def test_csv_is_written_in_addition_to_the_table(invoke: Any, runs: SimpleNamespace, tmp_path: Path) -> None:
     invoke("run", "fine-tune", "--task", "demo", "--csv", tmp_path / "numbers.csv")
     assert ",fine-tune,demo," in (tmp_path / "numbers.csv").read_text(encoding="utf-8")
 
@@ -93,7 +93,7 @@ def test_demo_compares_three_models_at_its_scale(invoke: Any, runs: SimpleNamesp
     assert "did you mean `search`?" in invoke("demo", "--set", "serch.epochs=1").stderr
 
 
-def test_attack_is_a_recipe_of_one_stage(invoke: Any, runs: SimpleNamespace, tmp_path: Path) -> None:
+def test_attack_runs_a_recipe_with_one_stage(invoke: Any, runs: SimpleNamespace, tmp_path: Path) -> None:
     flags = [
         "--task",
         "demo",
@@ -117,7 +117,7 @@ def test_attack_is_a_recipe_of_one_stage(invoke: Any, runs: SimpleNamespace, tmp
     assert recipe.max_length == 64
 
 
-def test_a_warning_of_ours_is_one_line_once(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_of_ticketlab_is_one_line_once(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(recipe: Recipe, lab: Path) -> Any:
         for _ in range(2):
             warnings.warn_explicit("other\nweights", UserWarning, run_recipe.__file__, 1)
@@ -129,7 +129,7 @@ def test_a_warning_of_ours_is_one_line_once(invoke: Any, monkeypatch: pytest.Mon
     assert result.stderr.splitlines() == ["warning: other weights", "results, log and tickets: lab"]
 
 
-def test_a_run_stands_for_the_model_that_it_reported(tmp_path: Path) -> None:
+def test_a_run_stands_for_the_model_that_it_evaluated(tmp_path: Path) -> None:
     run, stage = tmp_path / "lab" / "runs" / "mine", tmp_path / "lab" / "stages" / "ab" / "ab12"
     (stage / "model").mkdir(parents=True)
     (stage / "model" / "config.json").touch()

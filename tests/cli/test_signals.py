@@ -41,7 +41,7 @@ class Finalized:
 
 def work(*_):
     Finalized()
-    print("the signal was forgotten")
+    print("the signal was dropped")
 
 tables.read = work
 """
@@ -80,13 +80,13 @@ def run(code: str, number: int, arguments: tuple[str, ...] = QUICK) -> subproces
     ],
     ids=["import int", "import term", "command int", "command term", "command hup", "run int", "finalizer int"],
 )
-def test_a_signal_is_one_line_and_its_exit_code(where: str, number: int, words: str, arguments: tuple[str, ...]) -> None:
+def test_a_signal_prints_one_line_and_sets_the_exit_code(where: str, number: int, words: str, arguments: tuple[str, ...]) -> None:
     done = run(where, number, arguments)
     assert done.stderr == f"{words}; the same command resumes from there\n"
     assert done.stdout == ""
     assert done.returncode == 128 + number
 
 
-def test_a_signal_that_is_ignored_stays_ignored() -> None:
+def test_an_ignored_signal_stays_ignored() -> None:
     done = run(WHILE_IGNORED, signal.SIGHUP)
     assert (done.returncode, done.stdout, done.stderr) == (0, "still here\n", "")

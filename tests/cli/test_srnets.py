@@ -1,4 +1,4 @@
-"""SRNets from the command line, on a tiny model and small files: what is printed, and what each mistake is told."""
+"""SRNets from the command line, on a tiny model and small files: the output, and the messages for mistakes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAST = {
     "srnet-dense": ("finetune",),
     "srnet-pretrained": ("search",),
 }
-"""The stages of each recipe that are cut to one epoch."""
+"""The stages of each recipe that are shortened to one epoch."""
 
 
 def pairs(path: Path, rows: int, labels: tuple[str | int, ...], shift: int = 0, **columns: tuple[str, ...]) -> Path:
@@ -73,7 +73,7 @@ def test_a_finished_model_is_evaluated_on_challenge_sets(invoke: Any, tiny: Tiny
     assert "hans" in result.stdout
 
 
-def test_a_ticket_brings_its_classifier_to_a_bare_encoder(invoke: Any, tiny: Tiny, sets: Sets, tmp_path: Path) -> None:
+def test_a_ticket_gives_its_classifier_to_an_encoder_without_one(invoke: Any, tiny: Tiny, sets: Sets, tmp_path: Path) -> None:
     run(invoke, tiny, sets, "srnet-pretrained")
     ticket = next((sets.lab / "runs").glob("*/tickets/*.safetensors"))
     assert "classifier: for contradiction, entailment, neutral" in invoke("ticket", "info", ticket).stdout
@@ -90,11 +90,13 @@ def test_a_ticket_brings_its_classifier_to_a_bare_encoder(invoke: Any, tiny: Tin
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        pytest.param(["--ood-map", "neutral=nothing"], "no challenge set (hans) has a label `nothing`", id="a label of no set"),
+        pytest.param(["--ood-map", "neutral=nothing"], "no challenge set (hans) has a label `nothing`", id="label of no set"),
         pytest.param(
-            ["--ood-map", "neutrl=non-entailment"], "the task has no label `neutrl`; did you mean `neutral`?", id="no label of the task"
+            ["--ood-map", "neutrl=non-entailment"],
+            "the task has no label `neutrl`; did you mean `neutral`?",
+            id="unknown label of the task",
         ),
-        pytest.param(["--ood-map", "neutral"], "TASK_LABEL=OOD_LABEL", id="no pair"),
+        pytest.param(["--ood-map", "neutral"], "TASK_LABEL=OOD_LABEL", id="not a pair"),
         pytest.param(["--ood", "./nowhere/pans"], "nowhere/pans: there is no such file or folder", id="no such set"),
         pytest.param(["--bias", "overlop"], "did you mean `overlap`?", id="no such bias model"),
         pytest.param(["--bias", "nowhere/bias.jsonl"], "nowhere/bias.jsonl", id="no such file"),
@@ -105,7 +107,7 @@ def test_a_ticket_brings_its_classifier_to_a_bare_encoder(invoke: Any, tiny: Tin
         pytest.param(["--search-loss", "cross-entropy", "--set", "search.mix_ood=1"], "set train_share", id="nothing to mix in"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_do(more: list[str], message: str, invoke: Any, tiny: Tiny, sets: Sets) -> None:
+def test_a_mistake_gives_one_line_that_says_what_to_do(more: list[str], message: str, invoke: Any, tiny: Tiny, sets: Sets) -> None:
     result = run(invoke, tiny, sets, "srnet", "--ood", sets.hans, *more)
     assert result.exit_code in (1, 2)
     assert message in result.stderr
@@ -113,10 +115,10 @@ def test_a_mistake_is_one_line_that_says_what_to_do(more: list[str], message: st
     assert "Traceback" not in result.stderr
 
 
-def test_labels_that_do_not_fit_are_refused_before_anything_is_trained(invoke: Any, tiny: Tiny, sets: Sets) -> None:
+def test_labels_that_do_not_match_are_refused_before_training(invoke: Any, tiny: Tiny, sets: Sets) -> None:
     result = run(invoke, tiny, sets, "srnet", "--ood", sets.fever)
     assert result.exit_code == 2
-    assert "no label of the task means `REFUTES`, `SUPPORTS`" in result.stderr
+    assert "no label of the task maps to `REFUTES`, `SUPPORTS`" in result.stderr
     assert "--ood-map TASK_LABEL=OOD_LABEL" in result.stderr
     assert not (sets.lab / "stages").exists()
 

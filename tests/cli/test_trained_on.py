@@ -1,4 +1,4 @@
-"""Evaluated and attacked texts that the model was trained on are counted and warned of, also by later commands, whatever led to it."""
+"""Evaluated and attacked texts that the model was trained on are counted and reported, also by later commands, however it was made."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ kind = "draw"
 kind = "evaluate"
 model = "finetune"
 """
-UNDER_TICKET = """
+WITH_TICKET = """
 [retrain]
 kind = "train"
 ticket = "TICKET"
@@ -50,7 +50,7 @@ epochs = 1
 kind = "evaluate"
 model = "retrain"
 """
-ANEW = """
+AGAIN = """
 [finetune]
 kind = "train"
 epochs = 1
@@ -69,10 +69,10 @@ TRAINED, SELECTED, GUESSED = (
 )
 ONE_SELECTED = SELECTED.format("1 of 10", "leak (test)").replace(" are among", " is among")
 ON_LEAK = [TRAINED.format("4 of 10", "leak (test)"), ONE_SELECTED, GUESSED.format("2 of 10", "leak (test)")]
-MESSAGES = (" was trained on", " was selected on", " without labels", " in train", " another: intervals")
-REPEATS = "1 of 4 test texts (25.0 %) repeats another: intervals take each for a text of its own"
-REPEATS_IN_ALL = "5 of 18 texts of all splits (27.8 %) repeat another: intervals take each for a text of its own"
-IN_TRAIN = "2 of 4 test texts (50.0 %) are in train too: a model can know their labels by heart"
+MESSAGES = (" was trained on", " was selected on", " without labels", " in train", " another: confidence intervals")
+REPEATS = "1 of 4 test texts (25.0 %) repeats another: confidence intervals treat each as an independent text"
+REPEATS_IN_ALL = "5 of 18 texts of all splits (27.8 %) repeat another: confidence intervals treat each as an independent text"
+IN_TRAIN = "2 of 4 test texts (50.0 %) are also in train: a model may have memorised their labels"
 OOD_IN_TRAIN = "5 of 10 test texts (50.0 %) are in train of new"
 needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")
 
@@ -91,14 +91,14 @@ def write(folder: Path, **splits: list[str]) -> None:
 
 
 def warned(done: Result) -> list[str]:
-    """Return the warnings about texts that repeat or were seen before, each without what it is about."""
+    """Return the warnings about duplicate texts and texts seen before, without their prefixes."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("warning: ") and any(message in line for message in MESSAGES)]
     return [line.split(": ", 2)[2] for line in lines]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, tiny: dict[str, Path]) -> Path:
-    """A lab with a run, what was made of its model, a model from elsewhere, and data sets."""
+    """A lab with a run, models made from its model, a model from elsewhere, and data sets."""
     root = tmp_path_factory.mktemp("trained-on")
     write(root / "own", train=TRAIN, validation=DEV, test=TEST)
     write(root / "leak", test=LEAK)
@@ -109,8 +109,8 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny: dict[str, Path]) -> Pa
     assert warned(first) == []
     (run,) = (root / "lab" / "runs").iterdir()
     (root / "run").symlink_to(run)
-    (root / "ticket.toml").write_text(UNDER_TICKET.replace("TICKET", str(run / "tickets" / "own-draw-seed0.safetensors")))
-    (root / "anew.toml").write_text(ANEW)
+    (root / "ticket.toml").write_text(WITH_TICKET.replace("TICKET", str(run / "tickets" / "own-draw-seed0.safetensors")))
+    (root / "again.toml").write_text(AGAIN)
     call("ticket", "export", "first", "--format", "dense", "--out", root / "exported", "--lab", root / "lab")
     call("ticket", "apply", run, run, "--out", root / "applied", "--lab", root / "lab")
     model, tokenizer = load_classifier(str(tiny["bert"]), ("a", "b"), 0)
@@ -123,36 +123,36 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny: dict[str, Path]) -> Pa
     [
         pytest.param("evaluate first --task leak", ON_LEAK, "small", id="another data set"),
         pytest.param("evaluate exported --task leak", ON_LEAK, "", id="an exported model"),
-        pytest.param("evaluate applied --task leak", ON_LEAK, "", id="a model under a ticket"),
-        pytest.param("evaluate first --task own", [], "small", id="its own test"),
+        pytest.param("evaluate applied --task leak", ON_LEAK, "", id="a model with a ticket"),
+        pytest.param("evaluate first --task own", [], "small", id="its own test split"),
         pytest.param(
-            "evaluate first --task own --split train", [TRAINED.format("20 of 20", "own (train)")], "small", id="its own training"
+            "evaluate first --task own --split train", [TRAINED.format("20 of 20", "own (train)")], "small", id="its own training split"
         ),
         pytest.param(
             "evaluate first --task own --split all",
             [TRAINED.format("20 of 32", "own (all)"), SELECTED.format("6 of 32", "own (all)")],
             "small",
-            id="all that it has",
+            id="all of its data",
         ),
-        pytest.param("evaluate first --task new --ood leak", [REPEATS, *ON_LEAK], "small", id="training split of data that it never saw"),
+        pytest.param("evaluate first --task new --ood leak", [REPEATS, *ON_LEAK], "small", id="training split of new data"),
         pytest.param(
             "evaluate first --task new --split all",
             [REPEATS_IN_ALL, GUESSED.format("2 of 18", "new (all)")],
             "small",
-            id="repeats in what is evaluated",
+            id="duplicates in the evaluated data",
         ),
         pytest.param("evaluate elsewhere --task new --ood leak", [OOD_IN_TRAIN, REPEATS, IN_TRAIN], "", id="a model from elsewhere"),
         pytest.param(
-            "run anew.toml --model run --task new --ood leak",
+            "run again.toml --model run --task new --ood leak",
             [OOD_IN_TRAIN, REPEATS, IN_TRAIN, TRAINED.format("9 of 10", "leak (test)"), *ON_LEAK[1:]],
             "full",
-            id="trained anew",
+            id="trained again",
         ),
         pytest.param(
             "run ticket.toml --model elsewhere --task new --ood leak",
             [OOD_IN_TRAIN, REPEATS, IN_TRAIN, TRAINED.format("9 of 10", "leak (test)"), *ON_LEAK[1:]],
             "full",
-            id="under a ticket of the run",
+            id="with a ticket of the run",
         ),
         pytest.param(
             "attack first --task leak --attack deepwordbug --n 10 --workers 1",
@@ -163,7 +163,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, tiny: dict[str, Path]) -> Pa
         ),
     ],
 )
-def test_texts_that_a_model_was_trained_on_are_said_whatever_led_to_it(
+def test_texts_that_a_model_was_trained_on_are_reported_however_it_was_made(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, messages: list[str], scale: str
 ) -> None:
     monkeypatch.chdir(world)
@@ -183,21 +183,21 @@ def test_the_results_have_the_counts(world: Path, monkeypatch: pytest.MonkeyPatc
         assert results["tasks"]["leak"]["0"]["evaluate"]["clean"].get("trained_on") == counts
 
 
-def test_the_file_is_sealed_and_a_lab_without_it_is_read(world: Path, tmp_path: Path) -> None:
+def test_the_file_is_sealed_and_a_lab_without_it_can_be_read(world: Path, tmp_path: Path) -> None:
     lab = Lab(shutil.copytree(world / "lab", tmp_path / "lab"))
     stages = json.loads((world / "run" / "results.json").read_text())["tasks"]["own"]["0"]
     folder = lab.stage(stages["finetune"]["key"])
     arguments = ["evaluate", str(folder), "--task", str(world / "leak"), "--lab", str(tmp_path / "other")]
     path = folder / "model" / FILE
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert f"{FILE} is damaged: it is not what the stage left" in CliRunner().invoke(cli, arguments).stderr
+    assert f"{FILE} is damaged: it is not what the stage wrote" in CliRunner().invoke(cli, arguments).stderr
     path.unlink()
     result = integrity.read_result(folder / integrity.RESULT)
     files.write_json(folder / integrity.RESULT, integrity.seal(folder, result))  # as an earlier version left it
     assert warned(call(*arguments)) == []
 
 
-def test_a_file_that_is_none_is_one_line(world: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_is_one_line(world: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(world / "exported", tmp_path / "copy")
     (copy / FILE).write_text("{}")
     done = CliRunner().invoke(cli, ["evaluate", str(copy), "--task", str(world / "leak"), "--lab", str(tmp_path / "lab")])
@@ -205,7 +205,7 @@ def test_a_file_that_is_none_is_one_line(world: Path, tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith(f"error: {copy / FILE}: damaged (")
 
 
-def test_a_pair_in_the_other_order_is_counted_apart() -> None:
+def test_a_pair_in_the_other_order_is_counted_separately() -> None:
     known = hash_texts(train=[("a", "b"), ("c", "d"), ("d", "c")], dev=[("e", "f")])
     examples = [Example(str(number), texts, 0) for number, texts in enumerate([("B", " a"), ("C", "d"), ("f", "e"), ("a", "b")])]
     assert known.count(examples) == {"train": 2, "swapped": 1, "dev": 0, "text": 0}

@@ -1,4 +1,4 @@
-"""Names from outside never reach a terminal with their control characters."""
+"""Control characters in external names are escaped before they reach a terminal."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def odd(tmp_path: Path) -> dict[str, Path]:
     ],
     ids=lambda arguments: " ".join(arguments[:3]).encode("unicode_escape").decode(),
 )
-def test_what_a_terminal_would_obey_is_visible(invoke: Any, odd: dict[str, Path], arguments: tuple[str, ...]) -> None:
+def test_control_characters_are_shown_escaped(invoke: Any, odd: dict[str, Path], arguments: tuple[str, ...]) -> None:
     result = invoke(*(odd.get(argument, argument) for argument in arguments))
     assert not set(result.output) & FORBIDDEN
     assert r"\x1b[" in result.output
 
 
-def test_json_and_toml_say_the_same_and_are_safe(invoke: Any, odd: dict[str, Path]) -> None:
+def test_json_and_toml_keep_the_values_and_are_safe(invoke: Any, odd: dict[str, Path]) -> None:
     import tomllib
 
     shown = invoke("ticket", "info", odd["TICKET"], "--json").stdout
@@ -68,5 +68,5 @@ def test_json_and_toml_say_the_same_and_are_safe(invoke: Any, odd: dict[str, Pat
     assert tomllib.loads(recipe)["evaluate"]["label_map"] == [f"{ODD}=a"]
 
 
-def test_a_model_card_shows_what_is_invisible() -> None:
+def test_a_model_card_shows_invisible_characters() -> None:
     assert escape("a\x1b[31m\u202e") == r"a\\x1b\[31m\\u202e"

@@ -1,4 +1,4 @@
-"""A full disk and too little memory are recognised by whatever a library says of them, and by nothing else."""
+"""A full disk and too little memory are recognised from the messages of any library, and nothing else is."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def test_a_shortage_is_recognised(problem: BaseException, expected: str | None) 
     assert disk_and_memory.kind(problem) == expected
 
 
-def test_lack_of_memory_says_how_much_was_wanted_and_what_to_lower() -> None:
+def test_the_error_for_too_little_memory_says_how_much_was_requested_and_what_to_lower() -> None:
     on_cpu = disk_and_memory.explained(RuntimeError(ALLOCATOR), lower="lower search.batch_size (now 32)")
     assert isinstance(on_cpu, OutOfMemory)
-    assert "4,096 MB were wanted at once" in str(on_cpu)
+    assert "4,096 MB were requested at once" in str(on_cpu)
     assert "lower search.batch_size (now 32)" in str(on_cpu)
     on_gpu = str(disk_and_memory.explained(RuntimeError(CUDA)))
-    assert "the GPU has not enough memory (2.00 GiB were wanted at once, 1.20 GiB of 79.11 GiB are free)" in on_gpu
+    assert "the GPU has not enough memory (2.00 GiB were requested at once, 1.20 GiB of 79.11 GiB are free)" in on_gpu
 
 
-def test_a_write_to_a_full_disk_names_the_file_and_what_is_free(tmp_path: Path) -> None:
+def test_the_error_for_a_full_disk_names_the_file_and_the_free_space(tmp_path: Path) -> None:
     path = tmp_path / "model" / "weights"
 
     def write(_: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_write_to_a_full_disk_names_the_file_and_what_is_free(tmp_path: Path) 
     assert list(path.parent.iterdir()) == []
 
 
-def test_an_attack_without_memory_says_what_of_its_own_to_lower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attack_without_memory_says_which_of_its_settings_to_lower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object) -> None:
         raise MemoryError
 

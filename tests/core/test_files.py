@@ -1,4 +1,4 @@
-"""Atomic writes: a reader sees the old file or the new one, and nothing else is left behind."""
+"""Atomic writes: a reader sees the old file or the new one, and no temporary file is left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _vanished(path: Path) -> None:
 
 @pytest.mark.parametrize("write", [_half, _interrupted, _vanished])
 @pytest.mark.parametrize("before", ["old", None], ids=["over a file", "where nothing was"])
-def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path: Path, write: Callable[[Path], None], before: str | None) -> None:
+def test_a_failed_write_changes_nothing(tmp_path: Path, write: Callable[[Path], None], before: str | None) -> None:
     path = tmp_path / "result.json"
     if before is not None:
         path.write_text(before, encoding="utf-8")
@@ -37,7 +37,7 @@ def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path: Path, write: C
 
 
 @pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, {"a": float("inf")}], ids=["nan", "an object", "inf"])
-def test_what_is_no_json_is_never_written(tmp_path: Path, value: Any) -> None:
+def test_values_that_json_cannot_represent_are_never_written(tmp_path: Path, value: Any) -> None:
     path = tmp_path / "result.json"
     files.write_json(path, {"a": 1})
     with pytest.raises((TypeError, ValueError)):
@@ -46,14 +46,14 @@ def test_what_is_no_json_is_never_written(tmp_path: Path, value: Any) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_in_the_way_is_an_error_and_stays(tmp_path: Path) -> None:
+def test_a_folder_at_the_path_is_an_error_and_is_kept(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(OSError, match="taken"):
         files.write_text(tmp_path / "taken", "new")
     assert list(tmp_path.iterdir()) == [tmp_path / "taken"]
 
 
-def test_folders_are_made_and_others_may_read(tmp_path: Path) -> None:
+def test_parent_folders_are_created_and_files_are_readable_by_others(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "c.txt"
     files.write_text(path, "é\n")
     assert path.read_bytes() == "é\n".encode()
@@ -64,6 +64,6 @@ def test_folders_are_made_and_others_may_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", [None, [], {"b": 1, "a": "é\u2028"}, 0.1, 10**30], ids=["null", "empty", "object", "number", "large number"]
 )
-def test_json_comes_back_as_it_went(tmp_path: Path, value: Any) -> None:
+def test_json_round_trips(tmp_path: Path, value: Any) -> None:
     files.write_json(tmp_path / "value.json", value)
     assert files.read_json(tmp_path / "value.json") == value

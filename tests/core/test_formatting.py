@@ -16,7 +16,7 @@ from ticketlab.core.formatting import counted, printable
         (3, ("example was", "examples were"), "3 examples were"),
     ],
 )
-def test_a_noun_goes_with_its_number(number, words, expected):
+def test_a_noun_agrees_with_its_number(number, words, expected):
     assert counted(number, *words) == expected
 
 
@@ -34,11 +34,11 @@ def test_a_noun_goes_with_its_number(number, words, expected):
         pytest.param(5, "5", id="a number"),
     ],
 )
-def test_a_text_from_elsewhere_cannot_steer_the_terminal(text, expected):
+def test_external_text_cannot_control_the_terminal(text, expected):
     assert printable(text) == expected
 
 
-def test_line_breaks_stay_where_lines_are_wanted():
+def test_line_breaks_are_kept_with_lines():
     assert printable("one\ntw\x1bo", lines=True) == "one\ntw\\x1bo"
 
 
@@ -55,5 +55,5 @@ def test_line_breaks_stay_where_lines_are_wanted():
     ],
     ids=["far", "case and dashes", "a beginning", "too short", "long", "many", "none"],
 )
-def test_only_a_name_that_is_near_is_proposed(name, known, expected):
+def test_only_a_similar_name_is_suggested(name, known, expected):
     assert did_you_mean(name, known).endswith(expected)

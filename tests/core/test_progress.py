@@ -31,29 +31,29 @@ def on_terminal(monkeypatch):
 def test_the_bar_shows_steps_and_their_note(on_terminal):
     terminal = on_terminal()
     with progress.bar("attack", 5, done=2) as bar:
-        bar.advance(note="1 led astray")
+        bar.advance(note="1 fooled")
     assert "3/5" in terminal.getvalue()
-    assert "1 led astray" in terminal.getvalue()
+    assert "1 fooled" in terminal.getvalue()
 
 
-def test_what_grows_between_steps_is_shown_from_where_it_began(on_terminal):
-    terminal, asked = on_terminal(), [1000]
-    with progress.bar("attack", 5, count=lambda: asked[0], of="texts asked"):
-        asked[0] += 2345
-    assert "2,345 texts asked" in terminal.getvalue()
+def test_the_count_between_steps_is_shown_relative_to_its_start(on_terminal):
+    terminal, queries = on_terminal(), [1000]
+    with progress.bar("attack", 5, count=lambda: queries[0], of="queries"):
+        queries[0] += 2345
+    assert "2,345 queries" in terminal.getvalue()
     assert "0/5" in terminal.getvalue()
 
 
-def test_nothing_is_counted_where_there_is_no_terminal(capsys):
+def test_nothing_is_counted_without_a_terminal(capsys):
     def count() -> int:
-        raise AssertionError("nobody sees it")
+        raise AssertionError("it is not shown")
 
-    with progress.bar("attack", 5, count=count, of="texts asked") as bar:
+    with progress.bar("attack", 5, count=count, of="queries") as bar:
         bar.advance()
     assert capsys.readouterr().err == ""
 
 
-def test_names_cannot_steer_the_terminal(on_terminal):
+def test_names_cannot_control_the_terminal(on_terminal):
     terminal = on_terminal()
     with progress.bar("[bold]x\x1b[2J", 5) as bar:
         bar.advance(note="y\x07")

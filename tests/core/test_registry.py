@@ -1,4 +1,4 @@
-"""The registry: a plugin that is broken, or claims what another has, never takes anything with it."""
+"""The registry: a broken plugin, or one with a duplicate name, never breaks anything else."""
 
 from __future__ import annotations
 
@@ -83,20 +83,22 @@ def test_a_broken_plugin_leaves_the_registry_as_it_was(builtins_only: Registry, 
 
 
 @pytest.mark.parametrize(("broken", "message"), BROKEN)
-def test_strictness_makes_it_an_error(builtins_only: Registry, monkeypatch: pytest.MonkeyPatch, broken: Any, message: str) -> None:
+def test_a_broken_plugin_is_an_error_with_strict_plugins(
+    builtins_only: Registry, monkeypatch: pytest.MonkeyPatch, broken: Any, message: str
+) -> None:
     monkeypatch.setenv("TICKETLAB_STRICT_PLUGINS", "1")
     with pytest.raises(PluginError, match="ours 1 does not load"):
         builtins_only.register(broken, OURS)
 
 
-def test_what_a_broken_plugin_might_have_brought_is_missed_with_its_name(builtins_only: Registry) -> None:
+def test_the_error_for_an_unknown_component_names_broken_plugins(builtins_only: Registry) -> None:
     builtins_only.register(plugin(pruners=raising(ValueError("bad"))), OURS)
     with pytest.raises(SettingError, match=r"there is no pruner `middle`.*\(ours 1 does not load: ValueError: bad\)"):
         builtins_only.get("pruner", "middle")
     assert builtins_only.get("pruner", "magnitude").name == "magnitude"
 
 
-def test_an_unknown_hook_is_a_problem_and_the_rest_counts(builtins_only: Registry) -> None:
+def test_an_unknown_hook_is_a_problem_and_the_other_hooks_are_used(builtins_only: Registry) -> None:
     builtins_only.register(plugin(prunners=lambda: [], pruners=lambda: [Middle]), OURS)
     (problem,) = builtins_only.problems
     assert problem.message == "ours 1 has an unknown hook `ticketlab_prunners`; did you mean `ticketlab_pruners`?"
@@ -114,7 +116,7 @@ def test_a_hook_that_is_not_marked_is_a_problem(builtins_only: Registry) -> None
 
 
 @pytest.mark.parametrize("name", ["magnitude", "middle"])
-def test_a_taken_name_names_both_sides_and_is_an_error_only_when_used(builtins_only: Registry, name: str) -> None:
+def test_a_duplicate_name_is_an_error_only_when_used_and_names_both_plugins(builtins_only: Registry, name: str) -> None:
     mine = types.new_class("Mine", (Middle,), exec_body=lambda body: body.update(name=name))
     if name == "middle":
         builtins_only.register(plugin(pruners=lambda: [Middle]), THEIRS)
@@ -126,7 +128,7 @@ def test_a_taken_name_names_both_sides_and_is_an_error_only_when_used(builtins_o
         builtins_only.get("pruner", name)
 
 
-def test_a_taken_recipe_is_an_error_only_when_used(builtins_only: Registry) -> None:
+def test_a_duplicate_recipe_is_an_error_only_when_used(builtins_only: Registry) -> None:
     from ticketlab.recipes import tables
 
     builtins_only.register(plugin(recipes=lambda: {"pgd": "mine.toml", "mine": "mine.toml"}), OURS)
@@ -138,7 +140,7 @@ def test_a_taken_recipe_is_an_error_only_when_used(builtins_only: Registry) -> N
         tables.read("pgd")
 
 
-def test_unregistering_takes_back_everything(builtins_only: Registry) -> None:
+def test_unregistering_removes_everything(builtins_only: Registry) -> None:
     entries, recipes, sources = dict(builtins_only.entries), dict(builtins_only.recipes), list(builtins_only.sources)
     heard: list[Any] = []
     mine = plugin(
@@ -162,7 +164,7 @@ def test_registering_the_same_plugin_again_changes_nothing(builtins_only: Regist
     assert heard == [{"loss": 1}]
 
 
-def test_a_tracker_that_raises_is_named_and_silenced_and_others_go_on(builtins_only: Registry) -> None:
+def test_a_tracker_that_raises_is_reported_and_removed_and_others_continue(builtins_only: Registry) -> None:
     calls: list[str] = []
 
     def raises(record: Mapping[str, Any]) -> None:
@@ -236,7 +238,7 @@ def test_the_version_of_a_plugin_file_is_its_hash(file: Path) -> None:
     assert version() != before
 
 
-def test_the_version_of_what_is_built_in_is_its_own(builtins_only: Registry) -> None:
+def test_the_version_of_a_built_in_component_is_its_own(builtins_only: Registry) -> None:
     assert builtins_only.version(builtins_only.get("pruner", "magnitude")()) == "built-in/1"
     assert builtins_only.version(Middle()) == "/1"
 
@@ -249,7 +251,7 @@ def test_a_plugin_file_named_twice_is_one_plugin(file: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["missing.py", ".", "notes.txt"])
-def test_a_plugin_file_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_plugin_file_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "notes.txt").write_text("notes", encoding="utf-8")
     with pytest.raises(UsageError, match=r"--plugin .*: (there is no such file|not a Python file)"):
         registry.load([tmp_path / name], entry_points=False)
@@ -301,14 +303,14 @@ def test_installed_plugins_can_be_left_out() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_strictness_concerns_installed_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_plugins_covers_installed_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKETLAB_STRICT_PLUGINS", "1")
     with pytest.raises(PluginError, match=r"bad_one 2\.0"):
         registry.load()
     registry.load(entry_points=False)
 
 
-def test_a_registry_is_in_use_for_a_while(builtins_only: Registry) -> None:
+def test_a_registry_is_in_use_inside_a_with_block(builtins_only: Registry) -> None:
     other = registry.load(entry_points=False)
     with registry.using(other):
         assert registry.current() is other

@@ -1,4 +1,4 @@
-"""Settings: types, bounds and names are checked on the way in, and every table comes back as it went out."""
+"""Settings: types, bounds and names are checked, and tables round-trip."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ticketlab.recipes.recipe import KINDS, stage_class
 
 @frozen
 class Everything(Component):
-    """One setting of each sort."""
+    """One setting of each type."""
 
     kind: ClassVar[str] = "test"
     name: ClassVar[str] = "everything"
@@ -71,7 +71,7 @@ def _classes() -> list[Any]:
         pytest.param({"rate": float("inf")}, "at.rate: must be a finite number, not inf", id="inf"),
         pytest.param({"rate": 10**400}, "at.rate: int too large", id="a number beyond floats"),
         pytest.param({"limit": "nothing"}, "at.limit: must be a number, not 'nothing'", id="text for float or None"),
-        pytest.param({"limit": -1}, "at.limit: must be above 0, not -1.0", id="a bound beside None"),
+        pytest.param({"limit": -1}, "at.limit: must be above 0, not -1.0", id="a bound with None allowed"),
         pytest.param({"flag": 1}, "at.flag: must be true or false, not 1", id="int for bool"),
         pytest.param({"flag": "false"}, "at.flag: must be true or false, not 'false'", id="text for bool"),
         pytest.param({"text": 3}, "at.text: must be a text, not 3", id="int for text"),
@@ -101,7 +101,7 @@ def _classes() -> list[Any]:
         pytest.param({"attacks": ["deepwordbug", "x"]}, "at.attacks[1]: there is no attack `x`", id="second component"),
     ],
 )
-def test_a_wrong_setting_is_named_with_its_path(table: dict[str, Any], message: str) -> None:
+def test_an_invalid_setting_is_reported_with_its_path(table: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError) as problem:
         from_table(Everything, table, path="at")
     assert str(problem.value).startswith(message)
@@ -114,7 +114,7 @@ def test_a_wrong_setting_is_named_with_its_path(table: dict[str, Any], message: 
         pytest.param({"rate": 1}, 1.0, id="a whole number is a number"),
         pytest.param({"limit": None}, None, id="None"),
         pytest.param({"limit": "none"}, None, id="none, as TOML has no null"),
-        pytest.param({"limit": 2}, 2.0, id="a number beside None"),
+        pytest.param({"limit": 2}, 2.0, id="a number with None allowed"),
         pytest.param({"names": ["a"]}, ("a",), id="a list is a tuple"),
         pytest.param({"text": "none"}, "none", id="a text may be none"),
         pytest.param({"share": "1/6"}, 1 / 6, id="a fraction"),
@@ -125,13 +125,13 @@ def test_a_wrong_setting_is_named_with_its_path(table: dict[str, Any], message: 
         pytest.param({"adversary": FreeLB(steps=7)}, FreeLB(steps=7), id="a component itself"),
     ],
 )
-def test_a_setting_is_understood(table: dict[str, Any], expected: Any) -> None:
+def test_a_setting_is_converted(table: dict[str, Any], expected: Any) -> None:
     found = getattr(from_table(Everything, table), next(iter(table)))
     assert found == expected
     assert type(found) is type(expected)
 
 
-def test_a_table_with_a_name_is_left_as_it_was() -> None:
+def test_a_table_with_a_name_is_not_modified() -> None:
     table = {"adversary": {"name": "freelb", "steps": 7}}
     from_table(Everything, table)
     assert table == {"adversary": {"name": "freelb", "steps": 7}}
@@ -143,7 +143,7 @@ def test_a_fraction_is_its_quotient(top: int, bottom: int) -> None:
 
 
 @given(st.text())
-def test_any_text_is_a_fraction_or_an_error_of_ours(text: str) -> None:
+def test_any_text_is_a_fraction_or_a_setting_error(text: str) -> None:
     with contextlib.suppress(SettingError):
         assert isinstance(parse_ratio(text), float)
 
@@ -167,26 +167,26 @@ tables = st.fixed_dictionaries(
 
 
 @given(tables)
-def test_settings_survive_a_table_and_toml(table: dict[str, Any]) -> None:
+def test_settings_round_trip_through_a_table_and_toml(table: dict[str, Any]) -> None:
     instance = from_table(Everything, table)
     assert from_table(Everything, to_table(instance)) == instance
     assert from_table(Everything, tomlkit.parse(tomlkit.dumps(to_table(instance))).unwrap()) == instance
 
 
 @pytest.mark.parametrize("cls", _classes())
-def test_every_component_and_stage_survives_a_table_and_toml(cls: type[Component]) -> None:
+def test_every_component_and_stage_round_trips_through_a_table_and_toml(cls: type[Component]) -> None:
     instance = cls()
     assert from_table(cls, to_table(instance)) == instance
     assert from_table(cls, tomlkit.parse(tomlkit.dumps(to_table(instance))).unwrap()) == instance
 
 
 @pytest.mark.parametrize("cls", _classes())
-def test_only_what_changes_no_result_stays_out_of_hashes(cls: type[Component]) -> None:
+def test_only_settings_that_change_no_result_are_excluded_from_hashes(cls: type[Component]) -> None:
     without = {field.name for field in settings_of(cls) if not field.metadata.get("identity", True)}
     assert set(to_table(cls())) - set(to_table(cls(), identity_only=True)) == without
 
 
-def test_what_changes_no_result_stays_out_of_hashes_inside_components_too() -> None:
+def test_settings_that_change_no_result_are_excluded_from_hashes_inside_components() -> None:
     @frozen
     class Outer(Component):
         kind: ClassVar[str] = "test"
@@ -204,7 +204,7 @@ def test_every_setting_has_help(cls: type[Component]) -> None:
 
 
 @pytest.mark.parametrize("cls", _classes())
-def test_every_component_says_what_it_is_on_one_line(cls: type[Component]) -> None:
+def test_every_component_has_a_summary_of_one_line(cls: type[Component]) -> None:
     assert cls.__doc__
     assert cls.summary.strip()
     assert "\n" not in cls.summary
@@ -212,7 +212,7 @@ def test_every_component_says_what_it_is_on_one_line(cls: type[Component]) -> No
 
 
 @pytest.mark.parametrize("entry", _registered())
-def test_what_is_listed_is_what_the_class_says(entry: Entry) -> None:
+def test_registered_names_and_summaries_agree_with_the_classes(entry: Entry) -> None:
     cls = entry.load()
     assert (cls.kind, cls.name, cls.summary) == (entry.kind, entry.name, entry.summary)
 
@@ -221,7 +221,7 @@ UNUSABLE = [float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 10**400, 1
 
 
 @pytest.mark.parametrize("cls", _classes())
-def test_no_number_setting_takes_what_nothing_can_be_computed_with(cls: type[Component]) -> None:
+def test_no_number_setting_accepts_nan_infinity_or_huge_values(cls: type[Component]) -> None:
     for field in settings_of(cls):
         kinds = {int, float} & {field.type, *get_args(field.type)}
         for value in [*UNUSABLE, *([10**30] if float not in kinds else [])] if kinds else []:
@@ -241,7 +241,7 @@ def test_python_callers_are_checked_as_strictly_as_tables() -> None:
     assert str(to_table(FreeLB(step_size=1))["step_size"]) == "1.0"
 
 
-def test_a_list_of_components_has_at_least_one_and_none_twice() -> None:
+def test_a_list_of_components_has_at_least_one_and_no_duplicates() -> None:
     from ticketlab.stages.attack import AttackStage
 
     with pytest.raises(SettingError, match="at least one"):

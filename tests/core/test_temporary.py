@@ -1,4 +1,4 @@
-"""What a kill left behind is removed, and nothing else."""
+"""Temporary files of killed processes are removed, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def put(path: Path, *, days_ago: float = 0) -> Path:
     return path
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+def test_temporary_files_of_a_killed_process_are_removed_by_the_next_write(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", LEAVE, str(tmp_path)], check=False)
     left = sorted(path.name for path in tmp_path.iterdir())
     assert len(left) == 2
     backup = put(tmp_path / ".numbers.csv.20240101", days_ago=400)
-    ours = put(temporary.path_beside(tmp_path / "numbers.csv"))
-    other = put(temporary.path_beside(tmp_path / "other.csv"))
+    ours = put(temporary.temporary_path(tmp_path / "numbers.csv"))
+    other = put(temporary.temporary_path(tmp_path / "other.csv"))
     files.write_text(tmp_path / "numbers.csv", "whole")
     temporary.sweep_temporary_folders(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"numbers.csv", backup.name, ours.name, other.name}
 
 
-def test_in_a_folder_of_ours_all_is_stale_after_a_day_or_under_the_lock(tmp_path: Path) -> None:
+def test_temporary_files_are_stale_after_a_day_or_under_the_lock(tmp_path: Path) -> None:
     inside = tmp_path / "records"
     inside.mkdir()
     old, new = put(inside / ".result.json.0123abcd", days_ago=2), put(tmp_path / ".result.json.0123abce")
@@ -56,7 +56,7 @@ def test_in_a_folder_of_ours_all_is_stale_after_a_day_or_under_the_lock(tmp_path
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)
 
 
-def test_a_folder_that_merely_looks_like_ours_stays(tmp_path: Path) -> None:
+def test_a_folder_with_a_similar_name_is_kept(tmp_path: Path) -> None:
     names = ("ticketlab-20240101", "ticketlab-nltk-data", f"ticketlab-nltk-{temporary.mark()}abcdefgh", "ticketlab-abcdefgh")
     for name in names:
         (tmp_path / name).mkdir()

@@ -17,6 +17,8 @@ PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
 INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "page", [name for name, page in PAGES.items() if any(block.language in (*SHELL, "python") for block in blocks(page))]
 )
@@ -28,6 +30,7 @@ def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: p
     reader.do(PAGES[page])
 
 
+@pytest.mark.slow
 def test_every_command_of_the_papers_table_composes() -> None:
     text = PAGES["docs/howto/debias.md"].read_text(encoding="utf-8").partition("## The paper's figures")[2]
     named = re.findall(r"`(srnet[^`]*)`", text)

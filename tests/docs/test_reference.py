@@ -87,6 +87,7 @@ def test_every_metric_is_documented() -> None:
     assert _named("metrics.md") >= {field.name for field in attrs.fields(AttackMetrics)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recipe",
     [
@@ -124,6 +125,7 @@ def test_every_flag_in_the_documentation_exists() -> None:
         assert unknown == set(), page
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="sphinx is not installed")
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"]

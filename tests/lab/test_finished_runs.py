@@ -1,4 +1,4 @@
-"""A recipe's name, or ``latest``, means the latest finished run; the commands on models, records, tickets and scores take it."""
+"""Commands on models, records, tickets and scores accept the name of a recipe, or ``latest``, for its latest finished run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("fine-tune", "search", "fine-tune-0000000002"),
     ],
 )
-def test_a_name_means_the_latest_run_that_has_what_is_wanted(
+def test_a_name_means_the_latest_run_with_the_requested_kind_of_result(
     lab: Path, capsys: pytest.CaptureFixture[str], name: str, kind: Any, run: str
 ) -> None:
     assert find_run(name, lab, kind) == f"lab/runs/{run}"
@@ -66,11 +66,11 @@ def test_a_name_means_the_latest_run_that_has_what_is_wanted(
 
 
 @pytest.mark.parametrize("name", ["owner/name", "bert-base-uncased", "demo", "./here", "", "fine*"])
-def test_any_other_name_stays_as_it_is(lab: Path, name: str) -> None:
+def test_any_other_name_is_returned_unchanged(lab: Path, name: str) -> None:
     assert find_run(name, lab, "model") == name
 
 
-def test_a_folder_of_that_name_comes_first(lab: Path) -> None:
+def test_an_existing_folder_takes_precedence(lab: Path) -> None:
     for name in ("fine-tune", "latest"):
         Path(name).mkdir()
         assert find_run(name, lab, "model") == name
@@ -81,10 +81,10 @@ def test_a_folder_of_that_name_comes_first(lab: Path) -> None:
     [
         ("fine-tun", r"^fine-tun: no folder here, and no recipe with a finished run in lab; did you mean `fine-tune`\?$"),
         ("latest", r"^latest: there is no lab at elsewhere \(--lab names another\)$"),
-        ("latest ", r"^latest: no finished run in empty has a measured model of its own \(--lab names another lab\)$"),
+        ("latest ", r"^latest: no finished run in empty has a model that it measured \(--lab names another lab\)$"),
     ],
 )
-def test_where_there_is_no_such_run_it_is_said(lab: Path, name: str, message: str) -> None:
+def test_a_missing_run_is_reported(lab: Path, name: str, message: str) -> None:
     Path("empty").mkdir()
     where = {"latest": Path("elsewhere"), "latest ": Path("empty")}
     with pytest.raises(UsageError, match=message):
@@ -104,19 +104,19 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_every_command_on_a_run_takes_latest(lab: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+def test_every_command_on_a_run_accepts_latest(lab: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     def stop(name: str, lab: Path, kind: str) -> str:
-        raise UsageError(f"asked for {name} in {lab}")
+        raise UsageError(f"find {name} in {lab}")
 
     monkeypatch.setattr("ticketlab.lab.finished_runs.find_run", stop)
     monkeypatch.setattr("ticketlab.tickets.ticket.Ticket.load", lambda _: None)
     ticket = words[:2] == ["ticket", "apply"]
     result = CliRunner().invoke(cli, [*(word.format("latest") for word in words), "--lab", str(lab)])
-    assert result.stderr == f"error: asked for {'x' if ticket else 'latest'} in lab\n"
+    assert result.stderr == f"error: find {'x' if ticket else 'latest'} in lab\n"
 
 
 @pytest.mark.parametrize("words", [words for name, words in COMMANDS.items() if name != "attack export"])
-def test_a_pattern_that_matches_several_runs_is_told_of_latest(words: list[str]) -> None:
+def test_the_error_for_a_pattern_that_matches_several_runs_suggests_latest(words: list[str]) -> None:
     at = words.index("{}")
     result = CliRunner().invoke(cli, [*words[:at], "lab/runs/a-1", "lab/runs/a-2", *words[at + 1 :]])
     assert result.exit_code == 2
@@ -126,7 +126,7 @@ def test_a_pattern_that_matches_several_runs_is_told_of_latest(words: list[str])
 
 
 @needs_textattack
-def test_a_resource_that_is_missing_is_an_error_before_any_data_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_resource_is_an_error_before_any_data_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     composed = compose("fine-tune", tasks="demo", model="demo", attacks=["textfooler"], sets="attack.attacks.textfooler.encoder=/nowhere")
     monkeypatch.setattr("ticketlab.tasks.demo.reviews.DemoTask.load", lambda _: pytest.fail("data were read"))
     with pytest.raises(ResourceError, match=r"^--attack textfooler: .*sentence encoder `/nowhere` not found.*`--encoder NAME`"):

@@ -1,4 +1,4 @@
-"""A file of a lab that is not what its stage left is never used, and never silently."""
+"""A damaged file of a lab is never used, and always reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def whole(make_recipe: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def again(whole: Any, make_recipe: Any, tmp_path: Path) -> Callable[..., Any]:
-    """Run in a copy of the lab, after ``damage`` was done to a file that a stage left."""
+    """Run in a copy of the lab, after applying ``damage`` to a file of a stage."""
 
     def call(stage: str, name: str, damage: Callable[[bytes], bytes | None], *sets: str) -> Any:
         lab, stages = whole
@@ -64,24 +64,24 @@ def nan(content: bytes) -> bytes:
     ],
     ids=["scores", "no scores", "model", "tokenizer", "ticket", "a number", "NaN", "nested"],
 )
-def test_what_is_damaged_is_refused_with_what_to_delete(
+def test_a_damaged_file_is_refused_and_the_message_says_what_to_delete(
     again: Any, stage: str, name: str, damage: Any, sets: list[str], message: str
 ) -> None:
     with pytest.raises(Damaged, match=rf"{message}.*; delete .*, and the stage is computed again"):
         again(stage, name, damage, *sets)
 
 
-def test_a_stage_of_an_earlier_version_is_used_and_said_once(again: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_without_hashes_is_used_and_reported_once(again: Any, capsys: pytest.CaptureFixture[str]) -> None:
     def without_hashes(content: bytes) -> bytes:
         return json.dumps({key: value for key, value in json.loads(content).items() if key != integrity.SEALED}).encode()
 
-    integrity._say_unsealed.cache_clear()
+    integrity._warn_unsealed.cache_clear()
     done = again("search", "result.json", without_hashes, "draw.sparsity=0.5", "draw.scope=local")
     assert done.results["tasks"]["demo"]["0"]["draw"]["ticket"]["groups"]
-    assert capsys.readouterr().err.count("damage to them is not noticed") == 1
+    assert capsys.readouterr().err.count("damage to them is not detected") == 1
 
 
-def test_hashes_stay_out_of_results_and_are_made_once_a_process(whole: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_are_not_part_of_results_and_are_computed_once_per_process(whole: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lab, stages = whole
     assert all(integrity.SEALED not in integrity.read_result(lab / folder / "result.json") for folder in stages.values())
     integrity._hash_once.cache_clear()
@@ -92,7 +92,7 @@ def test_hashes_stay_out_of_results_and_are_made_once_a_process(whole: Any, monk
     assert integrity._hash_once.cache_info().misses == made > 1
 
 
-def test_a_file_of_this_name_that_is_not_ours_changes_nothing(tmp_path: Path) -> None:
+def test_a_foreign_file_of_this_name_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     for content in ("[1, 2]", "{}", "no JSON"):
         (tmp_path / "result.json").write_text(content, encoding="utf-8")

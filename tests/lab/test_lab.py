@@ -1,4 +1,4 @@
-"""A lab that may only be read, and runs that share a directory."""
+"""Read-only labs, and runs that share a directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tree(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def test_a_complete_lab_that_is_read_only_is_read(make_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_lab_can_be_read_only(make_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = make_recipe("finetune.epochs=1", without=ONLY_TRAINED)
     expected = run(recipe, tmp_path)
     before = tree(tmp_path)
@@ -40,7 +40,7 @@ def test_a_complete_lab_that_is_read_only_is_read(make_recipe: Any, tmp_path: Pa
         run(make_recipe("finetune.epochs=1", "finetune.lr=0.5", without=ONLY_TRAINED), tmp_path)
 
 
-def test_another_number_of_threads_has_the_same_directory_and_says_so(
+def test_a_run_with_another_number_of_threads_has_the_same_directory_and_reports_it(
     make_recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = make_recipe("finetune.epochs=0.1", without=ONLY_TRAINED)
@@ -53,7 +53,7 @@ def test_another_number_of_threads_has_the_same_directory_and_says_so(
     assert keys[0] != keys[1]
 
 
-def test_what_killed_processes_left_in_a_lab_is_swept_and_checkpoints_stay(tmp_path: Path) -> None:
+def test_temporary_files_of_killed_processes_are_removed_from_a_lab_and_checkpoints_kept(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     for key, names in {"a" * 64: [".lock"], "b" * 64: [".lock", "checkpoint.safetensors", ".checkpoint.safetensors.0123abcd"]}.items():
         lab.stage(key).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Stored results: what cannot be true is said in one line where it is read."""
+"""Stored results: impossible numbers are reported in one line when a file is read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_result_that_can_be_true_is_read() -> None:
+def test_a_possible_result_is_read() -> None:
     assert find_impossible(GOOD) is None
 
 
@@ -57,17 +57,17 @@ def test_a_result_that_can_be_true_is_read() -> None:
         ("clean.accuracy", 1.7, "clean.accuracy is 1.7, and must be between 0 and 1"),
         ("clean.recall.n", -0.5, "clean.recall.n is -0.5"),
         ("clean.labels.aua", -1, "clean.labels.aua is -1, and cannot be negative"),
-        ("clean.correct", 5, "clean: correct is 5 and n 4"),
+        ("clean.correct", 5, "clean: correct is 5 and n is 4"),
         ("clean.matthews", 1.5, "clean.matthews is 1.5, and must be between -1 and 1"),
         ("ood.accuracy.subsets.recall.aua.accuracy", 2, "ood.accuracy.subsets.recall.aua.accuracy is 2"),
-        ("attacks.seconds.aua_of.count", 9, "attacks.seconds.aua_of: count is 9 and total 4"),
+        ("attacks.seconds.aua_of.count", 9, "attacks.seconds.aua_of: count is 9 and total is 4"),
         ("attacks.seconds.queries", -5, "attacks.seconds.queries is -5"),
         ("train.history.0.dev_accuracy", 3, "train.history.0.dev_accuracy is 3"),
         ("train.sparsity.weights", 1.2, "train.sparsity.weights is 1.2"),
         ("ticket.groups.heads.achieved", -0.1, "ticket.groups.heads.achieved is -0.1"),
     ],
 )
-def test_a_number_that_cannot_be_is_named_where_it_is_read(path: str, value: Any, problem: str, tmp_path: Path) -> None:
+def test_an_impossible_number_is_reported_with_its_path(path: str, value: Any, problem: str, tmp_path: Path) -> None:
     wrong = changed(path, value)
     stage = Lab(tmp_path).stage("ab12")
     stage.mkdir(parents=True)
@@ -83,7 +83,7 @@ def test_a_number_that_cannot_be_is_named_where_it_is_read(path: str, value: Any
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity"])
-def test_a_stored_result_with_what_is_no_number_is_damaged(value: str, tmp_path: Path) -> None:
+def test_a_stored_result_with_an_invalid_number_is_damaged(value: str, tmp_path: Path) -> None:
     stage = Lab(tmp_path).stage("ab12")
     stage.mkdir(parents=True)
     (stage / "result.json").write_text(f'{{"kind": "train", "cost": {{"seconds": {value}}}}}', encoding="utf-8")
@@ -92,7 +92,7 @@ def test_a_stored_result_with_what_is_no_number_is_damaged(value: str, tmp_path:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"tasks": 3}', '{"tasks": {"a": {"0": {"b": {"kind": "draw"}}}}}', "[" * 100_000])
-def test_what_holds_no_results_is_said_to_hold_none(text: str, tmp_path: Path) -> None:
+def test_a_file_without_results_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=r"results\.json: not the results of a run, or damaged"):
         read_results(tmp_path / "results.json")

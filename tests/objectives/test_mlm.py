@@ -49,7 +49,7 @@ def test_empty_paragraphs_are_counted(text_file, paragraphs):
     ("settings", "counts", "dropped", "notice"),
     [
         ({}, (20, 10), {"test split": 5}, "column `split` (`train` 20, `dev` 10, `test` 5) divides the rows; --set STAGE.objective.split_"),
-        ({"split_column": None}, (31, 4), {}, "does not divide the rows, as split_column is none"),
+        ({"split_column": None}, (31, 4), {}, "does not divide the rows, because split_column is none"),
     ],
     ids=["found", "none"],
 )
@@ -68,16 +68,21 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
 @pytest.mark.parametrize(
     ("name", "content", "settings", "message"),
     [
-        ("w.csv", f"one,two\n{ROWS}", {}, r"w\.csv: the text could be `one` or `two`; say which with STAGE\.objective\.text_column"),
+        ("w.csv", f"one,two\n{ROWS}", {}, r"w\.csv: the text could be `one` or `two`; name it with STAGE\.objective\.text_column"),
         ("w.csv", f"one,two\n{ROWS}", {"text_column": "tow"}, r"objective\.text_column: there is no column `tow`; did you mean `two`"),
         ("w.csv", f"one,two\n{ROWS}", {"text_column": "x"}, r"the columns are .*one.*two"),
         ("w.csv", "n\n1\n2\n3", {}, r"there is no text column"),
-        ("w.txt", "\n \n\n", {}, r"w\.txt: there are too few paragraphs in `text` \(0 to learn from"),
+        ("w.txt", "\n \n\n", {}, r"w\.txt: there are too few paragraphs in `text` \(0 for training"),
         ("w.txt", "only one", {}, r"too few paragraphs"),
-        ("w.csv", "text,split\n" + "a b,test\n" * 9, {}, r"no row is of the split train; --set STAGE\.objective\.split_column=none learns"),
+        (
+            "w.csv",
+            "text,split\n" + "a b,test\n" * 9,
+            {},
+            r"no row belongs to the split train; use --set STAGE\.objective\.split_column=",
+        ),
         ("w.pdf", "x", {}, r"it is a document; put texts"),
-        ("test.txt", "x\ny", {}, r"there is no text to learn from; name a file train"),
-        ("w.txt", "short\n" * 40, {}, r"too few paragraphs in `text` \(40 to learn from and 0 to measure on, 0 empty; 1 different one\)"),
+        ("test.txt", "x\ny", {}, r"there is no training text; name a file train"),
+        ("w.txt", "short\n" * 40, {}, r"too few paragraphs in `text` \(40 for training and 0 for evaluation, 0 empty, 1 different\)"),
         ("w.txt", "".join(f"short {n}\n" for n in range(40)), {}, r"none of 36 paragraphs has 8 tokens or more; lower objective\.shortest"),
     ],
     ids=[
@@ -116,7 +121,7 @@ def training_context(model) -> TrainingContext:
     [
         ("", r"objective\.text: masked language modelling needs a text: a \.txt file"),
         ("./nowhere.txt", r"nowhere\.txt: there is no such file or folder"),
-        ("no-such-set", r"no file or folder is called no-such-set: cannot read no-such-set from the hub: .*pass a local text"),
+        ("no-such-set", r"there is no file or folder no-such-set: cannot read no-such-set from the hub: .*pass a local text"),
     ],
     ids=["none", "missing", "hub"],
 )

@@ -7,4 +7,4 @@ from ticketlab.core.registry import Registry
 
 @pytest.fixture(autouse=True)
 def _builtins_only(builtins_only: Registry) -> None:
-    """Whatever plugins are installed."""
+    """Ignore installed plugins."""

@@ -1,4 +1,4 @@
-"""The recipes that come with ticketlab: they build everywhere they say, and differ from one another in what their names say."""
+"""The built-in recipes build for all their tasks and scales, and differ from one another only in what their names say."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_recipe_has_a_small_scale_and_ends_in_numbers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_overlays_are_for_stages_and_tasks_that_there_are(name: str) -> None:
+def test_overlays_name_existing_stages_and_tasks(name: str) -> None:
     table = RECIPES[name]
     stages = {key for key, value in table.items() if isinstance(value, Mapping) and "kind" in value}
     assert set(table.get("per_task", {})) <= set(TASKS)
@@ -87,7 +87,7 @@ REDUCED: dict[tuple[str, str], tuple[float, ...]] = {
 
 @pytest.mark.parametrize("scale", ["small", "demo"])
 @pytest.mark.parametrize("task", ["sst2", "imdb", "ag_news", "mnli", "fever"])
-def test_what_is_the_papers_at_full_scale_is_reduced_alike_everywhere(task: str, scale: str) -> None:
+def test_reduced_scales_are_the_same_in_all_recipes(task: str, scale: str) -> None:
     """Results at a reduced scale stay comparable with those of another recipe, and with earlier ones."""
     for name in (name for name, table in RECIPES.items() if scale in table["scales"]):
         recipe = build(name, scale, task)
@@ -122,7 +122,7 @@ def test_structured_searches_stop_as_in_the_papers(task: str, scale: str) -> Non
 
 @pytest.mark.parametrize("scale", ["full", "small"])
 @pytest.mark.parametrize("task", TASKS)
-def test_each_ablation_changes_what_it_says_and_nothing_else(task: str, scale: str) -> None:
+def test_each_ablation_changes_only_what_its_name_says(task: str, scale: str) -> None:
     changed = {
         "without-adversary": {"search": {"adversary"}},
         "without-regulariser": {"search": {"pruner"}},
@@ -143,7 +143,7 @@ def test_each_ablation_changes_what_it_says_and_nothing_else(task: str, scale: s
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_random_ticket_has_the_sparsities_and_the_training_of_the_ticket_it_stands_beside(task: str) -> None:
+def test_a_random_ticket_has_the_sparsities_and_the_training_of_the_ticket_it_is_compared_with(task: str) -> None:
     for name in ("early-robust", "orticket"):
         ours: Any = build(name, task=task).stages["draw"]
         theirs: Any = build(f"{name}-random", task=task).stages["draw"]
@@ -164,7 +164,7 @@ def test_a_random_ticket_shares_the_search_of_the_robust_ticket_that_it_is_drawn
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_name_of_a_recipe_is_all_that_is_needed(name: str) -> None:
+def test_a_recipe_needs_only_its_name(name: str) -> None:
     built = build(name).stages
     unneeded = {"bias"} - {getattr(stage, "bias", None) for stage in built.values() if "bias" in stage.references()}
     assert compose(name, tasks=["demo"]).stages.keys() == built.keys() - unneeded

@@ -70,7 +70,7 @@ def test_own_settings_of_task_and_scale_come_first(recipe: Path) -> None:
     assert _stage(compose(recipe, tasks=["./reviews.csv"]), "first")["epochs"] == 2.0
 
 
-def test_general_flags_reach_every_stage_of_their_kind(recipe: Path) -> None:
+def test_general_flags_set_every_stage_of_their_kind(recipe: Path) -> None:
     composed = compose(recipe, tasks=["demo"], sparsity="1/6", scope="local", pruner="importance", adversary="freelb")
     assert [_stage(composed, name)["sparsity"] for name in ("draw", "control")] == [1 / 6, 1 / 6]
     assert [_stage(composed, name)["scope"] for name in ("draw", "control")] == ["local", "local"]
@@ -85,7 +85,7 @@ def test_a_component_that_the_recipe_has_already_keeps_its_settings(recipe: Path
     assert _stage(composed, "attack")["attacks"][0]["max_edit_distance"] == 7
 
 
-def test_stage_settings_go_before_general_ones_and_sets_before_both(recipe: Path) -> None:
+def test_stage_settings_override_general_ones_and_sets_override_both(recipe: Path) -> None:
     stages = {"search": {"adversary": "pgd"}}
     composed = compose(recipe, tasks=["demo"], adversary="freelb", stages=stages, sets=["search.adversary.steps=9"])
     assert _stage(composed, "search")["adversary"]["name"] == "pgd"
@@ -93,7 +93,7 @@ def test_stage_settings_go_before_general_ones_and_sets_before_both(recipe: Path
     assert _stage(composed, "other")["adversary"]["name"] == "freelb"
 
 
-def test_attacks_are_replaced_or_left_out(recipe: Path) -> None:
+def test_attacks_are_replaced_or_removed(recipe: Path) -> None:
     named = compose(recipe, tasks=["demo"], attacks=["textfooler", "deepwordbug"], examples=5, word_vectors="vectors.txt")
     attacks = _stage(named, "attack")["attacks"]
     assert [attack["name"] for attack in attacks] == ["textfooler", "deepwordbug"]
@@ -101,17 +101,17 @@ def test_attacks_are_replaced_or_left_out(recipe: Path) -> None:
     assert "word_vectors" not in attacks[1]
     assert _stage(named, "attack")["examples"] == 5
     assert "attack" not in compose(recipe, tasks=["demo"], attacks=["none"]).stages
-    with pytest.raises(UsageError, match="goes with no other"):
+    with pytest.raises(UsageError, match="cannot be combined with others"):
         compose(recipe, tasks=["demo"], attacks=["none", "deepwordbug"])
 
 
-def test_heads_are_laid_over(recipe: Path) -> None:
+def test_settings_of_the_head_are_overridden(recipe: Path) -> None:
     composed = compose(recipe, tasks=["demo"], model="./mine", max_length=64, precision="fp32", seeds=range(3))
     assert (composed.model, composed.max_length, composed.precision, list(composed.seeds)) == ("./mine", 64, "fp32", [0, 1, 2])
     assert compose(recipe, tasks=["demo"]).model == "demo"
 
 
-def test_tasks_of_the_recipe_count_if_none_is_given(tmp_path: Path) -> None:
+def test_the_tasks_of_the_recipe_are_used_by_default(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('tasks = ["demo"]\n' + RECIPE, encoding="utf-8")
     composed = compose(path)
@@ -120,7 +120,7 @@ def test_tasks_of_the_recipe_count_if_none_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [None, "small", "demo"])
-def test_what_a_dry_run_prints_is_the_same_recipe(invoke: Any, tmp_path: Path, scale: str | None) -> None:
+def test_the_output_of_a_dry_run_is_the_same_recipe(invoke: Any, tmp_path: Path, scale: str | None) -> None:
     flags = ["--task", "demo", "--sparsity", "1/6", "--retrain-adversary", "freelb", "--set", "search.pruner.lr=0.03", "--seeds", "2"]
     result = invoke("run", "robust-ticket", *flags, *(["--scale", scale] if scale else []), "--dry-run")
     assert result.exit_code == 0, result.stderr
@@ -139,17 +139,17 @@ def test_what_a_dry_run_prints_is_the_same_recipe(invoke: Any, tmp_path: Path, s
     assert invoke("run", saved, "--dry-run").stdout == result.stdout
 
 
-def test_what_compose_does_not_know_is_refused() -> None:
+def test_an_unknown_argument_of_compose_is_refused() -> None:
     with pytest.raises(UsageError, match="no argument `attack`; did you mean `attacks`"):
         compose("robust-ticket", tasks="demo", attack="deepwordbug")  # type: ignore[call-arg]
 
 
-def test_one_thing_may_stand_for_a_list() -> None:
+def test_a_single_value_is_accepted_for_a_list() -> None:
     made = compose("robust-ticket", tasks="demo", attacks="textfooler", seeds=2, sets="draw.sparsity=0.5")
     assert made == compose("robust-ticket", tasks=["demo"], attacks=["textfooler"], seeds=[0, 1], sets=["draw.sparsity=0.5"])
 
 
-# several tasks, each with settings of its own
+# several tasks with their own settings
 
 OWN = """
 extends = "{}"
@@ -180,7 +180,7 @@ def own(recipe: Path) -> Path:
 TASKS = ["sst2", "imdb", "./reviews.csv", "demo"]
 
 
-def test_each_of_several_tasks_has_the_settings_that_it_has_alone(own: Path) -> None:
+def test_each_of_several_tasks_has_the_same_settings_as_alone(own: Path) -> None:
     changed: Any = {"sparsity": 0.5, "stages": {"first": {"adversary": "pgd"}}, "sets": ["draw.scope=local"], "seeds": 2, "scale": "small"}
     together = compose(own, tasks=TASKS, **changed)
     assert [task.label for task in together.tasks] == ["sst2", "imdb", "reviews", "demo"]
@@ -192,7 +192,7 @@ def test_each_of_several_tasks_has_the_settings_that_it_has_alone(own: Path) -> 
     assert {part.max_length for part in together.parts()} == {128, 256}
 
 
-def test_several_tasks_survive_toml(own: Path, invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_tasks_round_trip_through_toml(own: Path, invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "reviews.csv").write_text("text,label\n" + "".join(f"film {number},{number % 2}\n" for number in range(40)))
     flags = [part for task in TASKS for part in ("--task", task)]
@@ -212,7 +212,7 @@ def test_the_order_of_tasks_changes_no_settings(own: Path) -> None:
         assert {task.label: together.of(task) for task in together.tasks} == {name: compose(own, tasks=[name]) for name in tasks}
 
 
-def test_a_setting_is_put_where_some_task_has_its_place_and_refused_where_none_has(own: Path) -> None:
+def test_a_setting_applies_to_the_tasks_that_have_it_and_is_refused_if_none_has(own: Path) -> None:
     sets = ["ood.hans.train_share=0.5", "search.pruner.penalty=0.9", "first.epochs=3"]
     together = compose(own, tasks=["sst2", "demo", "imdb"], sets=[sets[0], sets[2]])
     assert [part.stages["first"].epochs for part in together.parts()] == [3, 3]  # type: ignore[attr-defined]
@@ -232,7 +232,7 @@ def test_a_setting_is_put_where_some_task_has_its_place_and_refused_where_none_h
         ("seeds = [7]\n", r"seeds: `imdb` has its own, \(7,\)"),
     ],
 )
-def test_what_a_run_has_once_cannot_be_of_one_of_several_tasks(own: Path, overlay: str, message: str) -> None:
+def test_a_setting_shared_by_all_tasks_cannot_differ_for_one_of_them(own: Path, overlay: str, message: str) -> None:
     own.write_text(own.read_text(encoding="utf-8").replace("max_length = 256\n", overlay), encoding="utf-8")
     assert len(compose(own, tasks=["imdb"]).tasks) == 1
     with pytest.raises(UsageError, match=message):
@@ -259,7 +259,7 @@ def test_several_tasks_of_a_paper_run_in_one_command(invoke: Any) -> None:
 # a ticket drawn like another
 
 
-def test_a_draw_is_made_like_another_ticket_by_a_flag(recipe: Path, invoke: Any) -> None:
+def test_a_flag_makes_draws_like_another_ticket(recipe: Path, invoke: Any) -> None:
     composed = compose(recipe, tasks=["demo"], like="./run")
     assert [_stage(composed, name)["like"] for name in ("draw", "control")] == ["./run", "./run"]
     result = invoke("run", "lottery-ticket", "--task", "demo", "--like", "lab/runs/a", "--dry-run")
@@ -271,6 +271,6 @@ def test_a_draw_is_made_like_another_ticket_by_a_flag(recipe: Path, invoke: Any)
         compose("fine-tune", tasks=["demo"], like="./run")
 
 
-def test_a_setting_of_tasks_reaches_all_of_them() -> None:
+def test_a_setting_of_tasks_applies_to_all_of_them() -> None:
     recipe = compose("fine-tune", tasks=["./a.csv", "./b.csv"], sets=["tasks.split_column=none", "tasks.drop_labels=-1"])
     assert [(to_table(task)["split_column"], to_table(task)["drop_labels"]) for task in recipe.tasks] == [("none", ["-1"])] * 2

@@ -1,4 +1,4 @@
-"""What a label says of a recipe: its name, and whatever it has otherwise."""
+"""The label of a recipe is its name and its differences from the recipe of that name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ticketlab.tasks.demo.reviews import DemoTask
 
 
 @pytest.mark.parametrize(
-    ("recipe", "asked", "label"),
+    ("recipe", "overrides", "label"),
     [
         ("robust-ticket", {}, "robust-ticket"),
-        # these stand in columns and titles of their own, or change no number
+        # these have their own columns and titles, or change no number
         ("robust-ticket", {"scale": "demo", "seeds": 3, "model": "demo", "attacks": ["pwws"], "examples": 7}, "robust-ticket"),
         ("robust-ticket", {"attacks": ["none"], "sets": ["evaluate.batch_size=7"]}, "robust-ticket"),
         ("robust-ticket", {"pruner": "magnitude", "sparsity": "1/2"}, "robust-ticket (pruner=magnitude, sparsity=0.5)"),
@@ -32,24 +32,27 @@ from ticketlab.tasks.demo.reviews import DemoTask
         ("robust-ticket", {"sets": ["search.start=pretrained"]}, "robust-ticket (search.start=pretrained)"),
         ("robust-ticket", {"sets": ["tasks.demo.rows=100"]}, "robust-ticket (rows=100)"),
         ("robust-ticket", {"tasks": DemoTask(train_rows=50)}, "robust-ticket (demo.train_rows=50)"),
-        # a loss brings its bias model with it; another bias model is named
+        # the bias model that a loss adds is not listed; another bias model is
         ("fine-tune", {"stages": {"finetune": {"loss": "poe"}}}, "fine-tune (loss=poe)"),
         ("fine-tune", {"stages": {"finetune": {"loss": "poe"}}, "bias": "claim-only"}, "fine-tune (bias.model=claim-only, loss=poe)"),
         ("orticket", {"text": "/a/b/articles.txt"}, "orticket (text=articles.txt)"),
     ],
 )  # fmt: skip
-def test_what_overrides_a_recipe_is_in_its_label(recipe: str, asked: dict[str, Any], label: str) -> None:
-    assert differences.label(compose(recipe, **{"tasks": "demo", **asked})) == label
+def test_overrides_are_part_of_the_label(recipe: str, overrides: dict[str, Any], label: str) -> None:
+    assert differences.recipe_label(compose(recipe, **{"tasks": "demo", **overrides})) == label
 
 
 def test_a_recipe_that_is_changed_afterwards_has_another_label() -> None:
     composed = compose("fine-tune", tasks="demo")
     stages = {name: evolve(stage, epochs=7) if isinstance(stage, Train) else stage for name, stage in composed.stages.items()}
-    assert differences.label(evolve(composed, stages=stages)) == "fine-tune (epochs=7)"
+    assert differences.recipe_label(evolve(composed, stages=stages)) == "fine-tune (epochs=7)"
 
 
 def test_settings_of_a_single_attack_or_evaluation_are_in_its_label(tmp_path: Any) -> None:
     asked: dict[str, Any] = {"attacks": ["deepwordbug", "pwws"], "examples": 9, "split": "dev", "timeout": 3.0}
     made = one_stage("attack", str(tmp_path), [DemoTask()], asked, ["attack.attacks.pwws.query_budget=5"])
-    assert differences.label(made) == "attack (pwws.query_budget=5, timeout=3)"
-    assert differences.label(one_stage("evaluate", str(tmp_path), [DemoTask()], {"label_map": ["a=b"]}, ())) == "evaluate (label_map=a=b)"
+    assert differences.recipe_label(made) == "attack (pwws.query_budget=5, timeout=3)"
+    assert (
+        differences.recipe_label(one_stage("evaluate", str(tmp_path), [DemoTask()], {"label_map": ["a=b"]}, ()))
+        == "evaluate (label_map=a=b)"
+    )

@@ -1,4 +1,4 @@
-"""The recipes have the hyperparameters of their papers: docs/reference/hyperparameters.md is read, and every row is held against them."""
+"""The recipes have the hyperparameters of their papers: every row of docs/reference/hyperparameters.md is compared with them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def members(items: str, groups: Mapping[str, list[str]]) -> list[str]:
 
 
 def value_at(table: Mapping[str, Any], path: str) -> Any:
-    """Return what a resolved recipe has at a path; a component is found, and given, by its name."""
+    """Return the value of a resolved recipe at a path; a component is addressed, and returned, by its name."""
     found: Any = table
     for key in path.split("."):
         found = next(item for item in found if item["name"] == key) if isinstance(found, list) else found[key]
@@ -69,7 +69,7 @@ def value_at(table: Mapping[str, Any], path: str) -> Any:
 
 
 def meant(value: str) -> Any:
-    """Return what a cell says: a number, true or false, or a name."""
+    """Return the value of a cell: a number, true or false, or a name."""
     if value in ("true", "false"):
         return value == "true"
     if re.fullmatch(r"[\d.e/-]+", value):
@@ -89,7 +89,7 @@ def resolved() -> dict[tuple[str, str], dict[str, Any]]:
     return {(recipe, task): {"paper_seeds": "none", **compose(recipe, tasks=[task]).to_table()} for recipe, task in pairs}
 
 
-def test_the_page_is_read_whole() -> None:
+def test_the_whole_page_is_read() -> None:
     lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(("| `", "| *"))]
     assert len(ROWS) == len(lines) > 200
     assert {row.section for row in ROWS} == {"RobusT", "EarlyRobust", "ORTicket", "SRNets"}
@@ -111,7 +111,7 @@ def test_recipes_have_the_hyperparameters_of_their_papers(section: str, resolved
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_of_a_paper_is_on_the_page(recipe: str, resolved: Mapping[tuple[str, str], dict[str, Any]]) -> None:
-    """With its numbers for every task of its paper: how long, how fast, how much goes, what attacks it."""
+    """With its numbers for every task of its paper: epochs, learning rates, sparsities and attacks."""
     assert len(SECTIONS[recipe]) == 1
     known = {(task, row.setting) for row in ROWS if recipe in row.recipes for task in row.tasks}
     for (name, task), table in resolved.items():
@@ -133,7 +133,7 @@ def needed(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("paper", ["early-robust", "orticket"])
-def test_baselines_are_trained_as_long_and_attacked_as_the_tickets_beside_them(
+def test_baselines_are_trained_as_long_and_attacked_as_the_tickets_they_are_compared_with(
     paper: str, resolved: Mapping[tuple[str, str], dict[str, Any]]
 ) -> None:
     for (name, task), table in resolved.items():
@@ -146,7 +146,7 @@ def test_baselines_are_trained_as_long_and_attacked_as_the_tickets_beside_them(
 
 
 @pytest.mark.parametrize("task", ["sst2", "imdb", "ag_news", "qnli", "qqp", "mnli"])
-def test_all_recipes_that_are_compared_see_as_much_of_a_text(task: str) -> None:
+def test_all_compared_recipes_have_the_same_maximum_length(task: str) -> None:
     lengths = {
         compose(recipe, tasks=[task]).max_length for recipe in builtin_components.ticketlab_recipes() if not recipe.startswith("srnet")
     }

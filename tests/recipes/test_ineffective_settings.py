@@ -1,4 +1,4 @@
-"""Settings that cannot have an effect: refused where they are asked for, said where they stand in a recipe, and no part of any key."""
+"""Settings that cannot have an effect are refused when requested, reported when in a recipe, and not part of any key."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STEPS = "scores without training"
         ("robust-ticket", {"stages": {"search": {"mix_ood": 0, "loss": "poe"}}, "pruner": "magnitude"}, [], "--search-loss poe", STEPS),
     ],
 )
-def test_what_is_asked_for_and_has_no_effect_is_refused_with_the_flag_and_the_reason(
+def test_a_requested_setting_without_effect_is_refused_with_its_flag_and_the_reason(
     name: str, overrides: Any, sets: list[str], flag: str, reason: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -58,19 +58,19 @@ def test_what_is_asked_for_and_has_no_effect_is_refused_with_the_flag_and_the_re
 @pytest.mark.parametrize(
     ("name", "overrides", "sets"),
     [
-        ("robust-ticket", {"pruner": "magnitude", "adversary": "none"}, []),  # it is what happens
-        ("robust-ticket", {"pruner": "magnitude"}, []),  # the recipe's adversary is said and not refused
+        ("robust-ticket", {"pruner": "magnitude", "adversary": "none"}, []),  # what happens anyway
+        ("robust-ticket", {"pruner": "magnitude"}, []),  # the recipe's adversary gets a warning and is not refused
         ("robust-ticket", {"sparsity": 0.5}, []),
         ("early-robust", {"sparsity": 0.5}, []),
         ("early-robust", {"heads": 0.5, "neurons": 0.4}, []),
-        ("robust-ticket", {"stop": "patience"}, ["search.sparsity=0.5"]),  # patience looks at tickets of this sparsity
+        ("robust-ticket", {"stop": "patience"}, ["search.sparsity=0.5"]),  # patience evaluates tickets of this sparsity
         ("robust-ticket", {}, ["search.select=best", "search.sparsity=0.5", "search.select_after=0.5"]),
         ("srnet", {"scale": "small"}, ["search.pruner.lr=1e-3"]),
         ("early-robust", {"pruner": "hard-concrete", "stop": "mask-distance", "sparsity": 0.3}, []),  # the ratios of heads are the recipe's
         ("orticket", {"text": "notes.txt"}, ["search.objective.text=other.txt"]),
     ],
 )
-def test_what_has_an_effect_or_is_the_default_is_not_refused(name: str, overrides: Any, sets: list[str]) -> None:
+def test_a_setting_that_has_an_effect_or_its_default_is_accepted(name: str, overrides: Any, sets: list[str]) -> None:
     assert compose(name, tasks=["demo"], sets=sets, **overrides)
 
 
@@ -97,50 +97,50 @@ TEXT = {"name": "mlm", "text": "notes.txt"}
         ({"kind": "draw", "search": "./s", "like": "./t", "sparsity": 0.6}, "`sparsity` has no effect: as many units"),
     ],
 )
-def test_what_stands_in_a_recipe_without_effect_is_said(stage: Any, said: str) -> None:
-    (remark,) = ineffective_settings.remarks(made(it=stage), "it")
+def test_a_setting_of_a_recipe_without_effect_is_reported(stage: Any, said: str) -> None:
+    (remark,) = ineffective_settings.stage_warnings(made(it=stage), "it")
     assert said in remark
 
 
-def test_numbers_of_a_recipe_of_ours_are_not_held_against_a_flag_and_choices_are() -> None:
+def test_with_a_flag_choices_of_a_built_in_recipe_without_effect_are_reported_and_numbers_are_not() -> None:
     flagged = compose("robust-ticket", tasks=["demo"], scale="small", pruner="magnitude")
     assert flagged.stages["search"].epochs == 4  # type: ignore[attr-defined]
-    assert ineffective_settings.remarks(flagged, "search") == ["`adversary` has no effect: `magnitude` scores without training"]
+    assert ineffective_settings.stage_warnings(flagged, "search") == ["`adversary` has no effect: `magnitude` scores without training"]
 
 
-def test_a_stop_rule_that_watched_masks_of_another_sparsity_is_said() -> None:
+def test_a_stop_rule_that_compared_masks_of_another_sparsity_is_reported() -> None:
     search = {"kind": "search", "pruner": "importance", "stop": {"name": "mask-distance", "heads": 0.25}}
     draw = {"kind": "draw", "search": "search", "heads": 0.25, "neurons": 0.5}
-    (remark,) = ineffective_settings.remarks(made(search=search, draw=draw), "draw")
+    (remark,) = ineffective_settings.stage_warnings(made(search=search, draw=draw), "draw")
     assert "0.5 of the neurons are removed, and the stop rule of `search` compared masks without 0.3 of them" in remark
-    assert not ineffective_settings.remarks(made(search=search, draw=draw | {"neurons": 0.3}), "draw")
+    assert not ineffective_settings.stage_warnings(made(search=search, draw=draw | {"neurons": 0.3}), "draw")
 
 
-def test_rates_that_begin_anew_before_their_warm_up_is_over_are_said() -> None:
+def test_learning_rates_that_restart_before_the_end_of_their_warm_up_are_reported() -> None:
     search = {"kind": "search", "pruner": {"name": "imp", "restart": True}, "warmup": 0.1, "select": "best"}
-    (remark,) = ineffective_settings.remarks(made(search=search), "search")
+    (remark,) = ineffective_settings.stage_warnings(made(search=search), "search")
     assert "they only rise" in remark
-    assert not ineffective_settings.remarks(made(search=search | {"warmup": 0.0}), "search")
-    assert not ineffective_settings.remarks(made(search=search | {"pruner": "imp"}), "search")
+    assert not ineffective_settings.stage_warnings(made(search=search | {"warmup": 0.0}), "search")
+    assert not ineffective_settings.stage_warnings(made(search=search | {"pruner": "imp"}), "search")
 
 
-def test_a_sparsity_that_is_that_of_the_draw_misleads_nobody() -> None:
+def test_an_unused_sparsity_equal_to_that_of_the_draw_gets_no_warning() -> None:
     stages = {"search": {"kind": "search", "sparsity": 0.7}, "draw": {"kind": "draw", "sparsity": 0.7}}
-    assert not ineffective_settings.remarks(made(**stages), "search")
+    assert not ineffective_settings.stage_warnings(made(**stages), "search")
     random = {
         "other": {"kind": "search", "pruner": "random"},
         "control": {"kind": "draw", "search": "other", "like": "draw", "sparsity": 0.7},
     }
-    assert not ineffective_settings.remarks(made(**stages, **random), "control")
+    assert not ineffective_settings.stage_warnings(made(**stages, **random), "control")
 
 
 TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "fever")
 
 
 @pytest.mark.parametrize("name", sorted(builtin_components.ticketlab_recipes()))
-def test_no_recipe_of_ours_has_a_setting_without_effect(name: str) -> None:
+def test_no_built_in_recipe_has_a_setting_without_effect(name: str) -> None:
     tasks = ("mnli", "qqp", "fever") if name == "srnet-timing" else TASKS  # it watches the challenge sets of the paper's tasks
     for task in tasks:
         for scale in (None, "small"):
             composed = compose(name, tasks=[task], scale=scale)
-            assert [remark for stage in composed.stages for remark in ineffective_settings.remarks(composed, stage)] == []
+            assert [remark for stage in composed.stages for remark in ineffective_settings.stage_warnings(composed, stage)] == []

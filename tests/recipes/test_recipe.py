@@ -1,4 +1,4 @@
-"""Recipes: read, laid over one another, checked, written back."""
+"""Recipes are read, merged, checked and written back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TRAIN = '[finetune]\nkind = "train"\n'
         pytest.param({"p": "x"}, {"p": {"name": "y", "lr": 1}}, {"p": {"name": "y", "lr": 1}}, id="settings of another name"),
     ],
 )
-def test_tables_are_laid_over_one_another(base: dict[str, Any], other: dict[str, Any], merged: dict[str, Any]) -> None:
+def test_tables_are_merged(base: dict[str, Any], other: dict[str, Any], merged: dict[str, Any]) -> None:
     assert merge(base, other) == merged
 
 
@@ -53,14 +53,14 @@ plain_tables = st.dictionaries(st.sampled_from("abc"), plain)
 
 
 @given(plain_tables, plain_tables)
-def test_laying_a_table_over_twice_is_laying_it_over_once(base: dict[str, Any], other: dict[str, Any]) -> None:
+def test_merging_is_idempotent(base: dict[str, Any], other: dict[str, Any]) -> None:
     assert merge(merge(base, other), other) == merge(base, other)
     assert merge(base, {}) == base
     assert merge({}, base) == base
 
 
 @given(plain_tables, plain_tables)
-def test_a_difference_laid_over_gives_what_it_is_the_difference_to(base: dict[str, Any], other: dict[str, Any]) -> None:
+def test_merging_a_difference_restores_the_other_table(base: dict[str, Any], other: dict[str, Any]) -> None:
     whole = merge(base, other)
     assert merge(base, difference(base, whole)) == whole
     assert difference(whole, whole) == {}
@@ -72,7 +72,7 @@ def test_a_difference_names_the_component_whose_settings_it_has() -> None:
     assert difference(base, other) == {"pruner": {"name": "x", "lr": 3}, "loss": {"name": "b"}}
 
 
-def test_a_stage_that_is_added_comes_before_the_first_that_names_it() -> None:
+def test_an_added_stage_comes_before_the_first_that_names_it() -> None:
     base = {"summary": "c", "a": {"kind": "train"}, "b": {"kind": "train", "start": "a"}, "e": {"kind": "evaluate", "model": "b"}}
     added = {"c": {"kind": "draw", "search": "d"}, "b": {"ticket": "c", "start": "f@50%"}, "d": {"kind": "search"}, "f": {"kind": "train"}}
     assert list(merge_stages(base, added)) == ["summary", "a", "f", "d", "c", "b", "e"]
@@ -81,7 +81,7 @@ def test_a_stage_that_is_added_comes_before_the_first_that_names_it() -> None:
     assert set(circle) == {*base, "c", "d"}  # refused when it is built
 
 
-def test_what_is_laid_over_is_a_copy() -> None:
+def test_merged_values_are_copies() -> None:
     scales = {"s": {"names": ["a"]}}
     merge({}, scales)["s"]["names"].append("b")
     assert scales == {"s": {"names": ["a"]}}
@@ -126,7 +126,7 @@ STAGES: dict[str, Any] = {
         pytest.param("seeds=[1, 2]", ["seeds"], [1, 2], id="head"),
     ],
 )
-def test_a_setting_is_put_in_its_place(assignment: str, path: list[str], value: Any) -> None:
+def test_an_assignment_sets_the_value_at_its_path(assignment: str, path: list[str], value: Any) -> None:
     found: Any = override(STAGES, assignment)
     for key in path:
         found = found[key]
@@ -149,7 +149,7 @@ def test_a_setting_is_put_in_its_place(assignment: str, path: list[str], value: 
         pytest.param("scale=small", "choose it with --scale", id="scale"),
     ],
 )
-def test_a_setting_without_a_place_is_refused(assignment: str, message: str) -> None:
+def test_an_assignment_to_an_unknown_path_is_refused(assignment: str, message: str) -> None:
     table = merge(STAGES, {"search": {"epochs": 3}})
     with pytest.raises(UsageError) as problem:
         override(table, assignment)
@@ -239,7 +239,7 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
         pytest.param("per_task.demo = 3", "per_task: must hold tables", id="per_task of a number"),
     ],
 )
-def test_a_wrong_recipe_is_refused(text: str, message: str) -> None:
+def test_an_invalid_recipe_is_refused(text: str, message: str) -> None:
     with pytest.raises(SettingError) as problem:
         build(f"{text}\n{TRAIN}", task="demo")
     assert str(problem.value).startswith(message)
@@ -266,18 +266,18 @@ def test_a_wrong_recipe_is_refused(text: str, message: str) -> None:
         pytest.param('[d]\nkind="draw"', "d.search: there is no earlier stage `search`", id="what is not set"),
     ],
 )
-def test_a_reference_that_leads_nowhere_is_refused(stages: str, message: str) -> None:
+def test_an_invalid_reference_is_refused(stages: str, message: str) -> None:
     with pytest.raises(SettingError) as problem:
         build(stages)
     assert str(problem.value).startswith(message)
 
 
 @pytest.mark.parametrize("value", ["./model", "owner/name", "a\\b", "demo", "pretrained"])
-def test_a_reference_may_lead_outside(value: str) -> None:
+def test_a_reference_may_be_external(value: str) -> None:
     assert build(f"[a]\nkind = 'train'\nstart = '{value}'").stages["a"].start == value  # type: ignore[attr-defined]
 
 
-# where a mistake stands
+# the line of an error
 
 LAYOUTS = [
     pytest.param('finetune.kind = "train"\nfinetune.epochs = 1\nfinetune.lrr = 3\n', 3, id="dotted keys"),
@@ -300,7 +300,7 @@ LAYOUTS = [
     pytest.param(
         '[f]\nkind = "train"\n[scales.small]\ntrain_rows = 3\n[scales.small.g]\nlr = 1\n', 5, id="a scale of a stage that is not there"
     ),
-    pytest.param('[f]\nkind = "train"\n\n[d]\nkind = "draw"\n', 4, id="a setting left out"),
+    pytest.param('[f]\nkind = "train"\n\n[d]\nkind = "draw"\n', 4, id="a missing setting"),
     pytest.param('[a]\nkind = "train"\nlr = 1\n[b]\nkind = "train"\nlr = -1\n[c]\nkind = "train"\nlr = 1\n', 6, id="among like names"),
     pytest.param('summary = """\nlr = 3\n[f]\n"""\n[f]\nkind = "train"\nlr = -1\n', 7, id="after a text of many lines"),
     pytest.param('max_length = "a"\n[f]\nkind = "train"\n', 1, id="head"),
@@ -312,7 +312,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), LAYOUTS)
-def test_a_mistake_in_a_file_has_its_line(tmp_path: Path, text: str, line: int) -> None:
+def test_an_error_in_a_file_is_reported_with_its_line(tmp_path: Path, text: str, line: int) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(text.encode())
     name, raw, source = tables.read(path)
@@ -322,7 +322,7 @@ def test_a_mistake_in_a_file_has_its_line(tmp_path: Path, text: str, line: int) 
     assert str(problem.value).endswith(f" (mine.toml line {line})")
 
 
-def test_what_is_laid_over_a_file_does_not_blame_it(tmp_path: Path) -> None:
+def test_an_error_in_an_override_does_not_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(TRAIN, encoding="utf-8")
     name, raw, source = tables.read(path)

@@ -1,4 +1,4 @@
-"""The recipes of SRNets differ from one another in what their names say."""
+"""The recipes of SRNets differ from one another only in what their names say."""
 
 from __future__ import annotations
 

@@ -134,6 +134,7 @@ def _die_in(stage: str, recipe, lab) -> None:
     run(recipe, lab)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("attacked", [False, pytest.param(True, marks=needs_textattack)])
 def test_kill_9_in_each_stage_does_not_change_the_results(make_recipe, shared_lab, tmp_path, attacked):
     every_step = [f"{stage}.checkpoint_seconds=0" for stage in ("finetune", "search", "retrain")]

@@ -1,4 +1,4 @@
-"""What the attack stage says of similarity, and that its files do not depend on how the work was shared out."""
+"""Similarity in the results of the attack stage, whose files do not depend on how the work was distributed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEMO = DemoTask(rows=40, dev_rows=8, test_rows=24)
 
 @pytest.fixture(scope="module")
 def model(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A classifier with random weights that answers differently to different texts, so that it can be led astray."""
+    """A classifier with random weights that answers differently to different texts, so that it can be fooled."""
     made, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), seed=0)
     with torch.no_grad():
         made.classifier.weight.mul_(50)

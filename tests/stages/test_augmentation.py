@@ -140,7 +140,9 @@ def make(tiny: dict[str, Path]) -> Callable[..., recipe.Recipe]:
         ),
     ],
 )
-def test_what_cannot_work_is_refused_when_the_recipe_is_read(make: Callable[..., recipe.Recipe], sets: list[str], expected: str) -> None:
+def test_invalid_augmentation_is_refused_when_the_recipe_is_built(
+    make: Callable[..., recipe.Recipe], sets: list[str], expected: str
+) -> None:
     with pytest.raises(SettingError, match=expected) as problem:
         make(*sets)
     assert "\n" not in str(problem.value)
@@ -176,9 +178,7 @@ def stages(done: ticketlab.Run) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_file_of_records_and_a_data_set_exported_from_it_are_learnt_from_alike(
-    make: Callable[..., recipe.Recipe], tmp_path: Path
-) -> None:
+def test_training_on_records_and_on_data_exported_from_them_is_the_same(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
     file = records(tmp_path / "pwws.jsonl")
     export.write(collect([file]), tmp_path / "adversarial.csv")
     found = {}
@@ -206,7 +206,7 @@ def test_editing_the_file_is_another_training(make: Callable[..., recipe.Recipe]
     assert edited["train"]["augmented"]["added"] == 8
 
 
-def test_a_search_learns_from_them_too(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
+def test_a_search_learns_from_adversarial_texts_too(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
     head = {key: value for key, value in make().to_table().items() if key not in TABLE}
     table = {"kind": "search", "augment": str(records(tmp_path / "pwws.jsonl")), "epochs": 1, "batch_size": 8}
     small = build_recipe("small", {**head, "search": table})
@@ -231,7 +231,7 @@ def test_a_search_learns_from_them_too(make: Callable[..., recipe.Recipe], tmp_p
     ],
     ids=["of the test", "of other data", "another data set", "a folder"],
 )
-def test_files_that_no_training_may_learn_from_are_refused_before_anything_runs(
+def test_invalid_augmentation_files_are_refused_before_anything_runs(
     make: Callable[..., recipe.Recipe], tmp_path: Path, write: Callable[[Path], object], expected: str
 ) -> None:
     write(tmp_path / "texts.jsonl")
@@ -254,7 +254,7 @@ def done(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> tic
 
 
 @needs_textattack
-def test_the_successes_are_learnt_from(done: ticketlab.Run) -> None:
+def test_training_uses_the_texts_of_successful_attacks(done: ticketlab.Run) -> None:
     found = stages(done)
     attacked = found["perturb"]["attacks"]["deepwordbug"]
     learnt = found["retrain"]["train"]
@@ -270,7 +270,7 @@ def test_the_successes_are_learnt_from(done: ticketlab.Run) -> None:
 
 
 @needs_textattack
-def test_the_attack_on_training_examples_is_no_measurement(done: ticketlab.Run) -> None:
+def test_the_attack_on_training_examples_is_not_reported_as_a_measurement(done: ticketlab.Run) -> None:
     (row,) = result_rows(done.results)
     assert row.label.startswith("adversarial-augmentation (")
     assert row.attacks[0].clean is not None
@@ -282,14 +282,14 @@ def test_the_attack_on_training_examples_is_no_measurement(done: ticketlab.Run) 
 
 
 @needs_textattack
-def test_the_same_recipe_finds_it_all_in_the_lab(done: ticketlab.Run) -> None:
+def test_the_same_recipe_finds_all_stages_in_the_lab(done: ticketlab.Run) -> None:
     name, table, _ = tables.read(done.directory / "recipe.toml")
     again = ticketlab.run(build_recipe(name, table), done.directory.parent.parent)
     assert stages(again) == stages(done)
 
 
 @needs_textattack
-def test_a_folder_of_an_attack_stage_is_as_good_as_the_stage(done: ticketlab.Run, make: Callable[..., recipe.Recipe]) -> None:
+def test_the_folder_of_an_attack_stage_is_equivalent_to_the_stage(done: ticketlab.Run, make: Callable[..., recipe.Recipe]) -> None:
     key = stages(done)["perturb"]["key"]
     folder = done.directory.parent.parent / "stages" / key[:2] / key
     learnt = stages(done)["retrain"]["train"]

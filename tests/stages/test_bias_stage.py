@@ -1,4 +1,4 @@
-"""The bias stage: planted shortcuts, real shortcuts, and what it depends on."""
+"""The bias stage: planted and real shortcuts, and what the result depends on."""
 
 import json
 import random
@@ -30,15 +30,15 @@ def data_of(splits, columns=("premise", "hypothesis"), names=NAMES):
 
 
 def planted(strength, rows=600, seed=0):
-    """Pairs whose label, with this probability, is told by how many words of the hypothesis are in the premise; else it is drawn."""
+    """Pairs where, with this probability, the number of shared words determines the label; otherwise the label is random."""
     generator = random.Random(seed)
     examples = []
     for number in range(rows):
         label = generator.randrange(3)
-        told = label if generator.random() < strength else generator.randrange(3)
+        shared = label if generator.random() < strength else generator.randrange(3)
         words = generator.sample(WORDS, 12)
         premise, others = words[:8], words[8:]
-        hypothesis = [others, premise[:2] + others[:2], premise[:4]][told]
+        hypothesis = [others, premise[:2] + others[:2], premise[:4]][shared]
         examples.append(Example(f"train-{number}", (" ".join(premise), " ".join(hypothesis)), label))
     third = rows // 6
     return data_of({"train": tuple(examples[2 * third :]), "dev": tuple(examples[:third]), "test": tuple(examples[third : 2 * third])})
@@ -46,7 +46,7 @@ def planted(strength, rows=600, seed=0):
 
 @pytest.fixture
 def apply(tmp_path, tiny):
-    """Run the stage on its own; return its result and the file that it leaves."""
+    """Run only this stage; return its result and the file that it writes."""
 
     def run_stage(stage, data, model=str(tiny["bert"]), name="bias"):
         folder = tmp_path / name
@@ -80,13 +80,13 @@ def test_a_planted_bias_is_found(apply, strength, expected):
     assert 1 / 3 < found["train"]["bias_degree"] < found["train"]["accuracy"]
 
 
-def test_without_a_bias_there_is_nothing_to_find(apply):
+def test_without_a_bias_the_bias_model_is_no_better_than_chance(apply):
     found, _ = apply(BiasStage(), planted(0))
     assert abs(found["train"]["accuracy"] - 1 / 3) < 3 * (2 / 9 / 400) ** 0.5
     assert found["train"]["bias_degree"] == pytest.approx(1 / 3, abs=0.02)
 
 
-def test_the_result_is_plain_json_and_says_what_was_done(apply):
+def test_the_result_is_plain_json_with_the_facts_of_the_fit(apply):
     found, file = apply(BiasStage(folds=3), planted(0.5))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert (found["model"], found["features"], found["folds"], found["rows"], found["fitted"]) == ("overlap", 5, 3, 400, 400)
@@ -96,7 +96,7 @@ def test_the_result_is_plain_json_and_says_what_was_done(apply):
     assert len(file.read_text().splitlines()) == 400
 
 
-def test_the_file_is_the_same_twice_and_in_any_order_of_the_examples(apply):
+def test_the_file_is_reproducible_and_independent_of_the_order_of_examples(apply):
     data = planted(0.7)
     shuffled = {split: tuple(random.Random(5).sample(examples, len(examples))) for split, examples in data.splits.items()}
     first, file = apply(BiasStage(), data, name="first")
@@ -116,7 +116,7 @@ def test_the_losses_read_what_the_stage_wrote(apply):
     assert sum(label == example.label for label, example in zip(said, train, strict=True)) / len(train) > 0.85
 
 
-def test_an_example_of_a_set_of_labels_gets_probabilities_and_teaches_nothing(apply):
+def test_an_example_with_a_set_of_labels_gets_probabilities_and_is_not_fitted(apply):
     data = planted(0.8)
     extra = tuple(Example(f"other/{number}", ("bak bal", "bak"), 3) for number in range(50))
     alone, _ = apply(BiasStage(folds=1), data, name="alone")
@@ -126,8 +126,8 @@ def test_an_example_of_a_set_of_labels_gets_probabilities_and_teaches_nothing(ap
     assert read(file, extra, NAMES).exp().sum(dim=1).numpy() == pytest.approx(np.ones(50), abs=1e-5)
 
 
-def test_what_gives_the_label_away_by_being_seen_elsewhere_is_no_bias(apply):
-    """Each claim stands once with each label: a classifier that knew the other one would be always wrong."""
+def test_leakage_from_repeated_texts_is_not_a_bias(apply):
+    """Each claim occurs once with each label: a classifier that saw the other occurrence would always be wrong."""
     generator = random.Random(2)
     claims = [" ".join(generator.sample(WORDS, 5)) for _ in range(150)]
     examples = tuple(Example(f"{claim}-{label}", (claim, "evidence"), label) for claim in claims for label in (0, 1))
@@ -143,7 +143,7 @@ def test_a_task_of_single_texts_has_no_pairs(apply, model):
         apply(BiasStage(model=model), DemoTask(rows=40).load())
 
 
-def test_a_claim_alone_will_do_for_single_texts(apply):
+def test_claim_only_works_for_single_texts(apply):
     found, _ = apply(BiasStage(model=ClaimOnly(), folds=2), DemoTask(rows=40).load())
     assert found["train"]["n"] == 40
 
@@ -158,7 +158,7 @@ def test_too_few_examples_of_a_label_are_named(apply):
     assert found["fitted"] == len(few) + 1
 
 
-def test_other_word_vectors_make_another_stage(tmp_path, tiny):
+def test_other_word_vectors_change_the_key_of_the_stage(tmp_path, tiny):
     vectors = tmp_path / "vectors.txt"
     task = tmp_path / "pairs.csv"
     generator = random.Random(4)
@@ -190,7 +190,7 @@ def demo_model():
         pytest.skip("the demo model is not installed")
 
 
-def test_word_overlap_tells_much_of_sick_and_the_hypothesis_little(apply, real_data, demo_model):
+def test_word_overlap_predicts_sick_well_and_the_hypothesis_does_not(apply, real_data, demo_model):
     data = LocalDataset(path=str(real_data / "sick")).load()
     overlap, _ = apply(BiasStage(), data, demo_model)
     assert overlap["train"]["accuracy"] > overlap["train"]["majority"] + 0.05
@@ -201,7 +201,7 @@ def test_word_overlap_tells_much_of_sick_and_the_hypothesis_little(apply, real_d
     assert overlap["train"]["log_loss"] < alone["train"]["log_loss"]
 
 
-def test_a_claim_of_fever_symmetric_tells_nothing(apply, real_data, demo_model, tmp_path):
+def test_a_claim_of_fever_symmetric_predicts_nothing(apply, real_data, demo_model, tmp_path):
     file = tmp_path / "fever.jsonl"
     file.write_bytes((real_data / "fever_symmetric" / "validation.jsonl").read_bytes())
     data = LocalDataset(path=str(file)).load()

@@ -34,7 +34,7 @@ LABELS = ("negative", "positive")
 
 
 def combinations():
-    """Every pair of two of the four dimensions: families go round with pruners and adversaries, starts with adversaries."""
+    """Combinations that cover every pair of the four dimensions."""
     for (row, pruner), (column, adversary) in itertools.product(enumerate(PRUNERS), enumerate(ADVERSARIES)):
         family, start = FAMILIES[(row + column) % len(FAMILIES)], STARTS[(column + row // 4) % len(STARTS)]
         yield pytest.param(family, pruner, adversary, start, id=f"{family}-{pruner}-{adversary}-{start}")

@@ -56,7 +56,7 @@ def encoder(model) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "electra", "distilbert", "deberta-v2"])
-def test_a_ticket_is_found_without_the_task_and_retrained_on_it(make, tmp_path, tiny, family):
+def test_a_ticket_found_without_the_task_is_retrained_on_it(make, tmp_path, tiny, family):
     done = run(make("search.adversary=freelb", family=family), tmp_path)
     stages = stages_of(done)
     head, search = stages["head"]["train"], stages["search"]["search"]
@@ -92,7 +92,7 @@ def test_training_the_head_moves_no_weight_of_the_encoder(make, tmp_path, tiny, 
     assert all(not torch.equal(trained.get_parameter(name), fresh.get_parameter(name)) for name in own)
 
 
-def test_a_head_that_is_there_is_kept_and_nothing_is_trained(make, tmp_path, capsys):
+def test_an_existing_head_is_kept_and_nothing_is_trained(make, tmp_path, capsys):
     first = run(make(stages=("head",)), tmp_path / "one")
     place = model_of(tmp_path / "one", first, "head")
     again = run(make(stages=("head",), model=place), tmp_path / "two")
@@ -105,7 +105,7 @@ def test_a_head_that_is_there_is_kept_and_nothing_is_trained(make, tmp_path, cap
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_a_search_under_a_random_head_is_warned_of(make, tmp_path, capsys):
+def test_a_search_under_a_random_head_gives_a_warning(make, tmp_path, capsys):
     run(make("search.start=pretrained", stages=("search",)), tmp_path / "one")
     assert 'start from a train stage with the same objective and `trains = "head"`' in capsys.readouterr().err
     run(make(stages=("head", "search")), tmp_path / "two")
@@ -145,7 +145,7 @@ def test_the_loss_of_the_task_is_not_part_of_the_key(make):
     assert one.identity() == other.identity()
 
 
-def test_a_text_that_is_missing_is_found_out_before_anything_is_computed(make, tmp_path):
+def test_a_missing_text_is_reported_before_anything_is_computed(make, tmp_path):
     with pytest.raises(DataError, match="nowhere"):
         run(make("search.objective.text=./nowhere.txt"), tmp_path / "lab")
     assert not list((tmp_path / "lab").rglob("*"))
@@ -199,14 +199,14 @@ def test_a_classifier_starts_from_a_masked_language_model_and_the_other_way_roun
 
 
 @pytest.mark.parametrize("select", ["last", "best"])
-def test_everything_can_be_trained_the_best_epoch_kept(make, tmp_path, select):
+def test_everything_can_be_trained_and_the_best_epoch_kept(make, tmp_path, select):
     done = run(make("head.trains=all", "head.epochs=3", f"head.select={select}", "head.lr=0.05", stages=("head",)), tmp_path)
     found = stages_of(done)["head"]["train"]
     accuracies = [record["dev_accuracy"] for record in found["history"]]
     assert found["after"]["dev_accuracy"] == (max(accuracies) if select == "best" else accuracies[-1])
 
 
-def test_a_linear_probe_moves_the_classifier_alone(make, tmp_path, tiny):
+def test_a_linear_probe_trains_only_the_classifier(make, tmp_path, tiny):
     done = run(make("retrain.ticket=none", "retrain.trains=head", stages=("retrain",)), tmp_path)
     trained, _ = load_classifier(model_of(tmp_path, done, "retrain"), ("negative", "positive"), 0)
     before, _ = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)

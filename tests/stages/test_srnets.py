@@ -1,4 +1,4 @@
-"""SRNets on tiny models, whole: what is evaluated is the model under the ticket, the classifier is stored, kills change nothing."""
+"""SRNets on tiny models, end to end: the masked model is evaluated, the classifier is stored, and kills change nothing."""
 
 import importlib
 import json
@@ -20,7 +20,7 @@ from ticketlab.objectives.base import TrainingContext
 from ticketlab.objectives.task import TaskObjective
 from ticketlab.recipes import recipe, tables
 from ticketlab.runs.run import run
-from ticketlab.stages.best_checkpoint import Best
+from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.tasks.base import Task
 from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.demo.reviews import DemoTask
@@ -43,7 +43,7 @@ TABLE = {
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A lab for tests that do not mind which stages it holds already."""
+    """A lab for tests that work with any stages already in it."""
     return tmp_path_factory.mktemp("shared") / "lab"
 
 
@@ -82,7 +82,7 @@ def masked(model, ticket):
         *(("imp-rewind", family) for family in ("roberta", "electra", "distilbert")),
     ],
 )
-def test_the_model_of_a_search_is_under_its_ticket_of_exactly_the_sparsity(pruner, family, tiny, lab):
+def test_the_model_of_a_search_has_its_ticket_applied_at_exactly_the_sparsity(pruner, family, tiny, lab):
     done = run(make(tiny[family], f'search.pruner={{name = "{pruner}"}}'), lab)
     ticket = Ticket.load(folder(lab, done, "draw") / "ticket.safetensors")
     model, _, names = load_finished(str(folder(lab, done, "search") / "model"))
@@ -100,7 +100,7 @@ def test_the_model_of_a_search_is_under_its_ticket_of_exactly_the_sparsity(prune
 
 
 @pytest.mark.parametrize("pruner", ["mask-training", "imp-rewind"])
-def test_the_weights_that_stay_are_bit_for_bit_those_of_the_start(pruner, tiny, lab):
+def test_the_kept_weights_are_bit_for_bit_those_of_the_start(pruner, tiny, lab):
     done = run(make(tiny["bert"], f'search.pruner={{name = "{pruner}"}}'), lab)
     start = load_finished(str(folder(lab, done, "finetune") / "model"))[0]
     found = load_finished(str(folder(lab, done, "search") / "model"))[0]
@@ -110,7 +110,7 @@ def test_the_weights_that_stay_are_bit_for_bit_those_of_the_start(pruner, tiny, 
     assert all(torch.equal(value, theirs[name]) for name, value in start.state_dict().items())
 
 
-def test_imp_leaves_the_weights_that_it_trained(tiny, lab):
+def test_imp_keeps_the_weights_that_it_trained(tiny, lab):
     done = run(make(tiny["bert"], 'search.pruner={name = "imp"}'), lab)
     start = load_finished(str(folder(lab, done, "finetune") / "model"))[0].state_dict()
     found = load_finished(str(folder(lab, done, "search") / "model"))[0].state_dict()
@@ -118,7 +118,7 @@ def test_imp_leaves_the_weights_that_it_trained(tiny, lab):
 
 
 def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, lab):
-    """The random classifier that it was found with is in the file: without it nobody could get the same predictions."""
+    """The random classifier that it was found with is in the file: without it the predictions could not be reproduced."""
     done = run(make(tiny["bert"], "search.start=pretrained", without=("finetune",)), lab)
     ticket = Ticket.load(next((done.directory / "tickets").glob("*.safetensors")))
     found = load_finished(str(folder(lab, done, "search") / "model"))[0]
@@ -132,7 +132,7 @@ def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, la
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_classifiers_mask_goes_on_the_classifier_that_it_was_found_with_and_no_other(family, tiny, lab):
+def test_the_mask_of_the_classifier_applies_only_to_the_classifier_it_was_found_with(family, tiny, lab):
     """At 90 % the mask of the tiny classifier of BERT would leave 6 of 64 weights of a new one."""
     fine_tuned = {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8}
     sets = ("search.sparsity=0.9", "draw.sparsity=0.9", "search.loss=cross-entropy", "search.bias=none", "search.pruner.pooler=true")
@@ -174,7 +174,7 @@ def test_a_checkpoint_of_fine_tuning_is_a_start(tiny, lab):
 
 
 def test_a_replayed_training_leaves_the_same_bits(tiny, tmp_path):
-    """The lab has the fine-tuning already, without the checkpoint that is wanted now: it is trained once more."""
+    """The lab has the fine-tuning, but not the checkpoint that is needed now, so it is trained again."""
     first = run(make(tiny["bert"]), tmp_path)
     place = folder(tmp_path, first, "finetune") / "model" / "model.safetensors"
     before = place.read_bytes()
@@ -192,7 +192,7 @@ def test_a_checkpoint_after_the_end_is_an_error_with_the_number_of_steps(tiny, t
         make(tiny["bert"], "evaluate.model=search@3")
 
 
-def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, lab):
+def test_the_best_evaluation_after_a_part_of_the_training_is_kept(tiny, lab):
     sets = ("search.eval_steps=3", "search.select=best", "search.select_after=0.7")
     done = run(make(tiny["bert"], *sets), lab)
     search = stages_of(done)["search"]["search"]
@@ -207,8 +207,8 @@ def test_the_best_look_after_a_part_of_the_training_is_kept(tiny, lab):
         assert session.evaluate()["dev_accuracy"] == max(looks[9], looks[12])
 
 
-def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_final_sparsity(tiny, tmp_path, monkeypatch):
-    """The paper: the best after 0.7 of the training, not the last. Looks at steps 3, 6, 9 and 12 of 12; their scores fall."""
+def test_the_best_evaluation_is_kept_while_the_sparsity_still_rises_and_measures_the_final_sparsity(tiny, tmp_path, monkeypatch):
+    """The paper: the best after 0.7 of the training, not the last. Evaluations at steps 3, 6, 9 and 12 of 12 have falling scores."""
     scores, sparsities = iter([0.9, 0.8, 0.7, 0.6]), []
     real = TaskObjective.begin
 
@@ -235,13 +235,13 @@ def test_the_best_look_is_kept_while_the_sparsity_still_rises_and_judges_the_fin
     )
     kept = []
     monkeypatch.setattr(TaskObjective, "start_session", start_session)
-    monkeypatch.setattr(Best, "offer", lambda self, score, tensors: kept.append(score))
+    monkeypatch.setattr(BestCheckpoint, "offer", lambda self, score, tensors: kept.append(score))
     run(make(tiny["bert"], *sets, without=("finetune", "evaluate")), tmp_path)
     assert kept == [0.7, 0.6]
     assert sparsities == pytest.approx([0.5] * 4, abs=0.01)
 
 
-def test_challenge_sets_are_watched_for_curves_and_select_nothing(tiny, tmp_path):
+def test_challenge_sets_are_evaluated_for_curves_and_select_nothing(tiny, tmp_path):
     task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
     ood = LocalDataset(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
     sets = ("search.eval_steps=6", "search.select=last")
@@ -255,7 +255,7 @@ def test_challenge_sets_are_watched_for_curves_and_select_nothing(tiny, tmp_path
     assert [{**look, "hans_accuracy": 0} for look in watched["history"]] == [{**look, "hans_accuracy": 0} for look in plain["history"]]
 
 
-def test_the_best_may_go_by_the_f1_of_the_positive_label(tiny, tmp_path):
+def test_the_best_can_be_selected_by_the_f1_of_the_positive_label(tiny, tmp_path):
     path = pairs(tmp_path / "pairs" / "train.jsonl", 60, ("yes", "no"))
     sets = ("finetune.select=best", "finetune.select_on=binary_f1", "finetune.eval_steps=2")
     recipe = make(
@@ -278,7 +278,7 @@ def test_the_best_may_go_by_the_f1_of_the_positive_label(tiny, tmp_path):
         make(tiny["bert"], 'finetune.objective={name = "mlm", text = "a.txt"}', "finetune.select_on=macro_f1")
 
 
-def test_a_set_under_another_name_is_another_result(tiny, tmp_path):
+def test_a_challenge_set_under_another_name_changes_the_key(tiny, tmp_path):
     task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
     for name in ("one", "two"):
         ood = LocalDataset(path=str(pairs(tmp_path / name / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
@@ -291,11 +291,11 @@ def test_a_challenge_set_of_single_texts_is_refused_under_a_task_of_pairs(tiny, 
     ood = LocalDataset(
         path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"))), text_columns=("premise",)
     )
-    with pytest.raises(DataError, match=r"hans: examples are `premise` and those of nli are `premise`, `hypothesis`"):
+    with pytest.raises(DataError, match=r"hans: its text columns are `premise`, but those of nli are `premise`, `hypothesis`"):
         run(make(tiny["bert"], task=task, ood=[ood]), tmp_path / "lab")
 
 
-def test_what_cannot_work_is_refused_before_anything_is_trained(tiny, tmp_path):
+def test_invalid_combinations_are_refused_before_anything_is_trained(tiny, tmp_path):
     with pytest.raises(SettingError, match=r"search\.pruner\.interval: 5 prunings"):
         make(tiny["bert"], 'search.pruner={name = "imp", interval = 0.5}')
     with pytest.raises(SettingError, match=r"search\.pruner\.initial_sparsity: 0\.9 is more than"):
@@ -309,7 +309,7 @@ def test_what_cannot_work_is_refused_before_anything_is_trained(tiny, tmp_path):
     assert not (tmp_path / "lab" / "stages").exists()
 
 
-def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, lab, tmp_path):
+def test_the_labels_of_a_teacher_are_matched_by_name(tiny, lab, tmp_path):
     first = run(make(tiny["bert"]), lab)
     place = folder(lab, first, "finetune") / "model"
     sets = ("search.loss=confreg", f"search.teacher={place}")
@@ -319,7 +319,7 @@ def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, lab, tmp_path):
     config = json.loads((other / "config.json").read_text())
     config |= {"id2label": {"0": "bad", "1": "good"}, "label2id": {"bad": 0, "good": 1}}
     (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UsageError, match=r"say which is which with search\.teacher_labels bad=NAME"):
+    with pytest.raises(UsageError, match=r"map them with search\.teacher_labels bad=NAME"):
         run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), lab)
     names = 'search.teacher_labels=["bad=negative", "good=positive"]'
     named = run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}", names), lab)
@@ -327,7 +327,7 @@ def test_a_teacher_is_read_by_the_names_of_its_labels(tiny, lab, tmp_path):
     assert scores[0] == scores[1]
 
 
-def test_what_a_draw_asks_has_to_be_what_the_search_aims_at(tiny):
+def test_the_sparsity_of_a_draw_must_be_the_target_of_the_search(tiny):
     with pytest.raises(SettingError, match=r"draw\.sparsity: the search `search` with `mask-training` aims at 0\.5"):
         make(tiny["bert"], "draw.sparsity=0.7")
     with pytest.raises(SettingError, match=r"draw\.scope: `mask-training` ranks units as `local`"):
@@ -337,14 +337,14 @@ def test_what_a_draw_asks_has_to_be_what_the_search_aims_at(tiny):
         make(tiny["bert"], 'search.pruner={name = "hard-concrete"}')
 
 
-def test_a_loss_without_what_it_needs_is_refused_before_anything_runs(tiny):
+def test_a_loss_without_its_inputs_is_refused_before_anything_runs(tiny):
     with pytest.raises(SettingError, match=r"search\.bias: the loss `poe` needs it"):
         make(tiny["bert"], "search.bias=none")
     with pytest.raises(SettingError, match=r"search\.teacher: the loss `confreg` needs it"):
         make(tiny["bert"], "search.loss=confreg")
 
 
-def test_bias_and_teacher_count_only_where_the_loss_looks_at_them(tiny, lab):
+def test_bias_and_teacher_are_part_of_the_key_only_if_the_loss_uses_them(tiny, lab):
     plain = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.bias=none", without=("bias",)), lab))
     named = stages_of(run(make(tiny["bert"], "search.loss=cross-entropy", "search.teacher=finetune"), lab))
     assert plain["search"]["key"] == named["search"]["key"]
@@ -391,8 +391,8 @@ def killed(model, lab, sets, after):
 @pytest.mark.parametrize(
     ("pruner", "after"), [("mask-training", 13), ("mask-training", 15), ("mask-training", 18), ("imp", 13), ("imp-rewind", 15)]
 )
-def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, lab, tmp_path):
-    """Fine-tuning saves 11 times, so these kills are in the search; a look at every third step keeps the best."""
+def test_a_killed_search_resumes_to_the_same_bytes(pruner, after, tiny, lab, tmp_path):
+    """Fine-tuning saves 11 times, so these kills are in the search; the best of the evaluations at every third step is kept."""
     sets = (f'search.pruner={{name = "{pruner}"}}', "search.eval_steps=3", "search.select=best")
     child = multiprocessing.get_context("fork").Process(target=killed, args=(tiny["bert"], tmp_path / "killed", sets, after))
     child.start()
@@ -406,7 +406,7 @@ def test_a_killed_search_goes_on_to_the_same_bytes(pruner, after, tiny, lab, tmp
 
 
 def stopped_at(what, monkeypatch):
-    """Let a stage fail at the first call of a function, as a kill there would."""
+    """Make a stage fail at the first call of a function, as a kill would."""
     module, name = what.rsplit(".", 1)
     called = importlib.import_module(module)
 
@@ -417,7 +417,7 @@ def stopped_at(what, monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["ticketlab.stages.search.save_scores", "ticketlab.backbone.saving.write_model"])
-def test_what_was_best_survives_a_kill_after_the_last_step(where, tiny, lab, tmp_path, monkeypatch):
+def test_the_best_checkpoint_survives_a_kill_after_the_last_step(where, tiny, lab, tmp_path, monkeypatch):
     sets = (*EVERY_STEP, "finetune.select=best", "search.select=best", "search.eval_steps=3")
     whole = run(make(tiny["bert"], *sets), lab)
     with monkeypatch.context() as patched:
@@ -431,7 +431,7 @@ def test_what_was_best_survives_a_kill_after_the_last_step(where, tiny, lab, tmp
     assert not list((tmp_path / "killed" / "stages").rglob("best.*"))
 
 
-def test_a_resumed_training_that_has_passed_a_checkpoint_wanted_now_begins_anew(tiny, tmp_path):
+def test_a_resumed_training_that_has_passed_a_needed_checkpoint_starts_over(tiny, tmp_path):
     child = multiprocessing.get_context("fork").Process(target=killed, args=(tiny["bert"], tmp_path, (), 8))
     child.start()
     child.join()

@@ -1,4 +1,4 @@
-"""EarlyRobust on tiny models, whole: the search stops by itself, a kill changes nothing, the ticket is cut out before retraining."""
+"""EarlyRobust on tiny models, end to end: the search stops early, a kill changes nothing, and retraining cuts the model down."""
 
 import multiprocessing
 import os
@@ -104,7 +104,7 @@ def test_shrunk_and_held_have_as_many_trainable_parameters(tiny, tmp_path):
     assert shrunk == held
 
 
-def test_the_search_stops_early_the_same_way_twice_and_says_so(tiny, tmp_path, capsys):
+def test_the_search_stops_early_reproducibly_and_reports_it(tiny, tmp_path, capsys):
     one, other = (stages_of(run(make(tiny["bert"], without=("draw", "retrain", "evaluate")), tmp_path / name)) for name in "ab")
     search = one["search"]["search"]
     assert search["stop"]["stopped"]
@@ -163,7 +163,7 @@ def test_a_search_that_never_converges_ends_at_its_limit_with_a_warning_and_the_
 
 
 @pytest.mark.parametrize("compare", ["consecutive", "first"])
-def test_a_ticket_drawn_at_the_first_look_of_the_row_is_that_of_a_search_that_ended_there(compare, tiny, tmp_path):
+def test_a_ticket_drawn_at_the_first_observation_is_that_of_a_search_that_ended_there(compare, tiny, tmp_path):
     only = ("retrain", "evaluate", "draw")
     early = (f"search.stop.compare={compare}", "search.stop.draw_at=first")
     done = run(make(tiny["bert"], *early, without=only), tmp_path)
@@ -190,7 +190,7 @@ def test_the_stop_rule_changes_the_key_of_a_search_and_the_ratios_of_the_draw_do
 
 
 @pytest.mark.parametrize("pruner", ["magnitude", "hard-concrete", "random"])
-def test_heads_cannot_be_drawn_from_scores_of_weights_and_that_is_said_before_the_search(pruner, tiny):
+def test_drawing_heads_from_scores_of_weights_is_refused_before_the_search(pruner, tiny):
     with pytest.raises(UsageError, match=r"draw.heads: the search `search` scores weights and no heads; .* \(--sparsity\)"):
         make(tiny["bert"], f"search.pruner={pruner}")
     make(tiny["bert"], f"search.pruner={pruner}", "draw.heads=none", "draw.neurons=none")
@@ -205,7 +205,7 @@ def test_a_pruner_scores_the_groups_that_it_names(pruner, tiny):
     assert {group_of(name) for name in search.scores()} == set(settings.groups())
 
 
-def test_a_pruner_that_does_not_say_what_it_scores_is_found_out_when_drawing():
+def test_a_pruner_that_does_not_declare_its_groups_is_checked_when_drawing():
     with pytest.raises(UsageError, match="the search scored weights only; remove the settings of heads"):
         for_groups({"weights/a": torch.ones(2)}, 0.3, heads=0.2)
 
@@ -221,7 +221,7 @@ def test_a_pruner_that_does_not_say_what_it_scores_is_found_out_when_drawing():
     ],
     ids=["nothing", "next to nothing", "all that the guard gives", "all heads", "everything"],
 )
-def test_any_ratio_goes_through_to_the_end_with_exactly_its_units(heads, neurons, keep, kept, tiny, tmp_path_factory):
+def test_any_ratio_works_to_the_end_with_exactly_its_units(heads, neurons, keep, kept, tiny, tmp_path_factory):
     sets = (f"draw.heads={heads}", f"draw.neurons={neurons}", f"draw.keep_a_head={str(keep).lower()}", "search.epochs=0.5")
     stages = stages_of(run(make(tiny["bert"], *sets), tmp_path_factory.getbasetemp() / "ends"))  # one search serves all
     groups = stages["draw"]["ticket"]["groups"]
@@ -229,7 +229,7 @@ def test_any_ratio_goes_through_to_the_end_with_exactly_its_units(heads, neurons
     assert stages["evaluate"]["clean"]["n"] == 24
 
 
-def test_what_is_watched_ends_no_search(tiny, tmp_path):
+def test_a_monitor_does_not_end_a_search(tiny, tmp_path):
     done = run(make(tiny["bert"], "search.sparsity=0.95", "search.epochs=1", without=("draw", "retrain", "evaluate")), tmp_path)
     assert stages_of(done)["search"]["search"]["history"][-1]["dev_accuracy"] >= 0  # the guard of heads leaves at most 6 of 8 to remove
 
@@ -251,7 +251,7 @@ def test_the_ablations_of_initialisation_and_structure_run_on_structured_tickets
         assert torch.equal(same, ticket.masks["neurons/0"])
 
 
-def test_patience_looks_at_the_ticket_that_would_be_drawn(tiny, tmp_path):
+def test_patience_evaluates_the_ticket_that_would_be_drawn(tiny, tmp_path):
     patience = "search.stop={name='patience', looks=1, interval=0.5, rise=0.9}"
     done = run(make(tiny["bert"], patience, without=("draw", "retrain", "evaluate")),
                tmp_path)  # fmt: skip
@@ -260,7 +260,7 @@ def test_patience_looks_at_the_ticket_that_would_be_drawn(tiny, tmp_path):
     assert [look["without_rise"] for look in stop["looks"]] == [0, 1]
 
 
-def test_masks_at_rule_ratios_are_those_that_draw_gives(tiny):
+def test_masks_at_the_ratios_of_the_stop_rule_are_those_of_draw(tiny):
     from ticketlab.tickets.draw import draw
 
     scores = {name: torch.rand(shape) for name, shape in

@@ -9,7 +9,7 @@ from ticketlab.tasks.demo.reviews import DemoTask
 
 @pytest.fixture(scope="session")
 def shared_lab(tmp_path_factory):
-    """A lab for tests that do not mind which stages it holds already."""
+    """A lab for tests that work with any stages already in it."""
     return tmp_path_factory.mktemp("shared") / "lab"
 
 

@@ -20,7 +20,7 @@ TABLE = {
 
 
 def without_cost(value):
-    """Results less what two runs may differ in."""
+    """Return results without the costs, which differ between runs."""
     if isinstance(value, dict):
         return {key: without_cost(item) for key, item in value.items() if key != "cost"}
     return [without_cost(item) for item in value] if isinstance(value, list) else value

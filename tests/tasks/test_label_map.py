@@ -1,4 +1,4 @@
-"""Labels of a model meet those of a task by name, never by position."""
+"""Labels of a model are matched with those of a task by name, never by position."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ticketlab.tasks.label_map import labels_of_outputs, match_labels
 @pytest.mark.parametrize(
     ("model", "task", "pairs", "order"),
     [
-        pytest.param(["neg", "pos"], ["neg", "pos"], [], [0, 1], id="the same"),
+        pytest.param(["neg", "pos"], ["neg", "pos"], [], [0, 1], id="identical"),
         pytest.param(["pos", "neg"], ["neg", "pos"], [], [1, 0], id="another order"),
         pytest.param(["c", "a", "b"], ["a", "b", "c"], [], [1, 2, 0], id="a cycle"),
-        pytest.param(["POSITIVE", "Negative"], ["negative", "positive"], [], [1, 0], id="case aside"),
-        pytest.param(["STRASSE", "x"], ["x", "straße"], [], [1, 0], id="case aside in German"),
-        pytest.param(["us", "US"], ["US", "us"], [], [1, 0], id="case, where it tells two labels apart"),
+        pytest.param(["POSITIVE", "Negative"], ["negative", "positive"], [], [1, 0], id="ignoring case"),
+        pytest.param(["STRASSE", "x"], ["x", "straße"], [], [1, 0], id="ignoring case in German"),
+        pytest.param(["us", "US"], ["US", "us"], [], [1, 0], id="names that differ in case only"),
         pytest.param(["LABEL_0", "LABEL_1"], ["neg", "pos"], ["LABEL_0=pos", "LABEL_1=neg"], [1, 0], id="pairs"),
         pytest.param(["bad", "pos"], ["neg", "pos"], ["bad=neg"], [0, 1], id="a pair for one of them"),
         pytest.param(["neg", "pos"], ["neg", "pos"], ["neg=pos", "pos=neg"], [1, 0], id="pairs that swap"),
         pytest.param(["a=b", "c"], ["x", "c"], ["a=b=x"], [0, 1], id="an equals sign in a name"),
-        pytest.param(["bad", "pos"], ["neg", "pos"], ["bad=neg", "bad=neg"], [0, 1], id="a pair said twice"),
-        pytest.param(["LABEL_0", "LABEL_1"], ["LABEL_1", "LABEL_0"], [], [1, 0], id="a task that calls its labels so"),
+        pytest.param(["bad", "pos"], ["neg", "pos"], ["bad=neg", "bad=neg"], [0, 1], id="a repeated pair"),
+        pytest.param(["LABEL_0", "LABEL_1"], ["LABEL_1", "LABEL_0"], [], [1, 0], id="a task with such label names"),
     ],
 )
 def test_labels_are_matched(model: Sequence[str], task: Sequence[str], pairs: Sequence[str], order: list[int]) -> None:
@@ -36,14 +36,14 @@ def test_labels_are_matched(model: Sequence[str], task: Sequence[str], pairs: Se
 @pytest.mark.parametrize(
     ("model", "task", "pairs", "message"),
     [
-        pytest.param(["LABEL_0", "LABEL_1"], ["neg", "pos"], [], "--label-map LABEL_0=NAME, once for each", id="labels without names"),
-        pytest.param(["LABEL_0", "LABEL_1"], ["0", "1"], [], "LABEL_0, LABEL_1 and the task's 0, 1", id="nor by their numbers"),
+        pytest.param(["LABEL_0", "LABEL_1"], ["neg", "pos"], [], "--label-map LABEL_0=NAME, once per label", id="labels without names"),
+        pytest.param(["LABEL_0", "LABEL_1"], ["0", "1"], [], "LABEL_0, LABEL_1 and the task's 0, 1", id="numbers"),
         pytest.param(["neg", "pos"], ["no", "yes"], [], "neg, pos and the task's no, yes", id="other names"),
         pytest.param(
             ["a", "b", "c"],
             ["a", "b"],
             [],
-            "the model has 3 labels (a, b, c) and the task 2 (a, b): if the task has only some of them, declare all: --labels a",
+            "and the task 2 (a, b): if the task has only some of the labels, declare all of them: --labels a",
             id="one too many",
         ),
         pytest.param(
@@ -53,15 +53,15 @@ def test_labels_are_matched(model: Sequence[str], task: Sequence[str], pairs: Se
             "the model has 2 labels (a, b) and the task 3 (a, b, c): evaluate it on a task with its own",
             id="one too few",
         ),
-        pytest.param(["pos", "POS"], ["neg", "pos"], [], "two labels of the model mean", id="a model that says one thing twice"),
-        pytest.param(["neg", "pos"], ["neg", "pos"], ["neg=pos"], "two labels of the model mean `pos`", id="two for one"),
-        pytest.param(["bad", "pos"], ["neg", "pos"], ["bad=neg", "bad=pos"], "`bad` is mapped to `neg` already", id="one for two"),
+        pytest.param(["pos", "POS"], ["neg", "pos"], [], "two labels of the model are mapped to", id="labels that differ in case only"),
+        pytest.param(["neg", "pos"], ["neg", "pos"], ["neg=pos"], "two labels of the model are mapped to `pos`", id="two to one"),
+        pytest.param(["bad", "pos"], ["neg", "pos"], ["bad=neg", "bad=pos"], "`bad` is already mapped to `neg`", id="one to two"),
         pytest.param(["neg", "pos"], ["neg", "pos"], ["neg"], "MODEL_LABEL=TASK_LABEL", id="not a pair"),
-        pytest.param(["neg", "pos"], ["neg", "pos"], ["nege=pos"], "did you mean `neg`?", id="no label of the model"),
-        pytest.param(["neg", "pos"], ["neg", "pos"], ["neg=poss"], "did you mean `pos`?", id="no label of the task"),
+        pytest.param(["neg", "pos"], ["neg", "pos"], ["nege=pos"], "did you mean `neg`?", id="not a label of the model"),
+        pytest.param(["neg", "pos"], ["neg", "pos"], ["neg=poss"], "did you mean `pos`?", id="not a label of the task"),
     ],
 )
-def test_labels_that_do_not_fit_are_refused(model: Sequence[str], task: Sequence[str], pairs: Sequence[str], message: str) -> None:
+def test_labels_that_cannot_be_matched_are_rejected(model: Sequence[str], task: Sequence[str], pairs: Sequence[str], message: str) -> None:
     with pytest.raises(UsageError) as problem:
         match_labels(model, task, pairs)
     assert message in str(problem.value)
@@ -72,7 +72,7 @@ def test_labels_that_do_not_fit_are_refused(model: Sequence[str], task: Sequence
         lambda names: st.tuples(st.just(names), st.permutations(names))
     )
 )
-def test_each_label_finds_its_own_output(names: tuple[list[str], list[str]]) -> None:
+def test_each_label_is_matched_with_its_output(names: tuple[list[str], list[str]]) -> None:
     task, model = names
     assert [model[output] for output in match_labels(model, task)] == task
 
@@ -85,13 +85,13 @@ def test_each_label_finds_its_own_output(names: tuple[list[str], list[str]]) -> 
         (["LABEL_0", "LABEL_1"], ["neg", "neutral", "pos"], ["LABEL_0=neg", "LABEL_1=pos"], ["neg", "pos"]),
     ],
 )
-def test_outputs_mean_labels_of_a_task_that_may_have_more(
+def test_the_task_may_have_more_labels_than_the_model(
     model: Sequence[str], task: Sequence[str], pairs: Sequence[str], expected: Sequence[str]
 ) -> None:
     assert labels_of_outputs(model, task, pairs) == expected
 
 
 @pytest.mark.parametrize(("model", "task"), [(["a", "b", "c"], ["a", "b"]), (["a", "b"], ["b", "c", "d"]), (["LABEL_0"], ["0", "1"])])
-def test_outputs_that_mean_nothing_of_the_task_are_refused(model: Sequence[str], task: Sequence[str]) -> None:
+def test_outputs_without_a_label_of_the_task_are_rejected(model: Sequence[str], task: Sequence[str]) -> None:
     with pytest.raises(UsageError):
         labels_of_outputs(model, task)

@@ -1,6 +1,9 @@
-"""What is counted of a set's predictions, on paper and against scikit-learn."""
+"""Scores of predictions, compared with values computed by hand and with their definitions."""
 
 from __future__ import annotations
+
+import math
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -21,10 +24,10 @@ def set_of(names: tuple[str, ...], labels: list[int], *columns: list[str], posit
     return TaskData("set", ("text",), names, {"train": (), "dev": (), "test": examples}, "", subsets=subsets, positive_label=positive)
 
 
-def test_three_labels_are_read_as_two() -> None:
+def test_three_labels_are_mapped_to_two() -> None:
     data = set_of(HANS, [0, 0, 0, 1, 1], ["lexical", "lexical", "", "lexical", ""])
     found = score_predictions([1, 1, 2, 0, 1], data.splits["test"], data, map_labels("hans", NLI, HANS))
-    # entailment: 2 of 3 found, 3 said: F1 4/6. non-entailment: 1 of 2 found, 2 said: F1 2/4.
+    # entailment: 2 of 3 recalled, 3 predicted: F1 4/6. non-entailment: 1 of 2 recalled, 2 predicted: F1 2/4.
     # matthews: (3 * 5 - (3 * 3 + 2 * 2)) / sqrt((25 - 9 - 4) * (25 - 9 - 4)) = 2 / 12
     assert found == {
         "accuracy": 3 / 5,
@@ -59,7 +62,7 @@ def test_three_labels_are_read_as_two() -> None:
     }
 
 
-def test_a_prediction_that_means_no_label_of_the_set_is_wrong_and_counted() -> None:
+def test_a_prediction_outside_the_labels_of_the_set_is_wrong_and_counted() -> None:
     data = set_of(("REFUTES", "SUPPORTS"), [0, 1, 1])
     found = score_predictions(
         [2, 2, 0], data.splits["test"], data, map_labels("set", ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), data.label_names)
@@ -69,7 +72,7 @@ def test_a_prediction_that_means_no_label_of_the_set_is_wrong_and_counted() -> N
     assert found["weighted_f1"] == pytest.approx(2 / 3 * 2 / 3)
 
 
-def test_a_set_of_one_class() -> None:
+def test_a_set_with_one_class() -> None:
     data = set_of(HANS, [1, 1, 1, 1])
     found = score_predictions([0, 2, 1, 0], data.splits["test"], data, map_labels("hans", NLI, HANS))
     assert (found["accuracy"], found["majority"], found["majority_weighted_f1"]) == (0.75, 1.0, 1.0)
@@ -77,7 +80,7 @@ def test_a_set_of_one_class() -> None:
     assert found["weighted_f1"] == pytest.approx(2 * 3 / 7)
 
 
-def test_nothing_to_divide_by_is_none() -> None:
+def test_metrics_without_examples_are_none() -> None:
     data = set_of(HANS, [], [])
     found = score_predictions([], (), data, map_labels("hans", NLI, HANS))
     fractions = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews", "majority", "majority_weighted_f1")
@@ -86,10 +89,10 @@ def test_nothing_to_divide_by_is_none() -> None:
     assert (found["n"], found["subsets"]) == (0, {"column 0": {}})
 
 
-def test_f1_of_a_paraphrase_task_is_that_of_its_positive_label_as_in_glue() -> None:
+def test_binary_f1_is_that_of_the_positive_label_as_in_glue() -> None:
     data = set_of(("not_equivalent", "equivalent"), [1] * 6 + [0] * 4, positive="equivalent")
     found = score_predictions([1] * 5 + [0] + [1] * 3 + [0], data.splits["test"], data, ((0,), (1,)))
-    # equivalent: 5 of 6 found, 8 said: 10/14; not_equivalent: 1 of 4 found, 2 said: 2/6
+    # equivalent: 5 of 6 recalled, 8 predicted: 10/14; not_equivalent: 1 of 4 recalled, 2 predicted: 2/6
     assert (found["positive_label"], found["binary_f1"]) == ("equivalent", pytest.approx(10 / 14))
     assert found["macro_f1"] == pytest.approx((10 / 14 + 2 / 6) / 2)
     assert found["majority_binary_f1"] == pytest.approx(2 * 6 / (10 + 6))
@@ -100,20 +103,20 @@ def test_f1_of_a_paraphrase_task_is_that_of_its_positive_label_as_in_glue() -> N
     )
 
 
-def test_as_many_predictions_as_examples() -> None:
+def test_another_number_of_predictions_than_examples_is_an_error() -> None:
     data = set_of(HANS, [0, 1])
     with pytest.raises(ValueError, match="longer"):
         score_predictions([0, 1, 1], data.splits["test"], data, ((0,), (1,)))
 
 
-MEANING: LabelMapping = ((1,), (0, 3))  # the task's third label means none of the two
+MEANING: LabelMapping = ((1,), (0, 3))  # the third label of the task maps to neither of the two
 cases = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.sampled_from(["p", "q", ""])), min_size=1, max_size=60)
 
 
 @given(cases)
 def test_counts_add_up(rows: list[tuple[int, int, str]]) -> None:
     data = set_of(HANS, [label for _, label, _ in rows], [part for *_, part in rows])
-    found = score_predictions([said for said, *_ in rows], data.splits["test"], data, MEANING)
+    found = score_predictions([prediction for prediction, *_ in rows], data.splits["test"], data, MEANING)
     assert sum(found["labels"].values()) == found["n"] == len(rows) == sum(found["predicted"].values()) + found["outside"]
     parts = found["subsets"]["column 0"].values()
     assert sum(part["n"] for part in parts) == found["n"]
@@ -123,34 +126,47 @@ def test_counts_add_up(rows: list[tuple[int, int, str]]) -> None:
 
 @settings(deadline=None)  # the first call imports scikit-learn
 @given(cases)
-def test_scikit_learn_agrees(rows: list[tuple[int, int, str]]) -> None:
-    from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, recall_score
-
+def test_scores_equal_their_definitions_to_the_last_bit(rows: list[tuple[int, int, str]]) -> None:
     data = set_of(HANS, [label for _, label, _ in rows], positive="non-entailment")
-    found = score_predictions([said for said, *_ in rows], data.splits["test"], data, MEANING)
-    truth, said = [label for _, label, _ in rows], [{0: 1, 1: 0, 2: 9, 3: 1}[said] for said, *_ in rows]
-    commonest = max((0, 1), key=truth.count)
-    seen = sorted({*truth, *said} - {9})
-    assert found["accuracy"] == pytest.approx(accuracy_score(truth, said))
-    assert found["weighted_f1"] == pytest.approx(f1_score(truth, said, average="weighted", zero_division=0))
-    assert found["macro_f1"] == pytest.approx(f1_score(truth, said, average="macro", labels=seen, zero_division=0))
-    binary = {"average": "macro", "labels": [1], "zero_division": 0}  # of the positive label alone, whatever else is predicted
-    assert found["binary_f1"] == pytest.approx(f1_score(truth, said, **binary))
-    assert found["balanced_accuracy"] == pytest.approx(recall_score(truth, said, average="macro", labels=sorted(set(truth))))
-    assert found["matthews"] == pytest.approx(matthews_corrcoef(truth, said))
-    always = [commonest] * len(truth)
-    assert found["majority_weighted_f1"] == pytest.approx(f1_score(truth, always, average="weighted", zero_division=0))
-    assert found["majority_binary_f1"] == pytest.approx(f1_score(truth, always, **binary))
+    scores = score_predictions([prediction for prediction, *_ in rows], data.splits["test"], data, MEANING)
+    true, predicted = [label for _, label, _ in rows], [{0: 1, 1: 0, 2: None, 3: 1}[prediction] for prediction, *_ in rows]
+    n = len(rows)
+
+    def hits(label: int, predictions: list[int | None]) -> int:
+        return sum(pair == (label, label) for pair in zip(true, predictions, strict=True))
+
+    def f1(label: int, predictions: list[int | None]) -> float:
+        together = true.count(label) + predictions.count(label)
+        return 2 * hits(label, predictions) / together if together else 0.0
+
+    present = list(dict.fromkeys(true))
+    occurring = sorted({*true, *predicted} - {None})
+    assert scores["accuracy"] == sum(hits(label, predicted) for label in (0, 1)) / n
+    assert scores["recall"] == {
+        name: hits(label, predicted) / true.count(label) if label in true else None for label, name in enumerate(HANS)
+    }
+    assert scores["balanced_accuracy"] == sum(hits(label, predicted) / true.count(label) for label in present) / len(present)
+    assert scores["macro_f1"] == sum(f1(label, predicted) for label in occurring) / len(occurring)
+    assert scores["weighted_f1"] == sum(f1(label, predicted) * true.count(label) for label in present) / n
+    assert scores["binary_f1"] == f1(1, predicted)
+    always: list[int | None] = [max((0, 1), key=true.count)] * n
+    assert scores["majority_weighted_f1"] == sum(f1(label, always) * true.count(label) for label in present) / n
+    assert scores["majority_binary_f1"] == f1(1, always)
+    # Gorodkin, 2004, eq. 8
+    sizes, answers = Counter(true), Counter(predicted)
+    product = (n * n - sum(size * size for size in sizes.values())) * (n * n - sum(size * size for size in answers.values()))
+    covariance = n * sum(hits(label, predicted) for label in (0, 1)) - sum(size * answers[label] for label, size in sizes.items())
+    assert scores["matthews"] == (covariance / math.sqrt(product) if product else 0.0)
 
 
 @given(cases, st.permutations(range(4)), st.permutations(range(2)))
-def test_the_order_of_labels_changes_no_number(rows: list[tuple[int, int, str]], task: list[int], ood: list[int]) -> None:
+def test_scores_do_not_depend_on_the_order_of_labels(rows: list[tuple[int, int, str]], task: list[int], ood: list[int]) -> None:
     data = set_of(HANS, [label for _, label, _ in rows], [part for *_, part in rows])
     names = tuple(HANS[old] for old in ood)
     other = set_of(names, [ood.index(label) for _, label, _ in rows], [part for *_, part in rows])
     other_meaning = tuple(tuple(task.index(index) for index in MEANING[old]) for old in ood)
-    found = score_predictions([said for said, *_ in rows], data.splits["test"], data, MEANING)
-    turned = score_predictions([task.index(said) for said, *_ in rows], other.splits["test"], other, other_meaning)
+    found = score_predictions([prediction for prediction, *_ in rows], data.splits["test"], data, MEANING)
+    turned = score_predictions([task.index(prediction) for prediction, *_ in rows], other.splits["test"], other, other_meaning)
     fractions = ("balanced_accuracy", "macro_f1", "weighted_f1", "matthews")
     assert {name: turned[name] for name in fractions} == pytest.approx({name: found[name] for name in fractions})
     apart = {"meaning", *fractions}

@@ -231,7 +231,7 @@ def flip_a_bit(path, ticket):
         (lambda path, ticket: write_header(path, ticket, shapes={"heads/0": [10**15]}), "damaged"),
         (lambda path, ticket: write_header(path, ticket, format=True), "fields of a ticket are missing"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": "[" * 100_000}), "nested too deeply"),
-        (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": NaN}'}), "no number of JSON"),
+        (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": NaN}'}), "not a JSON number"),
         (lambda path, _: save_file({}, path, metadata={"ticketlab": '{"format": ' + "9" * 5000 + "}"}), "not JSON"),
         (
             lambda path, ticket: write_header(path, ticket, shapes={**{n: list(m.shape) for n, m in ticket.masks.items()}, "heads/0": "x"}),

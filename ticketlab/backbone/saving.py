@@ -58,8 +58,8 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     :raises OutOfSpace: the disk is full.
     """
     folder = files.expand(folder).absolute()
-    temporary.sweep_beside(folder)
-    partial = temporary.path_beside(folder)
+    temporary.sweep_temporaries_of(folder)
+    partial = temporary.temporary_path(folder)
     former = partial.with_name(f"{partial.name}.old")
     try:
         with disk_and_memory.writing(folder):

@@ -60,8 +60,8 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
     """Train three models in minutes, without network, and compare them under attack (robust) or on a challenge set (unbiased).
 
     robust runs the recipes fine-tune, random-ticket and robust-ticket; unbiased runs srnet-dense, srnet-dense-poe and srnet-from-poe.
-    They run at the scale `demo`, on built-in text, with the encoder of the extra `ticketlab[demo]`. --set applies to each of the three
-    recipes that has the setting.
+    They run at the scale `demo`, on built-in text, with the encoder of the extra `ticketlab[demo]`. --set applies to those of the three
+    recipes on which it has an effect.
     """
     from ticketlab.recipes import ineffective_settings
 
@@ -78,14 +78,14 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
         assignment
         for name, assignments in applicable.items()
         for assignment in assignments
-        if ineffective_settings.reaches(plain[name], assignment)
+        if ineffective_settings.has_effect(plain[name], assignment)
     }
     recipes = {}
     for name in chosen.models:
         assignments = [
             assignment
             for assignment in applicable[name]
-            if assignment not in effective or ineffective_settings.reaches(plain[name], assignment)
+            if assignment not in effective or ineffective_settings.has_effect(plain[name], assignment)
         ]
         recipes[name] = chosen.compose(name, seed, assignments)  # raises SettingError for a setting that has an effect on none of the three
     run_recipe.check_csv(csv_file, list(recipes.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ import click
 
 from ticketlab.cli import signals, unknown_option
 from ticketlab.core import disk_and_memory, progress
-from ticketlab.core.errors import EXIT_FAILED, EXIT_USAGE, Interrupted, TicketlabError
+from ticketlab.core.errors import EXIT_FAILED, EXIT_USAGE, Interrupted, TicketlabError, nearest
 from ticketlab.training import interruption
 
 DEBUG = "TICKETLAB_DEBUG"
@@ -71,5 +72,15 @@ def _usage_message(problem: click.ClickException) -> str:
         message = f"unknown option `{problem.option_name}`{unknown_option.hint(problem.option_name, context) if context else ''}"
     else:
         message = one_line(problem.format_message()).rstrip(".")
-        message = message[:1].lower() + message[1:]
+        message = message[:1].lower() + message[1:] + _nearest_choice(problem)
     return f"{message} (`{context.command_path} --help`)" if context else message
+
+
+def _nearest_choice(problem: click.ClickException) -> str:
+    """Return a hint at the choice that is nearest to a wrong value of a parameter; an empty string for other errors."""
+    parameter = getattr(problem, "param", None)
+    wrong = re.match(r"'(.*)' is not one of", problem.message)
+    if wrong is None or parameter is None or not isinstance(parameter.type, click.Choice):
+        return ""
+    near = nearest(wrong[1], list(parameter.type.choices))
+    return f"; did you mean `{near}`?" if near else ""

@@ -41,6 +41,7 @@ def _stage_options() -> list[shared_options.Decorator]:
 @click.option("--model", metavar="NAME|FOLDER", help="Model to start from: a model on the hub (owner/name), a folder, a run, or `demo`.")
 @shared_options.MAX_LENGTH
 @shared_options.PRECISION
+# ticketlab.recipes.overrides turns this option and the following ones into settings of the recipe's stages.
 @click.option("--sparsity", metavar="RATIO", help="Fraction of the units that the ticket removes, such as 0.3 or 1/6.")
 @click.option("--heads", metavar="RATIO", help="Fraction of attention heads to remove, instead of --sparsity.")
 @click.option("--neurons", metavar="RATIO", help="Fraction of feed-forward neurons to remove, instead of --sparsity.")

@@ -1,4 +1,4 @@
-"""The components that come with ticketlab, registered through the hooks that third parties use."""
+"""The built-in components, registered through the same hooks as those of plugins."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from ticketlab.core.hookspecs import Components, Lazy, hookimpl
 
 REFUSED = {
-    ("task", "stsb"): "task `stsb` is a regression (how similar two sentences are, from 0 to 5), and what is trained here are classifiers: "
-    "there is no regression objective and no Pearson or Spearman correlation; for a classifier of pairs see `mrpc`, `qqp` and `rte`",
+    ("task", "stsb"): "task `stsb` is a regression (how similar two sentences are, from 0 to 5), and ticketlab trains classifiers: "
+    "it has no regression objective and no Pearson or Spearman correlation; for a classifier of pairs see `mrpc`, `qqp` and `rte`",
 }
-"""Well-known names of what is not here, and why: by kind and name, in small letters and without `-` and `_`."""
+"""Well-known components that do not exist, with the reason: by kind and name, in lower case and without `-` and `_`."""
 
 
 @hookimpl
@@ -109,15 +109,15 @@ def ticketlab_tasks() -> Components:
     published = [
         ("paws_qqp", "are questions of the same words paraphrases, two classes (PAWS-QQP)"),
         ("fever", "does the evidence support or refute the claim, three classes (FEVER)"),
-        ("fever_symmetric_v1", "FEVER where the claim alone tells nothing, two classes (Symmetric v0.1)"),
-        ("fever_symmetric_v2", "FEVER where the claim alone tells nothing, two classes (Symmetric v0.2)"),
+        ("fever_symmetric_v1", "FEVER where the claim alone says nothing about the label, two classes (Symmetric v0.1)"),
+        ("fever_symmetric_v2", "FEVER where the claim alone says nothing about the label, two classes (Symmetric v0.2)"),
     ]
     places = {"hub": hub, "hub_challenges": hub_challenges, "published": published}
     return [
         Lazy("demo", "embedded review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo.reviews:DemoTask"),
         Lazy(
             "demo_nli",
-            "embedded sentence pairs, two classes, with a word-overlap shortcut as strong as is asked for",
+            "embedded sentence pairs, two classes, with a word-overlap shortcut of configurable strength",
             "ticketlab.tasks.demo.pairs:DemoPairs",
         ),
         Lazy(

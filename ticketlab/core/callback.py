@@ -1,4 +1,4 @@
-"""Callback: what takes part in a training, called by the training loop at fixed points."""
+"""Callback: an object that the training loop calls at fixed points."""
 
 from __future__ import annotations
 
@@ -10,43 +10,40 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """What the training loop calls, in this order, on everything that takes part in a training.
-
-    Every method does nothing unless a subclass says otherwise.
-    """
+    """Base class of what takes part in a training. The loop calls the methods in this order; by default they do nothing."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return optimizer groups of this object's own parameters, each with its learning rate."""
+        """Return optimizer groups of the callback's own parameters, each with its learning rate."""
         return []
 
     def on_train_start(self, optimizer: Optimizer) -> None:
-        """See the optimizer, once, before the first step of this try; a checkpoint is loaded by then."""
+        """Called once, before the first step of a new or resumed training. A checkpoint has been loaded by then."""
 
     def schedule_start(self, step: int) -> int:
-        """Return the step, at most ``step``, from which the learning rates follow their schedule as if the training began there."""
+        """Return the latest step, at most ``step``, at which the learning rate schedule restarts."""
         return 0
 
     def on_step_start(self, step: int) -> None:
-        """Prepare one optimizer step."""
+        """Called before an optimizer step."""
 
     def on_pass_start(self, index: int) -> None:
-        """Prepare forward-backward pass number ``index`` of the step; an adversary makes several."""
+        """Called before forward-backward pass number ``index`` of the step. Adversaries make several passes."""
 
     def on_after_backward(self) -> None:
-        """Finish the gradients of the loss; penalties, clipping and the optimizer come next."""
+        """Called when the gradients of the loss are complete, before penalties, clipping and the optimizer."""
 
     def penalty(self) -> Tensor | None:
-        """Return a scalar to add to the loss once a step, whatever the number of passes: a function of what the optimizer moves."""
+        """Return a scalar, a function of the trained parameters, to add to the loss once per step, whatever the number of passes."""
         return None
 
     def add_penalty(self) -> None:
-        """Add to the gradients, in place, that of a penalty whose gradient is known without a graph; instead of :meth:`penalty`.
+        """Add the gradient of a penalty to the gradients in place, for a penalty whose gradient is known; instead of :meth:`penalty`.
 
-        Penalties come before clipping or after it, as the training says.
+        The training decides whether penalties are added before clipping or after it.
         """
 
     def on_step_end(self, step: int) -> bool:
-        """Follow the optimizer's step; return True to end the training here."""
+        """Called after an optimizer step. Return True to end the training here."""
         return False
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -54,8 +51,8 @@ class Callback:
         return {}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take back what :meth:`state_dict` returned."""
+        """Restore what :meth:`state_dict` returned."""
 
     def metrics(self) -> dict[str, float]:
-        """Return numbers worth logging beside the loss."""
+        """Return numbers to log along with the loss."""
         return {}

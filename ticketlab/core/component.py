@@ -1,4 +1,4 @@
-"""Component: a named bundle of settings. Settings never change; state belongs to the objects that a component makes for one training."""
+"""Component: a named set of settings. Components are immutable; state belongs to the objects that they create for one training."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from attrs import frozen
 
 @frozen
 class Component:
-    """A named bundle of settings: a frozen attrs class whose fields are made by :func:`ticketlab.core.settings.setting`.
+    """A named set of settings: a frozen attrs class whose fields are made by :func:`ticketlab.core.settings.setting`.
 
-    ``version`` goes into the keys of cached results: raise it when the same settings start to give other results. ``variant`` names the
-    setting, if any, that ``NAME:VALUE`` sets where a component is asked for.
+    ``version`` is part of the keys of cached results: raise it when the same settings give other results. ``variant`` is the name of the
+    setting, if any, that ``NAME:VALUE`` sets where a component is named.
     """
 
     kind: ClassVar[str]
@@ -24,6 +24,6 @@ class Component:
 
     @property
     def label(self) -> str:
-        """What tells it from others of its kind: its name, or ``NAME:VALUE`` if it has variants."""
+        """The name that distinguishes it from others of its kind: its name, or ``NAME:VALUE`` if it has variants."""
         value = getattr(self, self.variant) if self.variant else None
         return self.name if value is None else f"{self.name}:{value}"

@@ -1,4 +1,4 @@
-"""A full disk or too little memory, whatever library noticed it, said as what it is: what is short, where, and what to lower."""
+"""Recognises a full disk or too little memory in the errors of any library, and reports what is short, where, and what to lower."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ OF_MEMORY = re.compile(
     r"|std::bad_alloc|ALLOC_FAILED|failed to map segment|os error 12\b",
     re.IGNORECASE,
 )
-"""What torch, CUDA, numpy, safetensors, tokenizers and the dynamic linker say."""
+"""The messages of torch, CUDA, numpy, safetensors, tokenizers and the dynamic linker."""
 WANTED = re.compile(r"tried to allocate ([\d.]+ ?(?:bytes|[KMG]iB))", re.IGNORECASE)
 OF_GPU = re.compile(r"total capacity of ([\d.]+ \w+) of which ([\d.]+ \w+) is free")
-KEPT = "what was done is kept: the same command resumes from there"
+KEPT = "finished work is kept: the same command resumes from there"
 MEGABYTE = 1e6
 NEEDED = 1000 * MEGABYTE
-"""Address space that the imports of a run take (1,100 MB measured with torch for CPUs, 2,500 with an attack)."""
+"""Address space that the imports of a run need (measured: 1,100 MB with torch for CPUs, 2,500 MB with an attack)."""
 
 
 def kind(problem: BaseException) -> Kind | None:
-    """Return what is short where an error, or one that led to it, says so."""
-    for one in _chain(problem):
-        if isinstance(one, MemoryError | OutOfMemory) or (isinstance(one, OSError) and one.errno == errno.ENOMEM):
+    """Return what is short according to an error or one of its causes; None for any other error."""
+    for error in _chain(problem):
+        if isinstance(error, MemoryError | OutOfMemory) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return "memory"
-        if isinstance(one, OutOfSpace) or (isinstance(one, OSError) and one.errno in ON_DISK):
+        if isinstance(error, OutOfSpace) or (isinstance(error, OSError) and error.errno in ON_DISK):
             return "disk"
-        if isinstance(one, TicketlabError | ValueError | LookupError | AttributeError):  # may quote anything
+        if isinstance(error, TicketlabError | ValueError | LookupError | AttributeError):  # may quote any text
             continue
-        words = str(one)
-        if OF_DISK.search(words):
+        message = str(error)
+        if OF_DISK.search(message):
             return "disk"
-        if OF_MEMORY.search(words):
+        if OF_MEMORY.search(message):
             return "memory"
     return None
 
 
 def explained(problem: BaseException, *, lower: str = "") -> TicketlabError | None:
-    """Return the error that says what is short, or None where nothing is. ``lower`` is what takes less memory."""
+    """Return an error that explains what is short, or None for any other error. ``lower`` is advice on how to use less memory."""
     found = kind(problem)
     if found is None:
         return None
-    said = next((one for one in _chain(problem) if isinstance(one, OutOfMemory | OutOfSpace)), None)
-    if said is not None:
-        return said
+    explanation = next((error for error in _chain(problem) if isinstance(error, OutOfMemory | OutOfSpace)), None)
+    if explanation is not None:
+        return explanation
     if found == "memory":
-        return _memory(problem, lower or "free some, or take a smaller model, batch or data set")
-    name = next((one.filename for one in _chain(problem) if isinstance(one, OSError) and one.filename), None)
+        return _memory(problem, lower or "free some, or use a smaller model, batch or data set")
+    name = next((error.filename for error in _chain(problem) if isinstance(error, OSError) and error.filename), None)
     return _space(Path(os.fsdecode(name))) if isinstance(name, str | bytes) else OutOfSpace(_full_disks())
 
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Write ``path`` inside the block.
+    """Translate the errors of a block that writes ``path``.
 
-    :raises OutOfSpace: there is no room for it; the message has the folder and what is free there.
+    :raises OutOfSpace: there is no space left; the message has the folder and the free space there.
     """
     try:
         yield
@@ -77,19 +77,19 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_limit() -> None:
-    """Make sure that the process may have the memory that torch's import takes; under less, OpenBLAS tries for ever and cannot be stopped.
+    """Check that the process may use the memory that importing torch needs. With less, OpenBLAS retries for ever and cannot be stopped.
 
-    :raises OutOfMemory: it may not.
+    :raises OutOfMemory: the limit is too low.
     """
     limit = _limit()
     if limit is not None and limit < NEEDED:
         raise OutOfMemory(
-            f"`ulimit -v` allows this process {limit / MEGABYTE:,.0f} MB, and to import torch takes {NEEDED / MEGABYTE:,.0f}; raise it"
+            f"`ulimit -v` allows this process {limit / MEGABYTE:,.0f} MB, and importing torch needs {NEEDED / MEGABYTE:,.0f} MB; raise it"
         )
 
 
 def _limit() -> int | None:
-    """Return the limit on the address space of the process in bytes, None where there is none."""
+    """Return the limit on the address space of the process in bytes, or None if there is none."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -100,11 +100,11 @@ def _limit() -> int | None:
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
-    one: BaseException | None = problem
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or one.__context__
+    error: BaseException | None = problem
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _space(path: Path) -> OutOfSpace:
@@ -119,22 +119,22 @@ def _full_disks() -> str:
 
 
 def _room(path: Path) -> str:
-    """Say how much can be written where a path is: bytes, and files where a file system has run out of them."""
+    """Return the free space on the file system of a path, or that it has no room for more files."""
     place = next((place for place in (path, *path.absolute().parents) if place.is_dir()), Path("/"))
     try:
         found = os.statvfs(place)
     except (OSError, AttributeError):
-        return "unknown what is free"
+        return "unknown space"
     if found.f_files and not found.f_favail:
         return "room for no more files"
     return f"{found.f_bavail * found.f_frsize / MEGABYTE:,.1f} MB free"
 
 
 def _memory(problem: BaseException, lower: str) -> OutOfMemory:
-    words = " ".join(str(one) for one in _chain(problem))
-    wanted, left = WANTED.search(words), OF_GPU.search(words)
-    on_gpu = "CUDA" in words or "CUBLAS" in words
-    facts = [f"{_readable(wanted[1])} were wanted at once"] if wanted else []
+    messages = " ".join(str(error) for error in _chain(problem))
+    wanted, left = WANTED.search(messages), OF_GPU.search(messages)
+    on_gpu = "CUDA" in messages or "CUBLAS" in messages
+    facts = [f"{_readable(wanted[1])} were requested at once"] if wanted else []
     facts += ([f"{left[2]} of {left[1]} are free"] if left else []) if on_gpu else _limits()
     about = f" ({', '.join(facts)})" if facts else ""
     return OutOfMemory(f"{'the GPU has not' if on_gpu else 'there is not'} enough memory{about}; {lower}; {KEPT}")
@@ -146,7 +146,7 @@ def _readable(amount: str) -> str:
 
 
 def _limits() -> list[str]:
-    """Say how much memory there is: what the system has free, and the limit of the process if it has one."""
+    """Return the free memory of the system, and the limit of the process if there is one."""
     facts = []
     with contextlib.suppress(OSError, ValueError, LookupError):
         fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())

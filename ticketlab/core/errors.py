@@ -1,4 +1,4 @@
-"""What goes wrong, and the exit code it ends the command with."""
+"""Errors, with the exit status of each."""
 
 from __future__ import annotations
 
@@ -12,74 +12,74 @@ EXIT_INTERRUPTED = 130
 
 
 class TicketlabError(Exception):
-    """An error whose message is one line and complete: what is wrong, where, and what to do."""
+    """Base class of all errors. The message is one line that says what is wrong, where, and what to do."""
 
     exit_code: ClassVar[int] = EXIT_FAILED
 
 
 class UsageError(TicketlabError, ValueError):
-    """What the user asked for cannot be done as asked: a wrong name, setting, file or combination."""
+    """An invalid request: a wrong name, setting, file or combination."""
 
     exit_code: ClassVar[int] = EXIT_USAGE
 
 
 class SettingError(UsageError):
-    """A setting has no such name, or a value outside its bounds."""
+    """An unknown setting, or a value of the wrong type or out of bounds."""
 
 
 class DataError(UsageError):
-    """A data set cannot be read, or its rows do not make a task."""
+    """A data set that cannot be read, or whose rows do not make a task."""
 
 
 class Unavailable(DataError):
-    """A data set or model that is published elsewhere is not on this machine, and cannot be reached from it."""
+    """A data set or model that is not on this machine and cannot be downloaded."""
 
 
 class ResourceError(UsageError):
-    """Something an attack needs (word vectors, an encoder, a package) is not on this machine."""
+    """A resource of an attack or bias model (word vectors, an encoder, a package) that is not available."""
 
 
 class PluginError(TicketlabError):
-    """A plugin failed to load, or two plugins claim one name."""
+    """A plugin that failed to load or broke its contract, or a name that two plugins register."""
 
 
 class Damaged(TicketlabError):
-    """A file in a lab is not what was written."""
+    """A damaged file in a lab: its content is not what was written."""
 
 
 class TrainingDiverged(TicketlabError):
-    """The loss stopped being a number; the last finite checkpoint is kept."""
+    """A training whose loss is no longer finite. The last finite checkpoint is kept."""
 
 
 class OutOfSpace(TicketlabError):
-    """A disk is full, or its quota used up; what was done is on disk."""
+    """A full disk or an exhausted quota. Finished work is on disk."""
 
 
 class OutOfMemory(TicketlabError):
-    """There is too little memory, on this machine, on its GPU, or for this process; what was done is on disk."""
+    """Too little memory on the machine, on its GPU, or within the limits of the process. Finished work is on disk."""
 
 
 class Interrupted(TicketlabError):
-    """The user pressed Ctrl-C; what was done is on disk."""
+    """The user pressed Ctrl-C. Finished work is on disk."""
 
     exit_code: ClassVar[int] = EXIT_INTERRUPTED
 
 
 class Terminated(Interrupted):
-    """SIGTERM came, as schedulers send it before they kill; what was done is on disk."""
+    """SIGTERM, which schedulers send before they kill a job. Finished work is on disk."""
 
     exit_code: ClassVar[int] = 128 + 15
 
 
 class HungUp(Interrupted):
-    """SIGHUP came: the terminal was closed; what was done is on disk."""
+    """SIGHUP: the terminal was closed. Finished work is on disk."""
 
     exit_code: ClassVar[int] = 128 + 1
 
 
-MOST_NAMES = 40
-LIKE = 0.65
-"""How much of two names must agree for one to be a slip of the other (difflib's ratio)."""
+LISTED_NAMES = 40
+SIMILAR = 0.65
+"""The similarity (difflib's ratio) from which one name counts as a misspelling of another."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -88,18 +88,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = nearest(name, names)
     if near is not None:
         return f"; did you mean `{near}`?"
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"; there is {', '.join(f'`{known_name}`' for known_name in names[:MOST_NAMES])}{more}" if names else ""
+    more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
+    return f"; there is {', '.join(f'`{known_name}`' for known_name in names[:LISTED_NAMES])}{more}" if names else ""
 
 
-def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str | None:
-    """Return the known name that was probably meant: nearly the same but for case and dashes, or the only one that begins like it."""
-    import difflib  # not where nothing goes wrong
+def nearest(name: str, known: Iterable[str], cutoff: float = SIMILAR) -> str | None:
+    """Return the known name that was probably meant: similar apart from case and dashes, or the only one with ``name`` as its prefix."""
+    import difflib  # only needed for error messages
 
-    plain = {_plain(one): one for one in known}
-    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=like)
+    plain = {_plain(known_name): known_name for known_name in known}
+    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=cutoff)
     if not near and len(_plain(name)) > 2:
-        near = [one for one in plain if one.startswith(_plain(name))]
+        near = [candidate for candidate in plain if candidate.startswith(_plain(name))]
     return plain[near[0]] if len(near) == 1 else None
 
 

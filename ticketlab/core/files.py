@@ -12,16 +12,16 @@ from ticketlab.core.errors import UsageError
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
-    """Call ``write`` with a temporary path beside ``path``, then put the result in its place.
+    """Call ``write`` with a temporary path in the same folder, then replace ``path`` with the result.
 
-    What a process that was killed left there of the same file is removed.
+    Temporary files that a killed process left for the same path are removed.
 
     :raises OutOfSpace: the disk is full.
     """
     path = expand(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary.sweep_beside(path)
-    written = temporary.path_beside(path)
+    temporary.sweep_temporaries_of(path)
+    written = temporary.temporary_path(path)
     try:
         with disk_and_memory.writing(path):
             write(written)
@@ -32,7 +32,7 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_new(path: Path, write: Callable[[Path], object]) -> None:
-    """Do as :func:`write_atomic`, but keep a file that is there already and holds something else.
+    """Do as :func:`write_atomic`, but never overwrite an existing file with other content.
 
     :raises UsageError: there is such a file.
     """
@@ -43,7 +43,7 @@ def write_new(path: Path, write: Callable[[Path], object]) -> None:
     def write_if_free(written: Path) -> None:
         write(written)
         if path.exists() and not filecmp.cmp(written, path, shallow=False):
-            raise UsageError(f"{path}: there is such a file already; name another one, or remove it")
+            raise UsageError(f"{path}: the file already exists; choose another name, or remove it")
 
     write_atomic(path, write_if_free)
 
@@ -61,7 +61,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file.
 
-    :raises ValueError: it is not UTF-8 or not JSON, is nested too deeply, or holds NaN or infinity, which JSON has not.
+    :raises ValueError: it is not UTF-8 or not JSON, is nested too deeply, or contains NaN or infinity, which JSON does not allow.
     """
     return parse_json(path.read_text(encoding="utf-8"))
 
@@ -75,16 +75,16 @@ def parse_json(text: str) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def expand(path: str | Path) -> Path:
-    """Return a path with ``~`` replaced by a home folder, where there is such a user.
+    """Return a path with ``~`` replaced by the home folder of the user, if that user exists.
 
-    :raises UsageError: it holds a NUL character, which no file system takes.
+    :raises UsageError: the path contains a NUL character, which no file system allows.
     """
     if "\0" in str(path):
-        raise UsageError(f"{path}: a path has no NUL character in it")
+        raise UsageError(f"{path}: a path cannot contain a NUL character")
     try:
         return Path(path).expanduser()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Words around numbers in messages, and texts from elsewhere as they are shown."""
+"""Formats numbers and lists in messages, and makes external text safe to print."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 from collections.abc import Sequence
 
 INVISIBLE = re.compile(r"[^\x20-\x7e\u200c\u200d]+|(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
-"""What may hold a character that does not show. A joiner between two letters that are not ASCII is how Persian and Hindi are written."""
+"""Text that may contain an invisible character. Joiners between two non-ASCII letters are excluded: Persian and Hindi use them."""
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return ``1 example`` or ``2 examples``; ``many`` is what more than one, or none, are called if that is not ``one`` with an s."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """Return ``1 example`` or ``2 examples``. ``plural`` is by default ``singular`` with an s."""
+    return f"{number} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def verb(number: int, one: str = "is", many: str = "are") -> str:
-    """Return the verb for so many: ``1 of 3 texts is``, ``2 of 3 texts are``."""
+    """Return the verb form for a number: ``1 of 3 texts is``, ``2 of 3 texts are``."""
     return one if number == 1 else many
 
 
 def printable(text: object, *, lines: bool = False) -> str:
-    r"""Return a text as it may go to a terminal: what moves a cursor, changes colours or turns a line around becomes a visible ``\x1b``.
+    r"""Return a text that is safe to print on a terminal: characters that move the cursor, set colours or reverse text are escaped.
 
-    Everything from outside goes through here on its way to people: labels, names of columns and files, provenance, messages. JSON does not.
-    With ``lines`` line breaks stay; without, they are shown as well.
+    All external text that is shown to people passes through here: labels, names of columns and files, provenance, messages. JSON does not.
+    Line breaks are escaped as well, unless ``lines`` is set.
     """
     whole = str(text)
     if whole.isprintable():
@@ -32,11 +32,11 @@ def printable(text: object, *, lines: bool = False) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in found[0])
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in found[0])
 
 
 def percent(share: float) -> str:
-    """Return a share as ``12.3 %``; what is not nothing and not all never reads as such."""
+    """Return a share as ``12.3 %``. A share strictly between 0 and 1 is never shown as 0 % or 100 %."""
     text = f"{100 * share:.1f}"
     if 0 < share < 1 and text in ("0.0", "100.0"):
         return "under 0.1 %" if share < 0.5 else "over 99.9 %"

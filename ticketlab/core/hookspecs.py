@@ -1,7 +1,7 @@
-"""Every hook, on one page.
+"""All hooks.
 
-A plugin is a module or object with functions of these names, marked with ``@ticketlab.plugin.hookimpl``. The first group returns
-components: classes, or :class:`Lazy` references to them, which are imported when they are first used.
+A plugin is a module or object with functions of these names, marked with ``@ticketlab.plugin.hookimpl``. Most return
+components: classes, or :class:`Lazy` references to classes that are imported on first use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ hookimpl = pluggy.HookimplMarker("ticketlab")
 
 @frozen
 class Lazy:
-    """A component that is imported when it is first used: listing it costs nothing."""
+    """A component that is imported on first use. Listing it imports nothing."""
 
     name: str
     summary: str
@@ -61,7 +61,7 @@ def ticketlab_losses() -> Components:  # type: ignore[empty-body]
 
 @hookspec
 def ticketlab_bias_models() -> Components:  # type: ignore[empty-body]
-    """Return bias models: features of the shortcuts that debiasing losses hold against an example."""
+    """Return bias models: features of the shortcuts that debiasing losses correct for."""
 
 
 @hookspec
@@ -81,7 +81,7 @@ def ticketlab_objectives() -> Components:  # type: ignore[empty-body]
 
 @hookspec
 def ticketlab_stop_rules() -> Components:  # type: ignore[empty-body]
-    """Return stop rules: when a search has seen enough."""
+    """Return stop rules: when a search ends before its last epoch."""
 
 
 @hookspec
@@ -101,9 +101,9 @@ def ticketlab_recipes() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def ticketlab_on_log(record: Mapping[str, Any]) -> None:
-    """Follow a run: called with every record that goes to ``log.jsonl``."""
+    """Called with every record that a run writes to ``log.jsonl``."""
 
 
 @hookspec
 def ticketlab_stage_finished(stage: str, result: Mapping[str, Any]) -> None:
-    """Follow a run: called when a stage has its result, computed or found in the lab."""
+    """Called when a stage of a run has its result, computed or found in the lab."""

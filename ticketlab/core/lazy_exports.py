@@ -1,4 +1,4 @@
-"""Names that a module exports from other modules, and imports only when they are used."""
+"""Lazy exports: names that a module imports from other modules on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy_exports(module: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for ``module``. ``exports`` maps each name to the module that defines it."""
+    """Return ``__getattr__`` and ``__dir__`` for ``module``. ``exports`` maps each exported name to the module that defines it."""
 
     def get(name: str) -> Any:
         if name not in exports:

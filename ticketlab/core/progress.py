@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar with the current loss or count on a terminal, nothing elsewhere."""
+"""Progress and messages on stderr. Progress bars are shown on terminals only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ticketlab.core.formatting import printable
 
 
 class Bar(Protocol):
-    """What long work moves forward."""
+    """A progress bar."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Move on by ``steps`` and show ``note`` beside the bar."""
+        """Advance by ``steps`` and show ``note`` next to the bar."""
 
 
 class _Silent:
@@ -26,8 +26,8 @@ class _Silent:
 def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | None = None, of: str = "") -> Iterator[Bar]:
     """Show a progress bar while the block runs, starting at ``done`` of ``total``.
 
-    ``count`` is what also grows between two steps that are far apart. It is asked from another thread several times a second, and shown
-    without what it was at the beginning, as ``123 OF``.
+    ``count`` returns a number that also grows between steps. Another thread calls it several times a second, and its growth since the
+    start is shown as ``123 OF``.
     """
     if not sys.stderr.isatty():
         yield _Silent()
@@ -71,11 +71,11 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
 
 
 def say(message: str, *, lines: bool = False) -> None:
-    """Print one line about the run to stderr, whatever is in the names that it mentions; with ``lines`` as many as there are."""
-    with contextlib.suppress(OSError):  # nobody reads it any more: `2>&1 | head`, a terminal that was closed
+    """Print one line to stderr, unprintable characters escaped; with ``lines``, all lines of the message."""
+    with contextlib.suppress(OSError):  # the reader has gone: `2>&1 | head`, or a closed terminal
         print(printable(message, lines=lines), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:
-    """Print one line to stderr about something that makes a number mean less than it seems to."""
+    """Print a one-line warning to stderr."""
     say(f"warning: {message}")

@@ -1,6 +1,6 @@
-"""Settings: attrs fields that carry their help, unit and bounds, and the one way in and out of plain tables.
+"""Settings: attrs fields with help, unit and bounds, and the conversion of components from and to plain tables.
 
-Flags, TOML keys, ``ticketlab show``, hashes and error messages all come from what is declared here.
+Flags, TOML keys, ``ticketlab show``, hashes and error messages are derived from these declarations.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 
 LARGEST_FLOAT = 3.4e38
-"""What a tensor of 32-bit floats can hold."""
+"""The largest 32-bit float."""
 LARGEST_INT = 2**63 - 1
 LARGEST = {"epochs": 1e5, "seconds": 1e9}
-"""By unit: more of it is a slip, and would never end."""
+"""By unit. A larger value is a mistake: the run would never end."""
 
 
 def setting(
@@ -69,7 +69,7 @@ def setting(
 
 
 def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
-    """Declare a setting between 0 and 1, written as a number or as a fraction such as ``"1/6"``."""
+    """Declare a setting between 0 and 1, given as a number or as a fraction such as ``"1/6"``."""
     return setting(default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, converter=parse_ratio)
 
 
@@ -146,11 +146,11 @@ def parse_ratio(value: Any) -> Any:
         raise SettingError(f"{value!r} is not a fraction; write 0.3 or 1/6") from None
 
 
-def _strict(words: str, expected: type, *also: type) -> Callable[[Any, Any], Any]:
+def _strict(expectation: str, expected: type, *also: type) -> Callable[[Any, Any], Any]:
     def structure(value: Any, _: Any) -> Any:
         if isinstance(value, (expected, *also)) and (expected is bool or not isinstance(value, bool)):
             return expected(value)
-        raise TypeError(f"must be {words}, not {value!r}")
+        raise TypeError(f"must be {expectation}, not {value!r}")
 
     return structure
 
@@ -186,7 +186,7 @@ def _is_tuple(kind: Any) -> bool:
 
 
 def _structure_tuple(value: Any, kind: Any) -> Any:
-    if not isinstance(value, (list, tuple)):  # a text is a sequence of letters too
+    if not isinstance(value, (list, tuple)):  # a str is a sequence too
         raise TypeError(f"must be a list, not {value!r}")
     return tuple(_converter.structure(item, get_args(kind)[0]) for item in value)
 
@@ -267,11 +267,11 @@ def _components(kind: str, value: Any, where: str, metadata: Mapping[Any, Any]) 
 
 
 def build_component(kind: str, value: Any, where: str) -> Component:
-    """Return the component that a name, a table with a ``name``, or a component stands for; ``where`` is for messages.
+    """Return the component for a name, a table with a ``name``, or a component; ``where`` is its path in messages.
 
-    ``NAME:VALUE`` is NAME with the setting that :attr:`Component.variant` names.
+    ``NAME:VALUE`` is NAME with the value of the setting that :attr:`Component.variant` names.
 
-    :raises SettingError: no such component, or its settings are wrong.
+    :raises SettingError: there is no such component, or its settings are invalid.
     """
     if isinstance(value, Component):
         if value.kind != kind:
@@ -287,7 +287,7 @@ def build_component(kind: str, value: Any, where: str) -> Component:
         raise SettingError(f"{where}: {problem}") from None
     _, value = registry.current().split(kind, name)
     if value is not None and table.setdefault(cls.variant, value) != value:
-        raise SettingError(f"{where}: `{name}` and {cls.variant} = {table[cls.variant]!r} are two; write one of them")
+        raise SettingError(f"{where}: `{name}` and {cls.variant} = {table[cls.variant]!r} contradict each other; write one of them")
     return from_table(cls, table, path=where)
 
 

@@ -1,7 +1,7 @@
-"""Temporary files and folders that say whose they are, so that what a kill left behind is swept up, and nothing else.
+"""Temporary files and folders whose names identify their process, so that those of killed processes, and no others, are removed.
 
-A name ends in MACHINE-PID-RANDOM. What a process that has died on this machine left is stale; of what others left it is not known
-whether they live, and it is stale after a day, which no write takes.
+A name ends in MACHINE-PID-RANDOM. Files of a process that no longer runs on this machine are stale. Whether a process on another machine
+still runs is unknown, so its files are stale after a day; no write takes that long.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from pathlib import Path
 
 NAME = re.compile(r"\.(?P<of>.+)\.(?:(?P<machine>[0-9a-f]{6})-(?P<pid>\d+)-)?[0-9a-f]{8}(?:\.old)?", re.DOTALL)
 FOLDER = re.compile(r"ticketlab-(?:nltk-|(?:nltk-)?(?P<machine>[0-9a-f]{6})-(?P<pid>\d+)-)[a-z0-9_]{8}")
-"""Those of earlier versions have no machine and no process."""
+"""Names from earlier versions have no machine and no process."""
 LONGEST = 50
-"""Characters of a file's name that its temporary name has: together they fit what file systems take."""
+"""Characters of a file's name that its temporary name keeps, so that the whole stays within the limit of file systems."""
 DAY = 24 * 3600.0
 
 
-def path_beside(path: Path) -> Path:
-    """Return a new temporary name in the folder of ``path``, for what will take its place."""
+def temporary_path(path: Path) -> Path:
+    """Return a new temporary name in the folder of ``path``, for the file that will replace it."""
     return path.with_name(f".{path.name[:LONGEST]}.{mark()}{os.urandom(4).hex()}")
 
 
 def mark() -> str:
-    """Return what names this process: the machine (or container) and the number of the process there."""
+    """Return the identification of this process: the machine (or container) and the process id there."""
     return f"{_machine()}-{os.getpid()}-"
 
 
-def sweep_beside(path: Path) -> None:
-    """Remove what was left of earlier tries to write ``path``, whose folder may be anybody's; what cannot be removed stays."""
+def sweep_temporaries_of(path: Path) -> None:
+    """Remove stale temporary files of ``path``, and nothing else in its folder. Files that cannot be removed are kept."""
     for entry, found in _temporaries(path.parent):
         if found["machine"] and found["of"] == path.name[:LONGEST] and _is_stale(entry, found):
             _remove(entry)
 
 
 def sweep(folder: Path, *, locked: bool = False) -> None:
-    """Remove all that is stale from a folder of ours and those in it.
+    """Remove all stale temporary files from a folder that ticketlab owns and from its subfolders.
 
-    ``locked`` says that nobody else can be writing there, so that all is stale.
+    ``locked`` means that no other process can be writing there, so all temporary files are stale.
     """
     for place, _, _ in os.walk(folder):
         for entry, found in _temporaries(Path(place)):
@@ -53,7 +53,7 @@ def sweep(folder: Path, *, locked: bool = False) -> None:
 
 
 def sweep_temporary_folders(place: Path) -> None:
-    """Remove the stale ones of our temporary folders from the system's place for them; only those that belong to this account."""
+    """Remove stale temporary folders of ticketlab from the system's temporary folder; only those that belong to this account."""
     for entry in _entries(place):
         found = FOLDER.fullmatch(entry.name)
         if found and entry.is_dir(follow_symlinks=False) and _is_mine(entry) and _is_stale(entry, found):
@@ -75,18 +75,18 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _is_stale(entry: os.DirEntry[str], found: re.Match[str]) -> bool:
     if found["machine"] == _machine():
-        return not _lives(int(found["pid"]))
+        return not _is_running(int(found["pid"]))
     with contextlib.suppress(OSError):
         return time.time() - entry.stat(follow_symlinks=False).st_mtime > DAY
     return False
 
 
-def _lives(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # somebody else's
+    except OSError:  # a process of another account
         return True
     return True
 
@@ -107,9 +107,9 @@ def _remove(entry: os.DirEntry[str]) -> None:
 
 @functools.cache
 def _machine() -> str:
-    """Return what tells this machine from others, and in it the space of process numbers, which each container has for itself."""
+    """Return an id of this machine and its process id namespace, which each container has its own of."""
     facts = [os.uname().nodename] if hasattr(os, "uname") else []
     with contextlib.suppress(OSError):
         facts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
-        facts.append(os.readlink("/proc/self/ns/pid"))  # noqa: PTH115  # it leads to no path
+        facts.append(os.readlink("/proc/self/ns/pid"))  # noqa: PTH115  # the link does not point to a path
     return f"{zlib.crc32('/'.join(facts).encode()):08x}"[:6]

@@ -1,3 +1,3 @@
-"""The version of ticketlab: the only place that has it."""
+"""The version of ticketlab. Nothing else states it."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Finished models in a lab or elsewhere: the folder that a name, a run or a stage means."""
+"""Finished models in a lab or elsewhere: finds the model folder for a path, a run or a stage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ticketlab.lab.results import augmentation_sources, checkpoint_name, read_re
 
 
 def locate(model: str) -> str:
-    """Return the folder or hub name that MODEL means; a run's directory means the model that the run reported.
+    """Return the folder or hub name of MODEL. For the directory of a run it is the folder of the model that the run reported.
 
-    :raises UsageError: there is no such folder, and the name can be none of the hub.
+    :raises UsageError: there is no such folder, and the name cannot be that of a model on the hub.
     """
     place = resolve(model)
     if not Path(place).exists() and "/" not in place:
@@ -29,11 +29,11 @@ def locate(model: str) -> str:
 
 
 def resolve(model: str) -> str:
-    """Return the model of a run's directory or of a stage's folder; any other name as it is.
+    """Return the model folder of a run's directory or a stage's folder. Any other name is returned unchanged.
 
-    Of a run it is the first finished model that was measured, or if there is none the first checkpoint.
+    The model of a run is the first finished model that it measured, or the first checkpoint if it measured no finished model.
 
-    :raises UsageError: the run reported no model, or it has been removed.
+    :raises UsageError: the run reported no model, or the model has been removed.
     """
     folder = files.expand(model)
     if is_run(folder):
@@ -44,7 +44,7 @@ def resolve(model: str) -> str:
 
 
 def display_name(model: str) -> str:
-    """Return what tables call MODEL: a run that holds several models goes by the one that is taken, too.
+    """Return the name of MODEL in tables. For a run that holds several models it includes the one that is used.
 
     :raises UsageError: as :func:`resolve`.
     """
@@ -57,7 +57,7 @@ def display_name(model: str) -> str:
 
 @frozen
 class _Reported:
-    """The model of a run that stands for it: the first finished one that was measured."""
+    """The model that represents a run: the first finished one that was measured."""
 
     task: str
     seed: str
@@ -69,10 +69,10 @@ class _Reported:
 def _of_run(folder: Path) -> Path:
     reported = _reported(folder)
     if not reported.folder.is_dir():
-        raise UsageError(f"{folder}: the model of `{reported.name}` is not in the lab any more ({reported.folder} is missing)")
+        raise UsageError(f"{folder}: the model of `{reported.name}` is no longer in the lab ({reported.folder} is missing)")
     if reported.is_one_of_several:
         where = f"{reported.task}, seed {reported.seed}: {reported.folder}"
-        progress.say(f"{folder} holds several models; taking `{reported.name}` of {where}")
+        progress.say(f"{folder} holds several models; using `{reported.name}` of {where}")
     return reported.folder
 
 

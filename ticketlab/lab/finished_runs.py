@@ -1,4 +1,4 @@
-"""Finished runs of a lab by what they are called: the name of a recipe, or ``latest``."""
+"""Finds finished runs of a lab by the name of their recipe, or the latest of all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ticketlab.lab.results import augmentation_sources
 LATEST = "latest"
 DEMO = "demo"
 Kind = Literal["model", "attack", "draw", "search"]
-_WHAT: dict[Kind, str] = {"model": "a measured model of its own", "attack": "an attack", "draw": "a ticket", "search": "a search"}
+_KIND_NAMES: dict[Kind, str] = {"model": "a model that it measured", "attack": "an attack", "draw": "a ticket", "search": "a search"}
 
 
 @frozen
@@ -31,12 +31,13 @@ class _Run:
 
 
 def find_run(name: str, lab: Path, kind: Kind) -> str:
-    """Return the directory of the latest finished run that ``name`` means, and say which; any other name as it is.
+    """Return the directory of the latest finished run that matches ``name``, and print which one it is.
 
-    A name means the runs of a recipe, or with :data:`LATEST` all, that have what ``kind`` says; or one run by the name of its directory.
-    A file or folder of that name comes first, and so does the model ``demo``; a name with a slash is none of a recipe.
+    ``name`` is the name of a recipe, :data:`LATEST` for all recipes, or the name of a run's directory. Only runs that have results of
+    ``kind`` match. An existing file or folder of that name, the model ``demo``, and a name with a slash are returned unchanged, as is a
+    name that matches nothing and is not close to the name of a recipe.
 
-    :raises UsageError: there is no such run, and the name can mean nothing else.
+    :raises UsageError: there is no such run, and the name is ``latest`` or close to the name of a recipe.
     """
     if files.expand(name).exists() or "/" in name or name == DEMO:
         return name
@@ -55,7 +56,7 @@ def find_run(name: str, lab: Path, kind: Kind) -> str:
 
 
 def has_results(results: Mapping[str, Any], kind: Kind) -> bool:
-    """Say whether the results of a run have a model of its own that was measured, or a stage of another kind."""
+    """Return whether the results of a run have a stage of ``kind``, or for ``"model"`` a model of the run that was measured."""
     by_seed = [stages for seeds in results["tasks"].values() for stages in seeds.values()]
     if kind == "model":
         return any(measured_models(stages) for stages in by_seed)
@@ -63,13 +64,13 @@ def has_results(results: Mapping[str, Any], kind: Kind) -> bool:
 
 
 def measured_models(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the stages of one task and seed whose models the run evaluated or attacked, once for each time."""
-    learnt = augmentation_sources(stages)
-    return [stage["of"] for name, stage in stages.items() if stage.get("of") in stages and name not in learnt]
+    """Return the stages of one task and seed whose models the run evaluated or attacked, once per measurement."""
+    sources = augmentation_sources(stages)
+    return [stage["of"] for name, stage in stages.items() if stage.get("of") in stages and name not in sources]
 
 
 def _runs(lab: Path, pattern: str, kind: Kind) -> Iterator[_Run]:
-    """Yield the finished runs that have what is wanted; what is damaged is left out."""
+    """Yield the finished runs that have results of ``kind``. Damaged ones are skipped."""
     for folder in finished_runs(lab, pattern):
         try:
             results = files.read_json(folder / RESULTS)
@@ -81,14 +82,14 @@ def _runs(lab: Path, pattern: str, kind: Kind) -> Iterator[_Run]:
 
 
 def _refuse(name: str, lab: Path, kind: Kind) -> None:
-    """Refuse ``latest`` where there is none, and what is nearly the name of a recipe with runs.
+    """Refuse ``latest`` in a lab without such runs, and names that are close to that of a recipe with runs.
 
-    :raises UsageError: it is such a name.
+    :raises UsageError: ``name`` is one of them.
     """
     if name == LATEST and not lab.is_dir():
         raise UsageError(f"{name}: there is no lab at {lab} (--lab names another)")
     if name == LATEST:
-        raise UsageError(f"{name}: no finished run in {lab} has {_WHAT[kind]} (--lab names another lab)")
+        raise UsageError(f"{name}: no finished run in {lab} has {_KIND_NAMES[kind]} (--lab names another lab)")
     known = {run.recipe for run in _runs(lab, "*", kind)}
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     if near:

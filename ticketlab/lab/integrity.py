@@ -1,8 +1,8 @@
-"""What a finished stage left, by size and hash, so that a damaged file is never used as if it were whole.
+"""Checks the files of a finished stage by size and hash, so that a damaged file is never used.
 
-The hashes are in the stage's ``result.json``, under ``sealed``, with one of the result itself: one file, written whole, last of all.
+The hashes are in the stage's ``result.json``, under ``sealed``, along with one of the result itself. This file is written last, atomically.
 They are BLAKE2b, the fastest cryptographic hash in Python on machines without instructions for SHA-256 (0.6 GB/s on one core).
-Each file is hashed once a process, when it is first read.
+Each process hashes a file once, when it first reads it.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ SEALED = "sealed"
 KEY = re.compile("[0-9a-f]{64}")
 """The name of a stage's folder."""
 DEEPEST = 2
-"""Folders between a stage's own and a file that it left."""
+"""The most folders between a stage's own and a file of it."""
 
 
 def seal(folder: Path, result: Mapping[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:
-    """Return a stage's result with the sizes and hashes of all files in its folder, hidden ones and those called ``without`` aside."""
+    """Return a stage's result with the sizes and hashes of the files in its folder, except hidden ones and those named in ``without``."""
     inside = sorted(path for path in folder.rglob("*") if path.is_file())
     names = [path.relative_to(folder) for path in inside]
     listed = [name for name in names if not any(part.startswith(".") for part in name.parts) and str(name) not in (RESULT, *without)]
-    left = {name.as_posix(): [(folder / name).stat().st_size, _hash_of(folder / name)] for name in listed}
-    return {**result, SEALED: {"files": left, "result": _hash_of_result(result)}}
+    sizes_and_hashes = {name.as_posix(): [(folder / name).stat().st_size, _hash_of(folder / name)] for name in listed}
+    return {**result, SEALED: {"files": sizes_and_hashes, "result": _hash_of_result(result)}}
 
 
 def read_result(path: Path) -> dict[str, Any]:
     """Return the result of a finished stage, without its hashes.
 
-    :raises Damaged: it is not what the stage wrote.
+    :raises Damaged: the file is not what the stage wrote.
     """
     result, _ = _read(path)
     return result
 
 
 def check(path: Path) -> None:
-    """Make sure that a file, or all files of a folder, that a finished stage left are what it left; anything else is let through.
+    """Check a file of a finished stage, or all its files in a folder. Paths outside a stage pass.
 
-    :raises Damaged: one is not.
+    :raises Damaged: a file is missing or not what the stage wrote.
     """
     if path.name == RESULT:
         return
     written = files.expand(path)
-    found = next((one for place in (written.absolute(), written.resolve()) if (one := _stage_of(place))), None)
+    found = next((located for place in (written.absolute(), written.resolve()) if (located := _stage_of(place))), None)
     if found is None:
         return
     stage, wanted = found
@@ -61,10 +61,10 @@ def check(path: Path) -> None:
     except Damaged:
         if KEY.fullmatch(stage.name):
             raise
-        return  # somebody else's file of this name
+        return  # a file of this name that no stage wrote
     if left is None:
         if KEY.fullmatch(stage.name):
-            _say_unsealed()
+            _warn_unsealed()
         return
     for name, (size, digest) in left.items():
         if wanted in (".", name) or name.startswith(f"{wanted}/"):
@@ -72,7 +72,7 @@ def check(path: Path) -> None:
 
 
 def _stage_of(path: Path) -> tuple[Path, str] | None:
-    """Return the folder of the stage that a path is in, or that it is, and the path inside it; None where there is no such stage."""
+    """Return the folder of the stage that contains a path, and the path inside it; None if no stage does."""
     stage = next((place for place in (path, *path.parents[: DEEPEST + 1]) if (place / RESULT).is_file()), None)
     return None if stage is None else (stage, path.relative_to(stage).as_posix())
 
@@ -82,7 +82,7 @@ def _compare(stage: Path, name: str, size: int, digest: str) -> None:
     if not path.is_file():
         raise _damaged(path, stage, "is missing")
     if path.stat().st_size != size or _hash_of(path) != digest:
-        raise _damaged(path, stage, "is damaged: it is not what the stage left")
+        raise _damaged(path, stage, "is damaged: it is not what the stage wrote")
 
 
 def _damaged(path: Path, stage: Path, how: str) -> Damaged:
@@ -90,7 +90,7 @@ def _damaged(path: Path, stage: Path, how: str) -> Damaged:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, tuple[int, str]] | None]:
-    """Return a result and the sizes and hashes beside it; None where an earlier version kept none."""
+    """Return a result and the sizes and hashes stored with it, which are None if an earlier version wrote it."""
     state = path.stat()
     return _read_once(path, state.st_size, state.st_mtime_ns)
 
@@ -125,5 +125,5 @@ def _hash_once(path: Path, size: int, changed: int, number: int) -> str:
 
 
 @functools.cache
-def _say_unsealed() -> None:
-    progress.say("some stages of the lab were finished before ticketlab kept hashes of what they left: damage to them is not noticed")
+def _warn_unsealed() -> None:
+    progress.say("some stages of the lab were finished before ticketlab kept hashes of their files: damage to them is not detected")

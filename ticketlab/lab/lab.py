@@ -1,4 +1,4 @@
-"""A lab: a directory of stage results, each addressed by its key, computed once."""
+"""A lab: a directory of stage results. Each is addressed by its key and computed once."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def is_read_only(folder: Path, root: Path) -> bool:
-    """Say whether a folder in a lab that is there cannot be written, or cannot be made."""
+    """Return whether a folder inside an existing lab cannot be written or created."""
     place = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     return (place == root or root in place.parents) and not os.access(place, os.W_OK)
 
 
 @frozen
 class Lab:
-    """Stages lie under ``stages/``, runs under ``runs/``."""
+    """Stages are in ``stages/``, runs in ``runs/``."""
 
     root: Path = field(converter=files.expand)
 
@@ -39,22 +39,22 @@ class Lab:
         return stage_folder(self.root, key)
 
     def result(self, key: str) -> dict[str, Any] | None:
-        """Return the result of a finished stage, else None. The result is the last thing that a stage writes.
+        """Return the result of a stage, or None if it is not finished. A stage writes its result last.
 
-        :raises Damaged: it is not what the stage wrote.
+        :raises Damaged: the result is not what the stage wrote.
         """
         path = self.stage(key) / RESULT
         if not path.exists():
             return None
         result = dict(integrity.read_result(path))
-        problem = "no result of a stage" if "cost" not in result else find_impossible(result)
+        problem = "not the result of a stage" if "cost" not in result else find_impossible(result)
         if problem is not None:
             raise Damaged(f"{path}: damaged ({problem}); delete its folder, and the stage is computed again")
         return result
 
     @contextlib.contextmanager
     def lock(self, key: str, title: str) -> Iterator[Path]:
-        """Hold a stage's folder for this process; another process that has it is waited for.
+        """Lock a stage's folder for this process, waiting for another process that holds the lock.
 
         :raises TicketlabError: the lab is read-only.
         """
@@ -77,7 +77,7 @@ class Lab:
             lock.release()
 
     def sweep(self) -> None:
-        """Remove what processes that were killed left of stages that were never finished, and of runs. Checkpoints stay."""
+        """Remove temporary files that killed processes left in unfinished stages and in runs. Checkpoints are kept."""
         for folder in self.root.glob(f"{STAGES}/??/*"):
             if not (folder / RESULT).exists():
                 temporary.sweep(folder)
@@ -86,7 +86,7 @@ class Lab:
             temporary.sweep(folder)
 
     def _remove_if_empty(self, folder: Path) -> None:
-        """Remove the folder of a stage of which nothing was written, a day after it was begun."""
+        """Remove the folder of a stage that has written nothing within a day of its start."""
         lock = folder / LOCK
         with contextlib.suppress(OSError):
             if [file.name for file in folder.iterdir()] == [LOCK] and time.time() - lock.stat().st_mtime > temporary.DAY:
@@ -95,7 +95,7 @@ class Lab:
                     folder.rmdir()
 
     def run_folder(self, name: str, digest: str) -> Path:
-        """Return (and make, unless it is read-only) the directory of a run."""
+        """Return the directory of a run. Unless the lab is read-only, create it."""
         folder = run_folder(self.root, run_name(name, digest))
         if not is_read_only(folder, self.root):
             folder.mkdir(parents=True, exist_ok=True)

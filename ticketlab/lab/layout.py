@@ -1,8 +1,8 @@
-"""Layout of a lab on disk: where stages and runs are, and what their files are called.
+"""Layout of a lab on disk: the folders of stages and runs, and the names of their files.
 
 ::
 
-    LAB/stages/K0/KEY/    one stage, by its key: result.json and what it leaves (a model, a ticket, scores, ...)
+    LAB/stages/K0/KEY/    one stage, by its key: result.json and its outputs (a model, a ticket, scores, ...)
     LAB/runs/NAME/        one run: recipe.toml, environment.json, log.jsonl, results.json, tickets/, predictions/
 """
 
@@ -17,11 +17,13 @@ HEAD = "head.safetensors"
 BIAS = "bias.jsonl"
 PREDICTIONS = "predictions.jsonl"
 MODEL = "model"
-"""What stages leave in their folders."""
+RECORDS = "records"
+EXPORTED = "exported"
+"""Outputs in the folders of stages."""
 CHECKPOINT = "checkpoint.safetensors"
 BEST = "best.safetensors"
 UNTIL_DONE = (CHECKPOINT, BEST)
-"""Files that a stage keeps only until it has its result."""
+"""Files that a stage removes once it has its result."""
 LOCK = ".lock"
 
 RECIPE = "recipe.toml"
@@ -30,7 +32,7 @@ LOG = "log.jsonl"
 RESULTS = "results.json"
 TICKETS = "tickets"
 PREDICTION_FILES = "predictions"
-"""What a run has in its directory."""
+"""Files and folders in the directory of a run."""
 
 STAGES = "stages"
 RUNS = "runs"
@@ -47,7 +49,7 @@ def model_folder(checkpoint: str = "") -> str:
 
 
 def run_name(recipe: str, digest: str) -> str:
-    """Return the name of a run's directory, by the name of its recipe and the digest of all that its results depend on."""
+    """Return the name of a run's directory: the name of its recipe and the start of the digest of all that its results depend on."""
     return f"{recipe}-{digest[:10]}"
 
 
@@ -57,17 +59,17 @@ def run_folder(lab: Path, name: str) -> Path:
 
 
 def is_run(folder: Path) -> bool:
-    """Say whether a folder is the directory of a finished run."""
+    """Return whether a folder is the directory of a finished run."""
     return (folder / RESULTS).is_file()
 
 
 def is_stage(folder: Path) -> bool:
-    """Say whether a folder is that of a finished stage."""
+    """Return whether a folder is that of a finished stage."""
     return (folder / RESULT).is_file()
 
 
 def is_lab(folder: Path) -> bool:
-    """Say whether a folder is a lab."""
+    """Return whether a folder is a lab."""
     return (folder / RUNS).is_dir() and (folder / STAGES).is_dir()
 
 

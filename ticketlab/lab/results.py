@@ -1,4 +1,4 @@
-"""Reading results: what the stages in a ``results.json`` say about one another, and whether their numbers can be true."""
+"""Reads ``results.json``: its stages, how they refer to one another, and whether their numbers are possible."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ KIND_OF_ENTRIES = {
     **dict.fromkeys(("recall", "sparsity", "bias_degree_of"), "accuracy"),
     **dict.fromkeys(("labels", "predicted", "dropped", "mixed", "by_attack", "trained_on"), "n"),
 }
-"""What the entries of a mapping are, whatever they are called: labels and groups of units have any name."""
+"""The number that each entry of a mapping is like. The keys of these mappings are names of labels or groups of units."""
 NAMED = {"subsets": 2, "ood": 1, "attacks": 1, "groups": 1}
-"""Mappings whose keys, on so many levels, are names and say nothing about the numbers."""
+"""Mappings whose keys are arbitrary names, and the number of nested levels for which that holds."""
 PARTS = {"correct": "n", "count": "total"}
-"""What counts a part of what another number counts."""
+"""Numbers that count a part of what another number counts."""
 SLACK = 1e-9
 
 
 def checkpoint_name(of: str, at: str) -> str:
-    """Return what the model of a stage, or its checkpoint ``at``, is called: ``retrain`` or ``retrain@500``."""
+    """Return the name of a stage's model or of its checkpoint ``at``: ``retrain`` or ``retrain@500``."""
     return f"{of}@{at}" if at else of
 
 
 def augmentation_sources(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the names of the attack stages whose texts a training learns from: they are no measurement of the model attacked.
+    """Return the names of the attack stages whose texts a training learns from. They do not measure the model that they attack.
 
     ``stages`` are those of one task and seed, by name.
     """
-    made = [stage.get(str(stage.get("kind")), {}) for stage in stages.values() if stage.get("kind") in TRAININGS]
-    return {str(one["augmented"]["by"]) for one in made if "augmented" in one} & stages.keys()
+    trainings = [stage.get(str(stage.get("kind")), {}) for stage in stages.values() if stage.get("kind") in TRAININGS]
+    return {str(training["augmented"]["by"]) for training in trainings if "augmented" in training} & stages.keys()
 
 
 @frozen
@@ -70,7 +70,7 @@ class StageResult:
 
     @property
     def key(self) -> str:
-        """The key that its folder in the lab is named by."""
+        """The key, which is the name of its folder in the lab."""
         return str(self.result["key"])
 
 
@@ -89,9 +89,9 @@ def stage_folders(run: Path, kind: str) -> list[Path]:
 
 
 def read_results(path: Path) -> Mapping[str, Any]:
-    """Return what a ``results.json`` holds.
+    """Return the contents of a ``results.json``.
 
-    :raises UsageError: it is none, or has a number that cannot be.
+    :raises UsageError: it is not a valid results file, or contains an impossible number.
     """
     try:
         results: Mapping[str, Any] = files.read_json(path)
@@ -103,20 +103,20 @@ def read_results(path: Path) -> Mapping[str, Any]:
         raise UsageError(f"{path}: not the results of a run, or damaged") from None
     for name, stage in stages:
         if (problem := find_impossible(stage)) is not None:
-            raise UsageError(f"{path}: damaged: {name}: {problem}; run the recipe again, and the file is written anew")
+            raise UsageError(f"{path}: damaged: {name}: {problem}; run the recipe again to write the file again")
     return results
 
 
 def find_impossible(result: Any) -> str | None:
-    """Return what cannot be in the result of a stage, the first such number with its place; None for a result that can be true."""
+    """Return the first impossible number in the result of a stage, with its path; None if all are possible."""
     return next(_impossible(result, "", ""), None)
 
 
 def _impossible(value: Any, key: str, path: str, names: int = 0) -> Iterator[str]:
-    """Yield the numbers below ``key`` that cannot be; the keys of a mapping are mere names on so many levels."""
+    """Yield the impossible numbers below ``key``. On the next ``names`` levels the keys of mappings are arbitrary names."""
     if isinstance(value, Mapping):
         if names == 0 and key not in KIND_OF_ENTRIES:
-            yield from _more_than_all(value, path)
+            yield from _parts_above_wholes(value, path)
         for name, entry in value.items():
             below = "" if names else KIND_OF_ENTRIES.get(key, str(name))
             levels = names - 1 if names else NAMED.get(below, 0)
@@ -128,16 +128,16 @@ def _impossible(value: Any, key: str, path: str, names: int = 0) -> Iterator[str
         yield from _out_of_bounds(value, key.removeprefix("dev_"), path)
 
 
-def _more_than_all(value: Mapping[str, Any], path: str) -> Iterator[str]:
+def _parts_above_wholes(value: Mapping[str, Any], path: str) -> Iterator[str]:
     for part, whole in PARTS.items():
-        some, all_of_them = value.get(part), value.get(whole)
-        if isinstance(some, int) and isinstance(all_of_them, int) and some > all_of_them:
-            yield f"{path}: {part} is {some} and {whole} {all_of_them}"
+        part_count, whole_count = value.get(part), value.get(whole)
+        if isinstance(part_count, int) and isinstance(whole_count, int) and part_count > whole_count:
+            yield f"{path}: {part} is {part_count} and {whole} is {whole_count}"
 
 
 def _out_of_bounds(value: float, name: str, path: str) -> Iterator[str]:
     if isinstance(value, float) and not math.isfinite(value):
-        yield f"{path} is {value}, which is no number"
+        yield f"{path} is {value}, which is not a finite number"
     elif name in SHARES and not -SLACK <= value <= 1 + SLACK:
         yield f"{path} is {value}, and must be between 0 and 1"
     elif name in CORRELATIONS and not -1 - SLACK <= value <= 1 + SLACK:

@@ -72,7 +72,7 @@ def compose(
         )
         for task, table in tables.items()
     }
-    ineffective_settings.refuse(list(built.values()), FLAGS, overrides, sets)
+    ineffective_settings.refuse_ineffective(list(built.values()), FLAGS, overrides, sets)
     others = built.get(None, next(iter(built.values())))
     return recipes.combine(others, {task: recipe for task, recipe in built.items() if task is not None})
 

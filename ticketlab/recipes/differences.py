@@ -1,4 +1,4 @@
-"""What a recipe has otherwise than the one that its name alone stands for. It is part of the label of every number of a run."""
+"""How a recipe differs from the one that its name alone stands for. The label of every number of a run lists the differences."""
 
 from __future__ import annotations
 
@@ -11,72 +11,73 @@ from ticketlab.core.errors import TicketlabError
 from ticketlab.core.settings import settings_of
 from ticketlab.recipes.recipe import Recipe
 
-HEAD = ("max_length", "precision", "train_rows", "ood_map")
-"""What counts at the top of a recipe. Tables, csv files and results name model, tasks, challenge sets, scale and seeds themselves."""
-NAMED_ELSEWHERE = {
+IN_HEAD = ("max_length", "precision", "train_rows", "ood_map")
+"""Keys of the head that are compared. Tables, csv files and results name model, tasks, challenge sets, scale and seeds themselves."""
+SHOWN_ELSEWHERE = {
     "evaluate": ("model", "split"),
     "attack": ("model", "split", "examples", "sample_seed"),
     "export": ("model",),
     "tasks": ("positive_label",),
     "ood": ("positive_label",),
 }
-"""Settings of a stage, by its kind, and of data sets, that stand beside the numbers."""
-FOLLOWS = ("bias", "teacher")
-"""References that a loss brings with it (:mod:`ticketlab.recipes.requirements`)."""
+"""Settings of a stage, by its kind, and of data sets, that are shown with the numbers anyway."""
+ADDED_WITH_LOSS = ("bias", "teacher")
+"""References that are set because a loss needs them (:mod:`ticketlab.recipes.requirements`)."""
 Settings = dict[tuple[str, ...], Any]
-"""Settings by path. Components stand for their labels."""
+"""Settings by path. The value of a component is its label."""
 
 
 def differences(recipe: Recipe, plain: Recipe | None) -> Settings:
-    """Return the settings of ``recipe`` that ``plain`` has otherwise; of a new stage or component those that are not its defaults.
+    """Return the settings of ``recipe`` that differ from ``plain``. Those of a new stage or component are compared with its defaults.
 
-    Left out is what changes no number (:attr:`ticketlab.core.settings.setting` with ``identity=False``), what stands beside the numbers
-    anyway, and which attacks there are. Without ``plain`` nothing differs.
+    Omitted are settings that change no number (:func:`ticketlab.core.settings.setting` with ``identity=False``), settings that are shown
+    with the numbers anyway, and the list of attacks. Without ``plain`` nothing differs.
     """
     if plain is None:
         return {}
-    found: Settings = {(key,): getattr(recipe, key) for key in HEAD if getattr(recipe, key) != getattr(plain, key)}
+    found: Settings = {(key,): getattr(recipe, key) for key in IN_HEAD if getattr(recipe, key) != getattr(plain, key)}
     for stage_name, stage in recipe.stages.items():
         old = plain.stages.get(stage_name)
         for path, value in _differing(stage, old if type(old) is type(stage) else None):
-            follows = path[0] in FOLLOWS and value in recipe.stages and getattr(old, path[0], None) is None
-            if not follows and path[0] not in NAMED_ELSEWHERE.get(stage.name, ()):
+            added_with_loss = path[0] in ADDED_WITH_LOSS and value in recipe.stages and getattr(old, path[0], None) is None
+            if not added_with_loss and path[0] not in SHOWN_ELSEWHERE.get(stage.name, ()):
                 found[stage_name, *path] = value
     for key in ("tasks", "ood"):
         known = {task.label: task for task in getattr(plain, key)}
         for task in getattr(recipe, key):
             if task.label in known:
-                differing = {path: value for path, value in _differing(task, known[task.label]) if path[0] not in NAMED_ELSEWHERE[key]}
+                differing = {path: value for path, value in _differing(task, known[task.label]) if path[0] not in SHOWN_ELSEWHERE[key]}
                 found |= {(key, task.name, *path): value for path, value in differing.items()}
     return found
 
 
-def brief(recipe: Recipe, differing: Mapping[tuple[str, ...], Any]) -> str:
-    """Return the settings as ``pruner=magnitude, sparsity=0.5``, each under the end of its path that means it alone.
+def describe(recipe: Recipe, differing: Mapping[tuple[str, ...], Any]) -> str:
+    """Return the settings as ``pruner=magnitude, sparsity=0.5``, each under the shortest unambiguous end of its path.
 
-    Settings of one name and value are one where no other setting of the recipe has that name: ``search.sparsity`` and ``draw.sparsity``.
+    Settings with the same name and value, such as ``search.sparsity`` and ``draw.sparsity``, are listed once if no other setting of the
+    recipe has that name.
     """
     every = set(_paths(recipe)) | set(differing)
-    words: dict[str, None] = {}
+    described: dict[str, None] = {}
     for path, value in differing.items():
         ends = (path[-length:] for length in range(1, len(path)))
-        alone = (end for end in ends if all(differing.get(other, ...) == value for other in every if other[-len(end) :] == end))
-        words[f"{'.'.join(next(alone, path))}={_brief(value)}"] = None
-    return ", ".join(words)
+        unambiguous = (end for end in ends if all(differing.get(other, ...) == value for other in every if other[-len(end) :] == end))
+        described[f"{'.'.join(next(unambiguous, path))}={_format(value)}"] = None
+    return ", ".join(described)
 
 
-def label(recipe: Recipe) -> str:
-    """Return what numbers of a recipe are called: its name, and in parentheses what it has otherwise."""
-    return labelled(recipe.name, brief(recipe, differences(recipe, recipe.without_overrides)))
+def recipe_label(recipe: Recipe) -> str:
+    """Return the label of a recipe's numbers: its name, and in parentheses its differences from the recipe of that name."""
+    return labelled(recipe.name, describe(recipe, differences(recipe, recipe.without_overrides)))
 
 
 def labelled(name: str, overrides: str) -> str:
-    """Return a name with the :func:`brief` words for what was overridden."""
+    """Return a name followed by the :func:`describe` text of its overrides in parentheses."""
     return f"{name} ({overrides})" if overrides else name
 
 
 def _differing(component: Component, plain: Component | None) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the path and the value of what differs from ``plain``, by default from a component of the same class as it comes."""
+    """Yield the path and value of each setting that differs from ``plain``, by default from a component of the same class with defaults."""
     plain = plain or _default(component)
     for field in settings_of(type(component)):
         value, other = getattr(component, field.name), getattr(plain, field.name, None)
@@ -89,10 +90,10 @@ def _differing(component: Component, plain: Component | None) -> Iterator[tuple[
                 yield (field.name,), value.label
             yield from _below(field.name, value, other if same else None)
         elif field.metadata.get("many"):
-            known = {one.label: one for one in other or ()}
-            for one in value:
-                for path, found in _differing(one, known.get(one.label)):
-                    yield (field.name, one.label, *path), found
+            known = {item.label: item for item in other or ()}
+            for item in value:
+                for path, found in _differing(item, known.get(item.label)):
+                    yield (field.name, item.label, *path), found
         elif value != other:
             yield (field.name,), value
 
@@ -103,7 +104,7 @@ def _below(name: str, value: Component, plain: Component | None) -> Iterator[tup
 
 
 def _default(component: Component) -> Component | None:
-    """Return a component of the same class as it comes; None where it does not come without settings, and all of them count."""
+    """Return a component of the same class with default settings, or None if some have no default."""
     try:
         return type(component)()
     except (TicketlabError, TypeError):
@@ -112,7 +113,7 @@ def _default(component: Component) -> Component | None:
 
 def _paths(recipe: Recipe) -> Iterator[tuple[str, ...]]:
     """Yield the path of every setting of a recipe."""
-    yield from ((key,) for key in HEAD)
+    yield from ((key,) for key in IN_HEAD)
     for name, stage in recipe.stages.items():
         yield from ((name, *path) for path in _paths_in(stage))
     for key in ("tasks", "ood"):
@@ -130,8 +131,8 @@ def _paths_in(component: Component) -> Iterator[tuple[str, ...]]:
             yield from ((field.name, one.label, *path) for one in value for path in _paths_in(one))
 
 
-def _brief(value: Any) -> str:
-    """Return a value as short as it goes; of a path only the last part."""
+def _format(value: Any) -> str:
+    """Return a value in its shortest form; of a path only the last part."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -139,6 +140,6 @@ def _brief(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return "+".join(map(_brief, value)) or "none"
+        return "+".join(map(_format, value)) or "none"
     text = str(value)
     return Path(text).name or text if "/" in text else text

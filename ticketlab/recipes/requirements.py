@@ -1,4 +1,4 @@
-"""Gives the stages of a recipe what their losses need: a bias model, a teacher. So ``--loss poe`` works with any recipe."""
+"""Requirements of losses: adds the bias model and the teacher that the stages of a recipe need, so ``--loss poe`` works with any recipe."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from ticketlab.recipes.recipe import is_external
 from ticketlab.recipes.tables import Table
 
 BIAS, TEACHER = "bias", "teacher"
-"""What the stages are called that are added."""
+"""Names of the stages that are added."""
 PLAIN = {"objective": "task", "loss": "cross-entropy"}
-OF_A_TEACHER = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
+TEACHER_SETTINGS = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
 
 
 def add_required_stages(table: Table, bias: str | None = None) -> Table:
-    """Return a resolved recipe whose stages have what their losses need.
+    """Return the table of a resolved recipe with the bias models and teachers that its losses need.
 
-    ``bias`` is a bias model or a file of probabilities for all of them. A stage that names nothing gets the stage `bias`, which is added if
-    need be, and as its teacher the first training with plain cross-entropy, or else an added one with the settings of the stage.
+    ``bias`` is a bias model or a file of probabilities for all of them. A stage that names no bias model gets the stage `bias`, which is
+    added if necessary. A stage that names no teacher gets the first training with plain cross-entropy before it, or an added one with its
+    own settings.
 
-    :raises UsageError: no such bias model, or one where no loss needs it.
+    :raises UsageError: there is no such bias model, or no loss needs one.
     """
     needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
     if bias is not None:
@@ -45,7 +46,7 @@ def add_required_stages(table: Table, bias: str | None = None) -> Table:
 
 
 def remove_unneeded_stages(table: Table) -> Table:
-    """Leave the bias stages out that no loss needs, where there are losses at all."""
+    """Return the table without the bias stages that no loss needs. A recipe without trainings keeps all."""
     needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
     wanted = {str(table[name].get("bias")) for name, needed in needs.items() if "bias" in needed}
     return {
@@ -60,7 +61,7 @@ def _trains(name: str, stage: Any) -> bool:
 
 
 def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a training's loss needs; nothing where it learns no task, or names what there is not, which building it refuses."""
+    """Return what a training's loss needs: nothing if it learns no task, or for unknown names, which are refused later."""
     with contextlib.suppress(SettingError):
         objective, loss = (registry.current().get(kind, _name(stage, kind, default)) for kind, default in PLAIN.items())
         if getattr(objective, "uses_task", False):
@@ -74,7 +75,7 @@ def _name(stage: Mapping[str, Any], key: str, default: str) -> str:
 
 
 def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
-    """Name the bias model of the recipe's bias stages, or the file of probabilities of the stages that need one."""
+    """Set the bias model of the recipe's bias stages, or the file of probabilities on the ``stages`` that need one."""
     known = registry.current().names("bias model")
     if bias in known:
         found = [name for name, stage in table.items() if isinstance(stage, Mapping) and stage.get("kind") == "bias"]
@@ -95,11 +96,11 @@ def _give_teacher(table: Table, student: str) -> Table:
     if not plain:
         if TEACHER in table:
             raise UsageError(
-                f"{student}.teacher: the stage `{TEACHER}` is no training with plain cross-entropy; name the teacher "
+                f"{student}.teacher: the stage `{TEACHER}` is not a training with plain cross-entropy; name the teacher "
                 f"(--set {student}.teacher=...)"
             )
         own = table[student]
-        settings = {key: own[key] for key in OF_A_TEACHER if key in own} if own["kind"] == "train" else {}
+        settings = {key: own[key] for key in TEACHER_SETTINGS if key in own} if own["kind"] == "train" else {}
         table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy"})
         plain = [TEACHER]
     return tables.merge(table, {student: {"teacher": plain[0]}})

@@ -36,23 +36,23 @@ def one_stage(
 ) -> Recipe:
     """Return a recipe of a single stage of ``kind`` on a finished model.
 
-    :raises UsageError: there is no task, no such model, or a setting is wrong.
+    :raises UsageError: there is no task or no such model, or a setting is invalid.
     """
     if not tasks:
         raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
-    place = locate(model)
-    table: Table = {"model": place, "seeds": [seed], "tasks": task_tables(tasks)}
+    location = locate(model)
+    table: Table = {"model": location, "seeds": [seed], "tasks": task_tables(tasks)}
     table |= {"ood": task_tables(ood), "ood_map": list(ood_map)}
     table["scale"] = _scale_of(model)
     max_length = max_length or _max_length_of(model, tasks[0].name)
     if max_length is not None:
         table["max_length"] = max_length
-    table[kind] = {"kind": kind, "model": place, **settings}
+    table[kind] = {"kind": kind, "model": location, **settings}
     named = [{"name": attack["name"]} if isinstance(attack, Mapping) else attack for attack in settings.get("attacks", ())]
-    plain = _made(kind, table | {kind: {"kind": kind, "model": place, **({"attacks": named} if named else {})}})
+    plain = _build(kind, table | {kind: {"kind": kind, "model": location, **({"attacks": named} if named else {})}})
     for assignment in sets:
         table = tables.override(table, assignment)
-    return evolve(_made(kind, table), without_overrides=plain)
+    return evolve(_build(kind, table), without_overrides=plain)
 
 
 def one_stage_per_attack(recipe: Recipe) -> Recipe:
@@ -63,15 +63,15 @@ def one_stage_per_attack(recipe: Recipe) -> Recipe:
     return evolve(recipe, stages={f"attack-{file_name(attack.label)}": evolve(stage, attacks=(attack,)) for attack in stage.attacks})
 
 
-def _made(kind: str, table: Table) -> Recipe:
-    """Return the recipe of a table; what the stage computes in is what the results say."""
-    made = recipe.build_recipe(kind, table)
-    own = getattr(made.stages[kind], "precision", None)
-    return evolve(made, precision=own) if own else made
+def _build(kind: str, table: Table) -> Recipe:
+    """Return the recipe of a table, with the precision of its stage: results report the precision that was used."""
+    built = recipe.build_recipe(kind, table)
+    own = getattr(built.stages[kind], "precision", None)
+    return evolve(built, precision=own) if own else built
 
 
 def _max_length_of(model: str, task: str) -> int | None:
-    """Return the longest input of a task in the run whose directory MODEL is; None for any other model."""
+    """Return the maximum length of a task in the run whose directory is MODEL; None if MODEL is not a run."""
     written = files.expand(model) / RECIPE
     if not written.is_file():
         return None
@@ -81,6 +81,6 @@ def _max_length_of(model: str, task: str) -> int | None:
 
 
 def _scale_of(model: str) -> str:
-    """Return the scale of the run whose directory MODEL is; of any other model it is empty, as nobody says."""
+    """Return the scale of the run whose directory is MODEL; empty, which means unknown, if MODEL is not a run."""
     results = files.expand(model) / RESULTS
     return str(read_results(results).get("scale", "")) if results.is_file() else ""

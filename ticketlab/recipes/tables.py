@@ -1,4 +1,4 @@
-"""A recipe as plain tables: read from TOML, laid over one another, overridden. What they mean is checked in ``recipe``."""
+"""Recipes as plain tables: reading TOML, merging, and overriding. :mod:`ticketlab.recipes.recipe` checks what they mean."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from ticketlab.recipes.head import HEAD
 Table = dict[str, Any]
 
 OVERLAYS = ("scales", "per_task")
-"""Tables of overrides: ``[scales.small.search]``, ``[per_task.imdb.search]``. They are gone once a recipe is resolved."""
+"""Tables of overrides, such as ``[scales.small.search]`` and ``[per_task.imdb.search]``. Resolving a recipe applies them."""
 
 
 def read(name: str | Path) -> tuple[str, Table, str]:
     """Return the name, the raw table and the path of a recipe: a registered name, or a TOML file.
 
-    A recipe with ``extends = "NAME"`` is that recipe with its own tables laid over it; NAME is a registered name or a path beside it.
+    A recipe with ``extends = "NAME"`` is that recipe with this one's tables merged over it.
+    NAME is a registered name or a path relative to the file.
 
-    :raises UsageError: no such recipe or file, not TOML, or a recipe that extends itself.
+    :raises UsageError: there is no such recipe or file, it is not TOML, or it extends itself.
     """
     return _read(name, ())
 
@@ -42,36 +43,36 @@ def _read(name: str | Path, extending: tuple[Path, ...]) -> tuple[str, Table, st
             raise UsageError(f"{path}: there is no such file")
     try:
         table = tomllib.loads(text_of(path))
-    except (ValueError, RecursionError) as problem:  # tomllib lets through what int() says of thousands of digits
+    except (ValueError, RecursionError) as problem:  # int() raises ValueError for thousands of digits
         raise UsageError(f"{path}: not TOML: {problem}") from None
     if path in extending:
         raise UsageError(f"{path}: the recipe extends itself")
-    below = table.pop("extends", None)
-    if below is not None:
-        table = merge_stages(_below(below, path, (*extending, path)), table)
+    base = table.pop("extends", None)
+    if base is not None:
+        table = merge_stages(_read_base(base, path, (*extending, path)), table)
     if not any(isinstance(value, dict) and key not in OVERLAYS for key, value in table.items()):
         raise UsageError(f"{path}: an empty recipe; it needs at least one stage, a table with a `kind`")
     return path.stem, table, str(path)
 
 
-def _below(name: Any, path: Path, extending: tuple[Path, ...]) -> Table:
+def _read_base(name: Any, path: Path, extending: tuple[Path, ...]) -> Table:
     """Return the table that the recipe at ``path`` extends."""
     if not isinstance(name, str):
         raise SettingError(f"extends: must name a recipe, not {name!r} ({path})")
-    beside = path.parent / name
+    relative = path.parent / name
     try:
-        return _read(beside if name not in registry.current().recipes and beside.suffix else name, extending)[1]
+        return _read(relative if name not in registry.current().recipes and relative.suffix else name, extending)[1]
     except UsageError as problem:
         raise UsageError(f"{problem} (extended by {path})") from None
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a TOML file, a byte order mark aside."""
+    """Return the text of a TOML file without its byte order mark."""
     return path.read_bytes().decode("utf-8-sig")
 
 
 def merge(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
-    """Return ``base`` with ``other`` laid over it. A table that names another component replaces the one it covers."""
+    """Return ``base`` with the values of ``other``, recursively. A table that names another component replaces the whole table."""
     merged = dict(base)
     for key, value in other.items():
         below = merged.get(key)
@@ -87,7 +88,7 @@ def merge(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
 
 
 def merge_stages(base: Table, other: Table) -> Table:
-    """Return ``base`` with ``other`` laid over it, each stage that ``base`` lacks before the first one that names it."""
+    """Return ``merge(base, other)`` with each new stage placed before the first stage that names it."""
     merged = merge(base, other)
     added = {name for name, value in merged.items() if name not in (*HEAD, *OVERLAYS, *base) and isinstance(value, Mapping)}
     ordered: Table = {}
@@ -107,7 +108,7 @@ def merge_stages(base: Table, other: Table) -> Table:
 
 
 def difference(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
-    """Return what :func:`merge` lays over ``base`` to get ``other``; what ``other`` lacks stays."""
+    """Return the table that :func:`merge` must add to ``base`` to get ``other``. It cannot remove keys that ``other`` lacks."""
     found: Table = {}
     for key, value in other.items():
         below = base.get(key)
@@ -121,11 +122,11 @@ def difference(base: Mapping[str, Any], other: Mapping[str, Any]) -> Table:
 
 
 def override(table: Table, assignment: str) -> Table:
-    """Return ``table`` with ``path=value`` applied. The value is TOML (``3``, ``true``, ``"x"``, ``[1, 2]``), or else a plain string.
+    """Return ``table`` with ``path=value`` applied. The value is TOML (``3``, ``true``, ``"x"``, ``[1, 2]``) or else a plain string.
 
-    :raises UsageError: no ``=``, or the path crosses something that is not a table.
+    :raises UsageError: there is no ``=``, or part of the path is not a table.
     """
-    keys, value = assigned(assignment)
+    keys, value = parse_assignment(assignment)
     stages = [name for name in table if name not in HEAD + OVERLAYS]
     if keys[0] not in (*HEAD, *stages):
         raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{did_you_mean(keys[0], [*HEAD, *stages])}")
@@ -135,10 +136,10 @@ def override(table: Table, assignment: str) -> Table:
     return changed
 
 
-def assigned(assignment: str) -> tuple[list[str], Any]:
+def parse_assignment(assignment: str) -> tuple[list[str], Any]:
     """Return the keys and the value of ``path=value``.
 
-    :raises UsageError: no ``=``, or an empty key.
+    :raises UsageError: there is no ``=``, or a key is empty.
     """
     path, equals, text = assignment.partition("=")
     keys = path.strip().split(".")
@@ -151,9 +152,9 @@ def assigned(assignment: str) -> tuple[list[str], Any]:
 
 
 def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:
-    """Return ``below`` with ``value`` at the end of ``keys``; a component in a list is found by its name.
+    """Return ``below`` with ``value`` at the path ``keys``. A component in a list is addressed by its name.
 
-    A single key that is the name of none is a setting of all of them: ``tasks.train_rows``.
+    A single key that is not the name of a component in the list sets this setting on all of them: ``tasks.train_rows``.
     """
     if not keys:
         same = isinstance(below, Mapping) and below.get("name") == value
@@ -173,12 +174,12 @@ def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:
         raise UsageError(f"{where}: `{key}` is inside something that is not a table")
     below = dict(below or {})
     if key == "name" and not rest and below.get("name") != value:
-        return {"name": value}  # the settings of another component are not its own
+        return {"name": value}  # the settings belong to the old component
     return {**below, key: _put(below.get(key), rest, value, where)}
 
 
 def resolve(table: Table, *, scale: str | None = None, task: str | None = None) -> Table:
-    """Apply a recipe's own overlays: the one of its task, then the one of its scale.
+    """Apply a recipe's own overlays: first that of the task, then that of the scale.
 
     :raises UsageError: the recipe has no such scale, or an overlay that is not a table.
     """
@@ -199,7 +200,7 @@ def resolve(table: Table, *, scale: str | None = None, task: str | None = None) 
 
 
 def overlays(table: Table, kind: str) -> Mapping[str, Table]:
-    """Return the overlays of a kind in :data:`OVERLAYS` by name: of a scale, or of a task.
+    """Return the overlays of a kind in :data:`OVERLAYS`, by the name of the scale or task.
 
     :raises SettingError: one is not a table.
     """

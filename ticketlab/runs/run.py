@@ -188,7 +188,7 @@ class _RecipeRunner:
             "ticketlab": __version__,
             "run": self.directory.name,
             "recipe": self.recipe.name,
-            "label": differences.label(self.recipe),
+            "label": differences.recipe_label(self.recipe),
             "overrides": {".".join(path): results_metadata.json_value(value) for path, value in overrides.items()},
             "scale": self.recipe.scale,
             "model": self.recipe.model,

@@ -83,7 +83,7 @@ class StageRunner:
         key, data = resolved.key, resolved.data
         self.starting(task.label, name, key)
         title = f"{data.name} seed {task.seed} {name}".lstrip()
-        ineffective = ineffective_settings.remarks(task.recipe, name)
+        ineffective = ineffective_settings.stage_warnings(task.recipe, name)
         for warning in ineffective:
             progress.warn(f"{title}: {warning}")
         fields = {"stage": name, "task": data.name or None, "seed": task.seed}
@@ -104,7 +104,7 @@ class StageRunner:
                     ood=resolved.ood,
                     ood_map=task.recipe.ood_map,
                     keep=resolved.keep,
-                    told=self.reported_input_warnings,
+                    printed=self.reported_input_warnings,
                 )
                 result = self._from_lab(resolved, title, fields)  # another process may have finished it in the meantime
                 result = result if result is not None else self._compute(stage, context, title)

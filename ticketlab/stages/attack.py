@@ -27,38 +27,38 @@ from ticketlab.tasks import label_map
 
 @frozen
 class AttackStage(Stage):
-    """Attack a sample of a split with each attack. Leaves one file of records an attack, ``records/NAME.jsonl``, its colon a hyphen.
+    """Attack a sample of a split with each attack. Writes the records of each to ``records/NAME.jsonl``, with a hyphen for a colon in NAME.
 
-    The sample depends on ``sample_seed`` and not on the run's seed: all seeds and methods meet the same examples.
+    The sample depends on ``sample_seed`` and not on the run's seed, so all seeds and methods are attacked on the same examples.
     """
 
     name: ClassVar[str] = "attack"
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 4  # what the model says is always read as logits, and intervals of queries end where queries do
+    version: ClassVar[int] = 4  # model outputs are always logits, and intervals of queries are bounded by the queries
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
-    examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, each label in its proportion; none for all")
-    sample_seed: int = setting(0, help="picks the sample, and seeds the attack of each example")
+    examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, stratified by label; none for all")
+    sample_seed: int = setting(0, help="selects the sample, and seeds the attack of each example")
     split: Split = split_setting("the examples to sample from; `all` is every split together")
     timeout: float | None = setting(
         None, above=0, unit="seconds", help="give up on an example after this long; its record then depends on the machine"
     )
     similarity: str | None = setting(
         AUTO,
-        help="sentence encoder that says how near texts that fooled the model are to the originals: a folder, a hub name or `demo`; "
-        "auto: the installed package, if there is one; none: not measured",
+        help="sentence encoder that measures how similar texts that fooled the model are to the originals: a folder, a hub name or `demo`; "
+        "auto: the installed package, if any; none: not measured",
     )
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
     precision: Precision = setting(
-        "fp32", choices=("fp32", "bf16"), help="what victim and the attack's models compute in; bf16 is faster and gives other numbers"
+        "fp32", choices=("fp32", "bf16"), help="precision of the victim and the attack's models; bf16 is faster and gives other numbers"
     )
     in_flight: int = setting(
-        IN_FLIGHT, at_least=1, unit="examples", identity=False, help="examples under attack at once in one process; changes the speed alone"
+        IN_FLIGHT, at_least=1, unit="examples", identity=False, help="examples under attack at once in one process; changes only the speed"
     )
     workers: int | None = setting(
-        None, at_least=1, unit="processes", identity=False, help="changes the speed alone; none: one for each core, or one on a GPU"
+        None, at_least=1, unit="processes", identity=False, help="changes only the speed; none: one for each core, or one on a GPU"
     )
 
     def check(self, named: Mapping[str, Stage]) -> None:
@@ -66,7 +66,7 @@ class AttackStage(Stage):
         check_leaves_model(named)
 
     def external_inputs(self) -> dict[str, str]:
-        """Return where the attacks' resources are: other word vectors make another attack."""
+        """Return the paths of the attacks' resources: with other word vectors it is another attack."""
         places = {
             f"{attack.label}.{name}": place
             for attack in self.attacks
@@ -81,7 +81,7 @@ class AttackStage(Stage):
         chosen = sample(context.data.examples(self.split), self.examples, self.sample_seed)
         labels = context.data.label_names
         if self.examples is not None and len(chosen) < self.examples:
-            progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}: all are the sample")
+            progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}; the sample is all of them")
         model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
         output_names = label_map.labels_of_outputs(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
@@ -104,7 +104,7 @@ class AttackStage(Stage):
             )
             path = path_in(context.directory, attack.label)
             records = RecordFile(path, context.key, **facts)
-            progress.say(f"{attack.label}: records are written to {path} as they come")
+            progress.say(f"{attack.label}: records are written to {path} during the attack")
             found = run_attack(
                 attack,
                 victim,

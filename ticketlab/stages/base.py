@@ -1,4 +1,4 @@
-"""The contract of a stage, and what a stage is given to run."""
+"""Stages: the base class, and the context in which a stage runs."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from ticketlab.training.loss_function import Precision
 
 Split = Literal["test", "dev", "train", "all"]
 PRETRAINED = "pretrained"
-"""The reference that means: the model of the recipe, as it was published."""
+"""The reference to the recipe's pre-trained model."""
 
 
 @frozen
 class Input:
-    """What a reference of a stage came to: the folder of a finished stage, or a path or model name outside the recipe."""
+    """A resolved reference of a stage: the folder of a finished stage, or a path or model name outside the recipe."""
 
     location: str
     is_stage: bool
     at: str = ""
-    """Which of a train stage's checkpoints is meant, as in ``finetune@500``; empty for the finished model."""
+    """The checkpoint of a train stage, such as ``500`` in ``finetune@500``; empty for the finished model."""
     inside: bool = False
-    """It is a stage of the same recipe."""
+    """Whether it is a stage of the same recipe."""
     made_in: str = ""
-    """Of the file of a ticket that a run keeps, the folder of the stage that drew it."""
+    """For a ticket file in the directory of a run, the folder of the stage that drew it."""
 
     @property
     def model(self) -> str:
-        """Where the model is."""
+        """The folder or name of the model."""
         return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
 
     def trained_on(self) -> TrainedOn | None:
-        """What is known of the texts that went into it; None where nothing is. Raises as :func:`ticketlab.tasks.trained_on.load_hashes`."""
+        """Return the texts that it was trained on, or None if unknown. Raises as :func:`ticketlab.tasks.trained_on.load_hashes`."""
         places = (place for place in (self.made_in, self.model, self.location) if place)
-        return next((found for place in places if (found := load_hashes(place)) is not None), None)
+        return next((known for place in places if (known := load_hashes(place)) is not None), None)
 
     def file(self, name: str) -> Path:
-        """A file of the stage, or the outside path itself.
+        """Return the path of a file of the stage, or the external path itself.
 
-        :raises Damaged: it is not what the stage left.
+        :raises Damaged: the file is not what the stage wrote.
         """
         path = Path(self.location) / name if self.is_stage else Path(self.location)
         integrity.check(path)
@@ -61,17 +61,17 @@ class Input:
 
     @property
     def folder(self) -> Path:
-        """The folder of the stage with all that it left, or the outside path itself. Raises as :meth:`file`."""
+        """The folder of the stage with all its files, or the external path itself. Raises as :meth:`file`."""
         integrity.check(Path(self.location))
         return Path(self.location)
 
 
 @frozen
 class Context:
-    """Everything a stage depends on besides its settings. ``directory`` is the stage's own, kept between tries.
+    """Everything that a stage depends on besides its settings. ``directory`` is the stage's own and is kept when the stage is interrupted.
 
-    ``data`` is empty for a stage that does not use the task. ``ood`` are the recipe's challenge sets, and ``ood_map`` the pairs of labels
-    that are called otherwise there. ``keep`` names the checkpoints of a training that other stages start from.
+    ``data`` is empty for a stage that does not use the task. ``ood`` are the recipe's challenge sets, and ``ood_map`` pairs the task's
+    labels with the names that challenge sets have for them. ``keep`` names the checkpoints of a training that other stages start from.
     """
 
     directory: Path
@@ -88,51 +88,51 @@ class Context:
     ood_map: Sequence[str] = ()
     keep: Collection[str] = ()
     warnings: list[str] = field(factory=list)
-    """What :meth:`warn` was told; the runner puts it into the result, and repeats it where the result is found in the lab."""
+    """The messages of :meth:`warn`. The runner stores them in the result and repeats them when the result is found in the lab."""
     input_warnings: list[str] = field(factory=list)
-    """What :meth:`warn_of_input` was told; as ``warnings``, but a run says each once, however many stages meet it."""
-    told: set[str] = field(factory=set)
-    """What the run has said already of what goes into its stages."""
+    """The messages of :meth:`warn_of_input`: like ``warnings``, but a run prints each once, even if it concerns several stages."""
+    printed: set[str] = field(factory=set)
+    """The messages about inputs of stages that the run has already printed."""
 
-    def trained_on(self, *beside: Input) -> TrainedOn:
-        """Return what is known of the texts that went into the stage's inputs and into those ``beside`` them."""
-        found = (one.trained_on() for one in (*beside, *self.inputs.values()))
+    def trained_on(self, *others: Input) -> TrainedOn:
+        """Return the known texts that the stage's inputs, and the ``others``, were trained on."""
+        found = (source.trained_on() for source in (*others, *self.inputs.values()))
         return functools.reduce(operator.or_, found, TrainedOn())
 
     def warn(self, message: str) -> None:
-        """Say, now and beside every number of the stage, what makes its numbers mean less than they seem to."""
+        """Print a caveat about the stage's numbers, and store it with them."""
         if message not in self.warnings:
             self.warnings.append(message)
             progress.warn(f"{self.data.name} seed {self.seed} {self.name}: {message}".lstrip())
 
     def warn_if(self, message: str) -> None:
-        """Do as :meth:`warn` unless there is nothing to say."""
+        """Call :meth:`warn` unless the message is empty."""
         if message:
             self.warn(message)
 
     def warn_of_input(self, message: str, *, keep: bool = True) -> None:
-        """Say once in a run what makes the numbers of every stage with the same model or texts mean less than they seem to.
+        """Warn, once per run, about a model or texts: a caveat for the numbers of every stage that uses them.
 
-        Do not ``keep`` what is about another stage's input: a result depends on nothing that was done before.
+        Pass ``keep=False`` for a warning about another stage's input: a stored result must not depend on what ran before.
         """
         if keep and message not in self.input_warnings:
             self.input_warnings.append(message)
         self._once(message, progress.warn)
 
     def say_of_input(self, message: str) -> None:
-        """Say once in a run what is worth knowing of a model or of texts."""
+        """Print information about a model or texts, once per run."""
         self._once(message, progress.say)
 
     def _once(self, message: str, how: Callable[[str], None]) -> None:
-        if message not in self.told:
-            self.told.add(message)
+        if message not in self.printed:
+            self.printed.add(message)
             how(message)
 
 
 def step_of(at: str, steps: int) -> int:
-    """Return the step of a training of ``steps`` that ``500`` or ``55%`` means.
+    """Return the step that ``500`` or ``55%`` means in a training of ``steps`` steps.
 
-    :raises UsageError: it is after the end.
+    :raises UsageError: it is after the last step.
     """
     share = float(at[:-1]) / 100 if at.endswith("%") else None
     step = int(at) if share is None else int(share * steps + 0.5)
@@ -150,7 +150,7 @@ def split_setting(help: str) -> Any:
 class UnusedSetting:
     """Why a setting cannot change the result of its stage.
 
-    ``quiet`` marks one that misleads nobody where it stands in a recipe, so that only asking for it by name is worth a word.
+    ``quiet`` marks a setting that does not mislead when it is in a recipe: only setting it by name is refused.
     """
 
     reason: str
@@ -159,15 +159,15 @@ class UnusedSetting:
 
 @frozen
 class Stage(Component):
-    """Settings of one step of a recipe. Its references name the stages that it needs."""
+    """Settings of one step of a recipe. Its references name the stages whose outputs it uses."""
 
     kind: ClassVar[str] = "stage"
     seeded: ClassVar[bool] = True
-    """Whether the result depends on the run's seed by itself, and not only through its inputs."""
+    """Whether the result depends on the run's seed directly, and not only through its inputs."""
 
     @property
     def uses_task(self) -> bool:
-        """Whether the result depends on the task's data by itself, and not only through its inputs. If not, tasks share the stage."""
+        """Whether the result depends on the task's data directly, and not only through its inputs. If not, tasks share the stage."""
         return True
 
     @property
@@ -176,7 +176,7 @@ class Stage(Component):
         return False
 
     def longest(self, of_recipe: int) -> int:
-        """Return the longest input of this stage in tokens; ``of_recipe`` is the recipe's."""
+        """Return the maximum length of this stage's inputs in tokens; ``of_recipe`` is the recipe's."""
         return of_recipe
 
     def references(self) -> dict[str, str]:
@@ -185,21 +185,21 @@ class Stage(Component):
         return {name: value for name, value in found.items() if value not in (None, PRETRAINED)}
 
     def check(self, named: Mapping[str, Stage]) -> None:
-        """Refuse what cannot work with the stages that the references name, given by field name, before anything is computed.
+        """Refuse settings that cannot work with the referenced stages, before anything is computed. ``named`` has the stages by field name.
 
-        :raises SettingError: it begins with the name of the setting.
+        :raises SettingError: a setting is refused; the message begins with its name.
         """
 
     def unused(self) -> dict[str, UnusedSetting]:
-        """Return the settings that cannot change the result as the others are, by path (``stop.heads``)."""
+        """Return the settings that cannot change the result given the other settings, by path (``stop.heads``)."""
         return {}
 
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
-        """Return :meth:`unused`, and what can have no effect beside the other ``stages`` of the recipe, given by name."""
+        """Return :meth:`unused` and the settings that have no effect given the other ``stages`` of the recipe, by name."""
         return self.unused()
 
     def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
-        """Return what beside the other ``stages`` of the recipe, given by name, makes the result mean less than it seems to."""
+        """Return caveats about the result that follow from the other ``stages`` of the recipe, by name."""
         return []
 
     def identity(self) -> dict[str, Any]:
@@ -214,12 +214,12 @@ class Stage(Component):
         return settings
 
     def external_inputs(self) -> dict[str, str]:
-        """Return the files and folders besides its references whose content the result depends on, by what they are.
+        """Return the files and folders, besides its references, whose content the result depends on, by their role.
 
-        What is no file is given as the ``sha256:`` of its content.
+        Content that is not in a file is given as its ``sha256:`` hash.
         """
         return {}
 
     def run(self, context: Context) -> dict[str, Any]:
-        """Do the work; leave files in ``context.directory`` and return the result, JSON values only."""
+        """Run the stage: write its files to ``context.directory`` and return the result, JSON values only."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The best state of a training so far, on disk: what ``select = "best"`` keeps."""
+"""The best state of a training so far, kept on disk for ``select = "best"``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ticketlab.training import checksum
 SCORE, CHECKSUM = "score", "checksum"
 
 
-class Best:
-    """Keeps the tensors that had the highest score in a stage's directory; a try after an interruption finds them there.
+class BestCheckpoint:
+    """Keeps the tensors with the highest score in a stage's directory, where a resumed training finds them.
 
-    Where they are damaged the checkpoint goes with them, and the training starts over: which of its looks was best is not known any more.
+    If they are damaged, the checkpoint is removed too and the training starts over, since the best step is no longer known.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -32,7 +32,7 @@ class Best:
         except (SafetensorError, KeyError, TypeError, ValueError) as problem:
             if disk_and_memory.kind(problem):
                 raise
-            progress.warn(f"{self._path}: damaged, or of an earlier version ({problem}), so the training starts over")
+            progress.warn(f"{self._path}: damaged, or of an earlier version ({problem}); the training starts over")
             for name in (BEST, CHECKPOINT):
                 (directory / name).unlink(missing_ok=True)
 
@@ -40,19 +40,19 @@ class Best:
         """Keep what ``tensors`` returns if the score is higher than any before."""
         if score > self.score:
             self.score = score
-            saved = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors().items()}  # tied or not
+            saved = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors().items()}  # untied
             metadata = {SCORE: json.dumps(score), CHECKSUM: checksum.of_tensors(saved)}
             files.write_atomic(self._path, lambda path: save_file(saved, path, metadata=metadata))
 
     def take(self) -> dict[str, Tensor]:
-        """Return what was kept, nothing where nothing was. It stays in the directory until the stage has its result."""
+        """Return the tensors that were kept, if any. The file stays in the directory until the stage has its result."""
         _, tensors = self._read() or (-math.inf, {})
         return tensors
 
     def _read(self) -> tuple[float, dict[str, Tensor]] | None:
         """Return the score and the tensors.
 
-        :raises ValueError: they are not what was written; or another error of :meth:`__init__`.
+        :raises ValueError: they are not what was written. Safetensors errors, KeyError and TypeError mean the same.
         """
         if not self._path.exists():
             return None

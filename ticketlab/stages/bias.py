@@ -1,4 +1,4 @@
-"""bias: probabilities of a model that knows only a shortcut, for the losses that hold it against an example."""
+"""bias: probabilities of a model that sees only a shortcut, for debiasing losses."""
 
 from __future__ import annotations
 
@@ -25,29 +25,31 @@ from ticketlab.tasks.base import Example, TaskData
 
 @frozen
 class BiasStage(Stage):
-    """Fit a bias model on the training examples. Leaves ``bias.jsonl``: each training example's probabilities, by its id.
+    """Fit a bias model on the training examples. Writes ``bias.jsonl``: the probabilities of each training example, by its id.
 
-    They come from classifiers that did not see the example (with one fold: from the one that did, as in the paper). Depends on
-    neither the seed nor the order of the examples.
+    They are predicted by classifiers that were not fitted on the example (with one fold: by one that was, as in the paper). The result
+    depends neither on the seed nor on the order of the examples.
     """
 
     name: ClassVar[str] = "bias"
-    summary: ClassVar[str] = "probabilities of a model that knows only a shortcut"
+    summary: ClassVar[str] = "probabilities of a model that sees only a shortcut"
     seeded: ClassVar[bool] = False
 
     model: BiasModel = component("bias model", "overlap", help="what the classifier sees of an example")
     folds: int = setting(
-        5, at_least=1, help="parts of the training data, each predicted by a classifier fitted on the others; 1 fits on what it predicts"
+        5,
+        at_least=1,
+        help="parts of the training data, each predicted by a classifier fitted on the others; 1 predicts what it was fitted on",
     )
     c: float = setting(1.0, above=0, help="inverse strength of the classifier's L2 penalty: scikit-learn's C times the number of features")
 
     @property
     def needs_model(self) -> bool:
-        """Whether the recipe's model is used: its input embeddings."""
+        """Whether the input embeddings of the recipe's model are used."""
         return self.model.needs_model
 
     def external_inputs(self) -> dict[str, str]:
-        """Return where the word vectors are: others make another bias model."""
+        """Return the path of the word vectors: with others it is another bias model."""
         return self.model.external_inputs()
 
     def run(self, context: Context) -> dict[str, Any]:
@@ -70,8 +72,8 @@ class BiasStage(Stage):
         cross_fitted = measure(found[single], labels["train"][single], names)
         if cross_fitted is not None:
             progress.say(
-                f"{context.name}: `{self.model.name}` is right in {100 * cross_fitted['accuracy']:.1f} % of the training examples "
-                f"(always the commonest label: {100 * cross_fitted['majority']:.1f} %), its calibration error is "
+                f"{context.name}: `{self.model.name}` has an accuracy of {100 * cross_fitted['accuracy']:.1f} % on the training examples "
+                f"(majority baseline: {100 * cross_fitted['majority']:.1f} %); its calibration error is "
                 f"{100 * cross_fitted['calibration_error']:.1f} %"
             )
         return {
@@ -91,13 +93,13 @@ class BiasStage(Stage):
     def _features(self, examples: Sequence[Example], words: WordVectorSource) -> Features:
         """Return the features of some examples.
 
-        :raises PluginError: they are no finite numbers, a row for each example.
+        :raises PluginError: they are not finite numbers with one row per example.
         """
         found = self.model.features(examples, words)
         shape = getattr(found, "shape", None)
         if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != len(examples):
             raise PluginError(
-                f"the bias model `{self.model.name}` returned features {shape}, and they must be ({len(examples)}, any number)"
+                f"the bias model `{self.model.name}` returned features of shape {shape}; it must be ({len(examples)}, any number)"
             )
         if not np.isfinite(found).all():
             raise PluginError(f"the bias model `{self.model.name}` returned features that are not all finite numbers")
@@ -112,9 +114,9 @@ class BiasStage(Stage):
         return FromModel(context.model, context.warn_of_input)
 
     def _check_columns(self, data: TaskData) -> None:
-        """Refuse a bias model that looks at the second text of a task of single texts.
+        """Refuse a bias model of pairs for a task of single texts.
 
-        :raises DataError: it names the bias models that would do.
+        :raises DataError: the message names the bias models that work.
         """
         if len(data.columns) >= self.model.columns:
             return
@@ -126,7 +128,7 @@ class BiasStage(Stage):
 
 
 def _columns(name: str) -> float:
-    """Return how many text columns a bias model needs; infinitely many where its plugin is broken."""
+    """Return the number of text columns that a bias model needs; infinity if its plugin is broken."""
     with contextlib.suppress(PluginError):
         cls = registry.current().get("bias model", name)
         if issubclass(cls, BiasModel):

@@ -1,4 +1,4 @@
-"""draw: turn the scores of a search into a ticket of exactly the asked sparsity."""
+"""draw: turn the scores of a search into a ticket of exactly the requested sparsity."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ticketlab.tickets.ticket import Ticket
 
 @frozen
 class Draw(Stage):
-    """Remove the units with the lowest scores. Leaves ``ticket.safetensors``.
+    """Remove the units with the lowest scores. Writes ``ticket.safetensors``.
 
-    The classifier that a search leaves beside its scores goes into the ticket.
+    The ticket includes the classifier that a search saves with its scores, if any.
     """
 
     name: ClassVar[str] = "draw"
@@ -35,30 +35,30 @@ class Draw(Stage):
 
     search: str = reference("search", accepts=("search",), help="the search whose scores are ranked")
     sparsity: float = ratio(0.3, help="part of the units to remove: of the weights, or of the heads and of the neurons")
-    heads: float | None = ratio(None, help="part of the heads to remove; none is `sparsity`")
-    neurons: float | None = ratio(None, help="part of the neurons to remove; none is `sparsity`")
+    heads: float | None = ratio(None, help="part of the heads to remove; none: as `sparsity`")
+    neurons: float | None = ratio(None, help="part of the neurons to remove; none: as `sparsity`")
     scope: Scope | None = setting(
         None,
         choices=SCOPES,
-        help="rank all units of a group together, or those of each matrix (or layer) apart; none is as the search ranks them, else global",
+        help="rank all units of a group together, or each matrix (or layer) separately; none: as the search ranks them, else global",
     )
-    heads_scope: Scope | None = setting(None, choices=SCOPES, help="the same for heads alone; none is `scope`")
-    neurons_scope: Scope | None = setting(None, choices=SCOPES, help="the same for neurons alone; none is `scope`")
-    keep_a_head: bool = setting(True, help="let the best head of each layer stay; the number of removed heads is the same")
+    heads_scope: Scope | None = setting(None, choices=SCOPES, help="`scope` for heads only; none: as `scope`")
+    neurons_scope: Scope | None = setting(None, choices=SCOPES, help="`scope` for neurons only; none: as `scope`")
+    keep_a_head: bool = setting(True, help="keep at least the best head of each layer; the number of removed heads stays the same")
     like: str | None = reference(
         None,
         accepts=("draw",),
-        help="a draw stage, a ticket file, or a run, whose ticket for the same task and seed is taken (`{task}` and `{seed}` in a path "
-        "stand for them): remove as many units of each matrix as it does",
+        help="remove as many units of each matrix as another ticket does: a draw stage, a ticket file, or a run, whose ticket for the "
+        "same task and seed is used (`{task}` and `{seed}` in a path are replaced by them)",
     )
 
     @property
     def uses_task(self) -> bool:
-        """No: what the search learnt on is part of its scores."""
+        """No: it depends on the task only through the scores."""
         return False
 
     def unused(self) -> dict[str, UnusedSetting]:
-        """Return what another ticket decides; see :meth:`Stage.unused`."""
+        """Return the settings that `like` replaces; see :meth:`Stage.unused`."""
         decided = ("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "keep_a_head")
         return (
             {}
@@ -67,14 +67,14 @@ class Draw(Stage):
         )
 
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
-        """Return :meth:`unused`, and settings for units that are not there or have their own; see :meth:`Stage.ineffective`."""
+        """Return :meth:`unused`, and settings for units that do not exist or have their own setting; see :meth:`Stage.ineffective`."""
         found = self.unused()
         search = stages.get(self.search)
         groups = set(search.pruner.groups()) if isinstance(search, SearchStage) else set()
         other = stages.get(self.like or "")
         if isinstance(other, Draw) and found:
             same = [name for name in found if getattr(other, name) == getattr(self, name)]
-            found |= {name: evolve(found[name], quiet=True) for name in same}  # it says what the other ticket is like
+            found |= {name: evolve(found[name], quiet=True) for name in same}  # it describes the other ticket
         if not found and groups == {"heads", "neurons"}:
             found |= {
                 whole: UnusedSetting(f"heads and neurons have their own (`{heads}`, `{neurons}`)")
@@ -86,9 +86,9 @@ class Draw(Stage):
         return found
 
     def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
-        """Return where the stop rule of the search compared masks of other sparsities than these; see :meth:`Stage.doubts`.
+        """Warn if the stop rule of the search compared masks of sparsities other than these; see :meth:`Stage.doubts`.
 
-        A search on text serves the draws of all tasks, whatever their sparsities, and is meant to.
+        A search on plain text is exempt: draws of all tasks share it, whatever their sparsities.
         """
         search = stages.get(self.search)
         if not isinstance(search, SearchStage) or not (search.pruner.searches and search.uses_task) or self.like is not None:
@@ -120,25 +120,25 @@ class Draw(Stage):
                 )
 
     def _check_aim(self, search: SearchStage) -> None:
-        """Refuse another sparsity or scope than those that the search aims at.
+        """Refuse a sparsity or scope that differs from the target of the search.
 
-        :raises SettingError: it is another.
+        :raises SettingError: it differs.
         """
         pruner = search.pruner
         if self.like is None and pruner.needs_sparsity and self.sparsity != search.sparsity:
             raise SettingError(
                 f"sparsity: the search `{self.search}` with `{pruner.name}` aims at {search.sparsity:g}, so its tickets cannot be drawn at "
-                f"{self.sparsity:g}; give both the same (--sparsity does)"
+                f"{self.sparsity:g}; set both to the same (--sparsity does)"
             )
         own = [name for name in ("heads", "neurons", "heads_scope", "neurons_scope") if getattr(self, name) is not None]
         own += [] if self.keep_a_head else ["keep_a_head"]
         if pruner.leaves_model and own:
             raise SettingError(
-                f"{own[0]}: the search `{self.search}` with `{pruner.name}` leaves a model under one sparsity for all units; leave this out"
+                f"{own[0]}: the search `{self.search}` with `{pruner.name}` leaves a model under one sparsity for all units; unset this"
             )
         if self.scope is not None and pruner.ranks() not in (None, self.scope):
             raise SettingError(
-                f"scope: `{pruner.name}` ranks units as `{pruner.ranks()}` during the search `{self.search}`; leave this out, or set both "
+                f"scope: `{pruner.name}` ranks units as `{pruner.ranks()}` during the search `{self.search}`; unset this, or set both "
                 "(--scope does)"
             )
 
@@ -152,19 +152,19 @@ class Draw(Stage):
         pretrained = loading.load_encoder(context.model, context.warn_of_input)
         backbone = Backbone(pretrained)
         scope: Scope = self.scope or found.get("scope") or "global"
-        asked = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
+        requested = for_groups(scores, self.sparsity, heads=self.heads, neurons=self.neurons)
         if "like" in context.inputs:
             other = Ticket.load(context.inputs["like"].file(TICKET))
             if other.structure != found["structure"]:
-                context.warn(f"the ticket {self.like}, to draw like, is of a model of another structure; only its counts are taken")
-            outside = other.masks.keys() - scores.keys() - backbone.units().keys()  # a pooler or classifier that was not scored
+                context.warn(f"the ticket {self.like} (`like`) is of a model with another structure; only its counts are used")
+            outside = other.masks.keys() - scores.keys() - backbone.units().keys()  # a pooler or classifier without scores
             masks = draw_like(scores, {name: mask for name, mask in other.masks.items() if name not in outside})
         else:
             scopes = for_groups(scores, scope, heads=self.heads_scope, neurons=self.neurons_scope)
-            masks = draw(scores, asked, scopes, self.keep_a_head)
+            masks = draw(scores, requested, scopes, self.keep_a_head)
         head, labels = load_head(search.file(SCORES).parent / HEAD)
         learnt_on = {name: found[name] for name in ("objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
-        own = {"sparsity": asked, "scope": scope} if self.like is None else {"sparsity": None, "scope": None}
+        own = {"sparsity": requested, "scope": scope} if self.like is None else {"sparsity": None, "scope": None}
         provenance = {"pruner": found["pruner"], **own, "like": self.like, **learnt_on}
         ticket = Ticket(
             masks=masks,
@@ -185,7 +185,7 @@ class Draw(Stage):
             "ticket": {
                 "groups": {
                     group: {
-                        "asked": None if self.like else asked[group],
+                        "asked": None if self.like else requested[group],
                         "achieved": ticket.sparsity(group),
                         "units": ticket.total(group),
                         "kept": ticket.kept(group),

@@ -28,17 +28,17 @@ from ticketlab.training.evaluation import predict
 
 @frozen
 class Evaluate(Stage):
-    """Predict every example of a split, and of the test split of each of the recipe's challenge sets. Leaves ``predictions.jsonl``.
+    """Predict every example of a split, and of the test split of each of the recipe's challenge sets. Writes ``predictions.jsonl``.
 
-    The majority baseline stands beside each accuracy.
-    On a challenge set the prediction is the most probable of all the model's labels, read as the label of the set that it means: under a
-    two-way set a model's three labels become two afterwards, as in the papers. A prediction that means no label of the set is wrong.
+    Each accuracy is reported with the majority baseline. On a challenge set the prediction is the most probable of all the model's labels,
+    mapped to the label of the set that it means: on a two-class set, three labels of a model become two after the prediction, as in the
+    papers. A prediction that means no label of the set is wrong.
     """
 
     name: ClassVar[str] = "evaluate"
     summary: ClassVar[str] = "clean accuracy and F1 of a model, in and out of distribution"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 3  # with 3 each F1 has a name of its own, the predictions are kept, and what the model does not see is counted
+    version: ClassVar[int] = 3  # 3: each F1 has its own name, predictions are kept, and text that the model does not see is counted
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     split: Split = split_setting("the examples to evaluate on; `all` is every split together")
@@ -47,7 +47,7 @@ class Evaluate(Stage):
 
     @property
     def uses_ood(self) -> bool:
-        """Yes."""
+        """Yes: they are evaluated too."""
         return True
 
     def check(self, named: Mapping[str, Stage]) -> None:
@@ -76,9 +76,9 @@ class Evaluate(Stage):
             self._check_finite(context, data, logits)
             lines.extend(predictions.of_set(name, data, split, logits, own, meaning))
             found = score_predictions(logits.argmax(dim=1).tolist(), examples, data, meaning)
-            said = [label for label, count in found["predicted"].items() if count]
-            if len(said) == 1 and found["n"] > 1 and found["majority"] < 1:
-                context.warn(f"the model predicts `{said[0]}` for every example of {data.name}; it may have learnt nothing")
+            predicted = [label for label, count in found["predicted"].items() if count]
+            if len(predicted) == 1 and found["n"] > 1 and found["majority"] < 1:
+                context.warn(f"the model predicts `{predicted[0]}` for every example of {data.name}; it may have learned nothing")
             known = {} if trained_on is None else {"trained_on": trained_on.count(examples)}
             named = {label: [own[index] for index in indices] for label, indices in found["meaning"].items()}
             return {"split": split, **found, "meaning": named, **seen, **known}
@@ -97,7 +97,7 @@ class Evaluate(Stage):
         return result
 
     def _check_finite(self, context: Context, data: TaskData, logits: Tensor) -> None:
-        """Refuse what is no answer: the largest of numbers that are none would still be some label.
+        """Refuse outputs that are not finite: the largest of them would still be some label.
 
         :raises TicketlabError: an output is not finite.
         """

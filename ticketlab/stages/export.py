@@ -1,4 +1,4 @@
-"""export: a model in a format for others, with a model card."""
+"""export: write a model in a portable format, with a model card."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from ticketlab.backbone import loading
 from ticketlab.core.settings import reference, setting
 from ticketlab.export.model import FORMATS, Format, export_model
 from ticketlab.export.provenance import Provenance
-from ticketlab.lab.layout import TICKET
+from ticketlab.lab.layout import EXPORTED, TICKET
 from ticketlab.stages.base import Context, Stage
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tickets.ticket import Ticket
 
-FOLDER = "exported"
-
 
 @frozen
 class Export(Stage):
-    """Write a model as a folder that others use without a lab. Leaves ``exported/``.
+    """Write a model as a folder that can be used without a lab, ``exported/``.
 
-    ``ticketlab ticket export`` does the same for a finished run, and its model card has the run's results, which a stage cannot know.
+    ``ticketlab ticket export`` does the same for a finished run. Its model card also has the run's results, which a stage does not know.
     """
 
     name: ClassVar[str] = "export"
-    summary: ClassVar[str] = "write a model in a format for others"
+    summary: ClassVar[str] = "write a model in a portable format"
     seeded: ClassVar[bool] = False
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
@@ -38,7 +36,7 @@ class Export(Stage):
 
     @property
     def uses_task(self) -> bool:
-        """Say that the task's data are not looked at."""
+        """No: the task's data are not used."""
         return False
 
     def check(self, named: Mapping[str, Stage]) -> None:
@@ -51,5 +49,5 @@ class Export(Stage):
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET)) if "ticket" in context.inputs else None
         base = context.model if context.inputs["model"].is_stage else ""
         provenance = Provenance(base_model=base, trained_on=context.trained_on())
-        done = export_model(model, tokenizer, context.directory / FOLDER, self.format, ticket=ticket, provenance=provenance)
+        done = export_model(model, tokenizer, context.directory / EXPORTED, self.format, ticket=ticket, provenance=provenance)
         return {"export": done.to_table()}

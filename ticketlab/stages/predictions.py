@@ -1,4 +1,4 @@
-"""The predictions that ``evaluate`` leaves, one JSON line an example: what comparing two models example by example needs."""
+"""The predictions file of ``evaluate``, one JSON line per example, for comparing two models example by example."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def of_set(
     task, rounded to six digits.
     """
     split_of = {example.id: part for part, examples in data.splits.items() for example in examples}
-    said = to_set_labels(logits.argmax(dim=1).tolist(), meaning)
+    predicted = to_set_labels(logits.argmax(dim=1).tolist(), meaning)
     return [
         {
             "id": example.id,
@@ -36,10 +36,10 @@ def of_set(
             "predicted": None if index is None else data.label_names[index],
             "probabilities": {label: round(value, DIGITS) for label, value in zip(task_labels, row, strict=True)},
         }
-        for example, index, row in zip(data.examples(split), said, logits.double().softmax(dim=1).tolist(), strict=True)
+        for example, index, row in zip(data.examples(split), predicted, logits.double().softmax(dim=1).tolist(), strict=True)
     ]
 
 
 def write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Write the lines atomically. All characters are ASCII, so that any text can be in an id or a label."""
+    """Write the lines atomically, as ASCII, so that ids and labels may contain any text."""
     files.write_text(path, "".join(f"{json.dumps(line)}\n" for line in lines))

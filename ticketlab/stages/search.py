@@ -16,11 +16,11 @@ from ticketlab.core import progress
 from ticketlab.core.errors import PluginError, SettingError
 from ticketlab.core.settings import component, ratio, reference, setting, settings_of
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.lab.layout import HEAD, SCORES
+from ticketlab.lab.layout import HEAD, MODEL, SCORES
 from ticketlab.objectives.base import TrainingSession
 from ticketlab.pruners.base import Pruner, Search, SearchPlan
 from ticketlab.stages.base import PRETRAINED, Context, Stage, UnusedSetting
-from ticketlab.stages.best_checkpoint import Best
+from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.stages.training import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.callback import StopRuleCallback
@@ -35,11 +35,11 @@ GROUPS = ("heads", "neurons", "weights")
 
 @frozen
 class SearchStage(Training):
-    """Train a pruner's parameters and keep its scores, ``scores.safetensors``.
+    """Train a pruner's parameters and save its scores, ``scores.safetensors``.
 
-    A stop rule may end the search at the end of any mini-epoch. At every look at the development examples, the ticket that would be drawn
-    at ``sparsity`` is evaluated: the binary ticket, not the soft masks of the search. With ``select = "best"`` the scores of the best look
-    are kept. A pruner whose result is a model to be used as it is (``leaves_model``) also leaves it, under the ticket: ``model/``.
+    A stop rule may end the search at the end of any mini-epoch. Evaluations on development examples use the ticket that would be drawn at
+    ``sparsity``: the binary ticket, not the soft masks of the search. ``select = "best"`` keeps the scores of the best evaluation. A pruner
+    whose result is a finished model (``leaves_model``) also writes that model with the ticket applied, ``model/``.
     """
 
     name: ClassVar[str] = "search"
@@ -48,7 +48,7 @@ class SearchStage(Training):
     start: str = reference(
         PRETRAINED,
         accepts=("train",),
-        help="the model to search in: `pretrained`, a train stage (`finetune@500` a checkpoint), or a model folder",
+        help="the model to search in: `pretrained`, a train stage (`finetune@500` is a checkpoint), or a model folder",
     )
     pruner: Pruner = component("pruner", "hard-concrete", help="how units are scored")
     stop: StopRule = component("stop rule", "none", help="when to end before the last epoch")
@@ -56,10 +56,10 @@ class SearchStage(Training):
     weight_decay: float = setting(1e-6, at_least=0, help="AdamW's weight decay on what is trained")
     clip_penalty: bool = setting(
         True,
-        help="clip the gradient of the pruner's penalty together with that of the loss; false adds it to the clipped one, as RobusT's "
+        help="clip the gradient of the pruner's penalty together with that of the loss; false adds it after clipping, as RobusT's "
         "published code does",
     )
-    sparsity: float = ratio(0.3, help="what the tickets that are looked at are drawn at; a pruner that aims at a sparsity aims at this one")
+    sparsity: float = ratio(0.3, help="sparsity of the tickets that are evaluated, and the target of pruners that aim at a sparsity")
 
     @property
     def selects_on_dev(self) -> bool:
@@ -67,7 +67,7 @@ class SearchStage(Training):
         return super().selects_on_dev or self.stop.judges
 
     def unused(self) -> dict[str, UnusedSetting]:
-        """Return what the pruner does not look at; of a search without steps all but start, pruner and objective."""
+        """Return the settings that the pruner does not use: all but start, pruner and objective if it does not train."""
         name = self.pruner.name
         if not self.pruner.searches:
             trains = UnusedSetting(f"`{name}` scores without training")
@@ -75,13 +75,11 @@ class SearchStage(Training):
             return {field.name: trains for field in settings_of(type(self)) if field.name not in own}
         found = super().unused()
         if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges):
-            found["sparsity"] = UnusedSetting(
-                f"`{name}` aims at no sparsity, and nothing is chosen by the tickets that are looked at; draw has one"
-            )
+            found["sparsity"] = UnusedSetting(f"`{name}` aims at no sparsity, and no selection evaluates tickets; draw has a sparsity")
         if not self.pruner.has_penalty:
             found["clip_penalty"] = UnusedSetting(f"`{name}` adds no penalty to the loss")
         if not self.pruner.learns_at_rate:
-            found["lr"] = UnusedSetting(f"the weights are frozen, and `{name}` has a learning rate of its own, `pruner.lr`", quiet=True)
+            found["lr"] = UnusedSetting(f"the weights are frozen, and `{name}` has its own learning rate, `pruner.lr`", quiet=True)
         if self.pruner.groups():
             for field in settings_of(type(self.stop)):
                 group = field.name.partition("_")[0]
@@ -90,26 +88,26 @@ class SearchStage(Training):
         return found
 
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
-        """Return :meth:`unused`; a sparsity that is that of the tickets drawn misleads nobody."""
+        """Return :meth:`unused`. An unused sparsity is no reason for a warning if it equals that of the draws."""
         found = super().ineffective(stages)
-        mine = {name for name, stage in stages.items() if stage is self}
-        drawn = {getattr(stage, "sparsity", None) for stage in stages.values() if getattr(stage, "search", None) in mine}
+        own_names = {name for name, stage in stages.items() if stage is self}
+        drawn = {getattr(stage, "sparsity", None) for stage in stages.values() if getattr(stage, "search", None) in own_names}
         if "sparsity" in found and drawn == {self.sparsity}:
             found["sparsity"] = evolve(found["sparsity"], quiet=True)
         return found
 
     def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
-        """Return whether rates that begin anew never leave their warm-up; see :meth:`Stage.doubts`."""
+        """Warn if restarted learning rates never leave their warm-up; see :meth:`Stage.doubts`."""
         share = self.pruner.restarts_after
         if share is None or self.warmup < share:
             return []
         return [
-            f"`{self.pruner.name}` begins the learning rates anew after every {share:g} of the steps, of which the warm-up takes "
-            f"{self.warmup:g}: they only rise; the published scripts have no warm-up (warmup = 0)"
+            f"`{self.pruner.name}` restarts the learning rates after every {share:g} of the steps, and the warm-up takes "
+            f"{self.warmup:g}, so they only rise; the published scripts have no warm-up (warmup = 0)"
         ]
 
     def check(self, named: Mapping[str, Stage]) -> None:
-        """Refuse a pruner that cannot come to the sparsity; see :meth:`Stage.check`."""
+        """Refuse a pruner that cannot reach the sparsity; see :meth:`Stage.check`."""
         super().check(named)
         try:
             self.pruner.check(self.sparsity)
@@ -117,7 +115,7 @@ class SearchStage(Training):
             raise SettingError(f"pruner.{problem}") from None
         if self.stop.draws_earlier and (self.select == "best" or self.pruner.leaves_model):
             other = f"the model that `{self.pruner.name}` leaves" if self.pruner.leaves_model else '`select = "best"`'
-            raise SettingError(f"stop.draw_at: the ticket is that of an earlier look, and {other} that of another; leave one of them out")
+            raise SettingError(f"stop.draw_at: the ticket is from an earlier observation, and {other} is not; unset one of them")
 
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
@@ -160,36 +158,36 @@ class SearchStage(Training):
         trained_on.save(context.directory)
         encoder = {*backbone.units(), backbone.inner_pooler}
         if self.uses_task and not scores.keys() <= encoder:
-            save_head(session.model, context.directory / HEAD)  # masks outside the encoder go on this classifier and no other
+            save_head(session.model, context.directory / HEAD)  # masks outside the encoder belong to this classifier
         if self.pruner.leaves_model:
-            left = self._leave_model(context, session, backbone, scores, trained_on)
-            result["search"] |= {"found_on": left[0], "sparsity": left[1]}
+            found_on, sparsity = self._save_model(context, session, backbone, scores, trained_on)
+            result["search"] |= {"found_on": found_on, "sparsity": sparsity}
         return result
 
     def _warn(self, context: Context, session: TrainingSession) -> None:
         if self.pruner.searches and session.head == "new":
             context.warn(
-                f"the model has no head for `{self.objective.name}`, and scores learnt under a random one mean little; "
+                f"the model has no head for `{self.objective.name}`, and scores learned under a random one mean little; "
                 f'start from a train stage with the same objective and `trains = "head"`'
             )
 
     def _fit(self, context: Context, session: TrainingSession, search: Search) -> tuple[TrainingResult, dict[str, Any], dict[str, Tensor]]:
-        """Train; return how it ended, what the result says of that, and what was best."""
-        backbone, steps, best = Backbone(session.model), self.steps(session), Best(context.directory)
+        """Train. Return the training result, the facts about its end for the stage's result, and the tensors to keep."""
+        backbone, steps, best = Backbone(session.model), self.steps(session), BestCheckpoint(context.directory)
 
-        def development(*, watch: bool = False) -> dict[str, float]:
-            looked_at = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # fits any sparsity
-            with temporary_masks.temporarily_masked(backbone, looked_at):
-                return session.evaluate() | (self.challenge_accuracies(context, session) if watch else {})
+        def development(*, with_challenge_sets: bool = False) -> dict[str, float]:
+            ticket = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # possible at any sparsity
+            with temporary_masks.temporarily_masked(backbone, ticket):
+                return session.evaluate() | (self.challenge_accuracies(context, session) if with_challenge_sets else {})
 
         def state() -> dict[str, Tensor]:
-            moved = session.model.state_dict() if self.pruner.trains_weights else {}
+            weights = session.model.state_dict() if self.pruner.trains_weights else {}
             return {SCORE + name: value for name, value in search.scores().items()} | {
-                WEIGHT + name: value for name, value in moved.items()
+                WEIGHT + name: value for name, value in weights.items()
             }
 
         def evaluate(step: int) -> dict[str, float]:
-            found = development(watch=True)
+            found = development(with_challenge_sets=True)
             if search.ready:
                 self.offer(best, found, step, steps, state)
             return found
@@ -211,26 +209,26 @@ class SearchStage(Training):
         kept = {SCORE + name: value for name, value in earlier[1].items()} if earlier else best.take()
         return finished, {"stop": stopping.report()}, kept
 
-    def _leave_model(
+    def _save_model(
         self, context: Context, session: TrainingSession, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn
     ) -> tuple[str, dict[str, float]]:
-        """Put the model under its ticket, as ``draw`` draws it, and write it.
+        """Save the model with its ticket applied, as ``draw`` draws it.
 
-        Returns the hash of the weights that the ticket and the classifier go with, and the sparsity by group of units.
+        Returns the hash of the weights that the ticket and the classifier belong to, and the sparsity by group of units.
         """
-        goes_with = backbone.weights_hash()
+        weights_hash = backbone.weights_hash()
         ticket = draw(scores, self.sparsity, self.pruner.ranks() or "global")
         masks.zero_removed(backbone, ticket)
-        saving.save(session.model, session.tokenizer, context.directory / "model", trained_on)
+        saving.save(session.model, session.tokenizer, context.directory / MODEL, trained_on)
         if self.uses_task:
             save_head(session.model, context.directory / HEAD)
-        return goes_with, removed_share(ticket)
+        return weights_hash, removed_share(ticket)
 
 
 def check_leaves_model(named: Mapping[str, Stage], field: str = "model") -> None:
     """Refuse a search as the model of a stage unless its pruner leaves one.
 
-    :raises SettingError: it does not.
+    :raises SettingError: it does not leave one.
     """
     stage = named.get(field)
     if isinstance(stage, SearchStage) and not stage.pruner.leaves_model:
@@ -240,9 +238,9 @@ def check_leaves_model(named: Mapping[str, Stage], field: str = "model") -> None
 
 
 def _check_scores(pruner: Pruner, search: Search, backbone: Backbone) -> Mapping[str, Tensor]:
-    """Return the scores of a search, after making sure that they cover whole groups of units.
+    """Return the scores of a search, after checking that they cover whole groups of units.
 
-    :raises PluginError: they do not; a ticket of fewer units would look like any other.
+    :raises PluginError: they do not. A ticket of fewer units would look like any other.
     """
     if not isinstance(search, Search):
         raise PluginError(f"{type(pruner).__name__}.attach returned {type(search).__name__}, not a Search")
@@ -254,6 +252,6 @@ def _check_scores(pruner: Pruner, search: Search, backbone: Backbone) -> Mapping
     wrong = [name for name, score in scores.items() if known.get(name) != tuple(score.shape)]
     missing = sorted(needed - set(scores))
     if wrong or missing:
-        which = f"`{wrong[0]}` is no unit of this shape" if wrong else f"{len(missing)} are missing, `{missing[0]}` the first"
+        which = f"`{wrong[0]}` is not a unit of this shape" if wrong else f"{len(missing)} are missing, `{missing[0]}` the first"
         raise PluginError(f"the scores of the pruner `{pruner.name}` do not fit the backbone: {which}")
     return scores

@@ -1,4 +1,4 @@
-"""train: fine-tuning, retraining under a ticket, and teachers, all one stage."""
+"""train: fine-tuning, retraining a ticket, and training a teacher."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.settings import reference, setting
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.lab.layout import CHECKPOINT, TICKET, model_folder
+from ticketlab.lab.layout import CHECKPOINT, MODEL, TICKET, model_folder
 from ticketlab.objectives.base import TrainingSession
 from ticketlab.stages.base import PRETRAINED, Context, UnusedSetting, step_of
-from ticketlab.stages.best_checkpoint import Best
+from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.stages.training import Training
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import removed_share
@@ -31,40 +31,43 @@ from ticketlab.training.loop import TrainingResult
 
 @frozen
 class Train(Training):
-    """Train all weights, or those of a ticket. Leaves a model folder, ``model/``: a plain one, unless heads and neurons were cut out.
+    """Train all weights, or those of a ticket. Writes a model folder, ``model/``; it is a plain one unless heads and neurons were cut out.
 
-    ``reinit`` and ``hold_mask`` are the papers' ablations: ``reinit="inside"`` draws the ticket's weights anew (without initialisation);
-    ``reinit="outside"`` with ``hold_mask=false`` trains the full model, the weights outside the ticket drawn anew (without structure).
+    ``reinit`` and ``hold_mask`` are the papers' ablations. ``reinit="inside"`` re-initialises the ticket's weights (without
+    initialisation). ``reinit="outside"`` with ``hold_mask=false`` trains the full model with the weights outside the ticket re-initialised
+    (without structure).
     """
 
     name: ClassVar[str] = "train"
     summary: ClassVar[str] = "fine-tune a model, or retrain a ticket"
 
     start: str = reference(
-        PRETRAINED, accepts=("train",), help="`pretrained`, another train stage (`finetune@500` a checkpoint of it), or a model folder"
+        PRETRAINED, accepts=("train",), help="`pretrained`, another train stage (`finetune@500` is a checkpoint of it), or a model folder"
     )
     ticket: str | None = reference(
         None, accepts=("draw",), help="a draw stage, a ticket file, or a run, as in `like` of a draw stage: train only what it keeps"
     )
     reinit: Literal["none", "inside", "outside"] = setting(
-        "none", choices=("none", "inside", "outside"), help="draw encoder weights anew, N(0, 0.02): those the ticket keeps, or the others"
+        "none",
+        choices=("none", "inside", "outside"),
+        help="re-initialise encoder weights, N(0, 0.02): those in the ticket, or the others",
     )
     hold_mask: bool = setting(True, help="keep the removed weights at zero; false trains the full model")
     hold_classifier: bool = setting(
         False,
-        help="hold the ticket's mask of the classifier on a new classifier too; the papers' scripts mask none when they fine-tune a ticket",
+        help="also hold the ticket's mask of the classifier on a new classifier; the papers' scripts do not when they fine-tune a ticket",
     )
     shrink: bool = setting(
-        True, help="cut removed heads and neurons out before training; false holds them at zero. Single weights are always held"
+        True, help="cut removed heads and neurons out before training; false holds them at zero. Single weights are always held at zero"
     )
     trains: Literal["all", "head"] = setting(
         "all",
         choices=("all", "head"),
-        help="what learns: everything, or the head alone over a frozen encoder; an `mlm` head that the model has is kept",
+        help="what is trained: everything, or only the head, with a frozen encoder; an `mlm` head that the model already has is kept",
     )
 
     def unused(self) -> dict[str, UnusedSetting]:
-        """Return what concerns a ticket where there is none, or one that is not held; see :meth:`Stage.unused`."""
+        """Return the settings for a ticket if there is none, or if it is not held; see :meth:`Stage.unused`."""
         found = super().unused()
         if self.ticket is None:
             found |= dict.fromkeys(("reinit", "hold_mask", "shrink", "hold_classifier"), UnusedSetting("there is no ticket"))
@@ -77,7 +80,7 @@ class Train(Training):
     def run(self, context: Context) -> dict[str, Any]:
         """Train; see :meth:`Stage.run`."""
         session = self.start_session(context)
-        callbacks, sparsity = self._take_ticket(context, session)
+        callbacks, sparsity = self._apply_ticket(context, session)
         if self.trains == "head":
             session.model.base_model.requires_grad_(False)
         result: dict[str, Any] = {
@@ -92,7 +95,7 @@ class Train(Training):
             result |= {"head": "found" if session.head == "found" else "trained", "before": session.evaluate()}
         cost: dict[str, float] = {}
         if self.trains == "head" and session.head == "found":
-            progress.say(f"{context.name}: the model has a head for `{self.objective.name}` already; it is kept, and nothing is trained")
+            progress.say(f"{context.name}: the model has a head for `{self.objective.name}` already; it is kept and nothing is trained")
             result |= {"steps": 0, "loss": None, "history": [], "trainable_parameters": 0, "after": result["before"]}
         else:
             finished = self._fit(context, session, callbacks)
@@ -102,20 +105,20 @@ class Train(Training):
                 result["after"] = session.evaluate()
             cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
         trained_on = self.trained_on(context, session if result["steps"] else None)
-        saving.save(session.model, session.tokenizer, context.directory / "model", trained_on)
+        saving.save(session.model, session.tokenizer, context.directory / MODEL, trained_on)
         return {"train": result, **cost}
 
-    def _take_ticket(self, context: Context, session: TrainingSession) -> tuple[list[HoldMaskCallback], dict[str, float]]:
-        """Give the model the structure of the ticket, if there is one.
+    def _apply_ticket(self, context: Context, session: TrainingSession) -> tuple[list[HoldMaskCallback], dict[str, float]]:
+        """Apply the ticket to the model, if there is one.
 
-        Returns what holds its mask, where it is held, and the removed fraction of each group of units.
+        Returns the callback that holds its mask, if it is held, and the removed fraction of each group of units.
         """
         if "ticket" not in context.inputs:
             return [], {}
         backbone = Backbone(session.model)
         ticket = Ticket.load(context.inputs["ticket"].file(TICKET))
         ticket.check(backbone)
-        if not context.inputs["ticket"].inside:  # a recipe that draws it says itself which weights it goes with
+        if not context.inputs["ticket"].inside:  # the recipe that draws a ticket determines the weights that it goes with
             context.warn_if(ticket.doubt(backbone))
         if self.reinit != "none":
             encoder = {name: mask for name, mask in ticket.masks_on(backbone).items() if name in backbone.units()}
@@ -132,17 +135,17 @@ class Train(Training):
         return [HoldMaskCallback(backbone, masks)], removed_share(masks)
 
     def _fit(self, context: Context, session: TrainingSession, callbacks: Sequence[Callback]) -> TrainingResult:
-        """Train; with ``select="best"``, put the best weights back."""
-        steps, best = self.steps(session), Best(context.directory)
+        """Train. With ``select="best"``, restore the best weights."""
+        steps, best = self.steps(session), BestCheckpoint(context.directory)
 
         def evaluate(step: int) -> dict[str, float]:
             found = session.evaluate()
             self.offer(best, found, step, steps, session.model.state_dict)
             return found | self.challenge_accuracies(context, session)
 
-        checkpoints = _Checkpoints(context, session, steps, lambda step: self.trained_on(context, session if step else None))
+        checkpoints = _ModelCheckpoints(context, session, steps, lambda step: self.trained_on(context, session if step else None))
         saved = Checkpoint(context.directory / CHECKPOINT)
-        if checkpoints.lacks(saved.step()):
+        if checkpoints.has_missed(saved.step()):
             saved.remove()
         torch.manual_seed(derive_seed(context.seed, "train"))
         finished = self.fit(context, session, callbacks=[*callbacks, checkpoints], evaluate=evaluate)
@@ -152,26 +155,26 @@ class Train(Training):
         return finished
 
 
-class _Checkpoints(Callback):
-    """Leaves the models that other stages start from, ``model@STEP/``, on the way."""
+class _ModelCheckpoints(Callback):
+    """Saves the models that other stages start from, ``model@STEP/``, during the training."""
 
     def __init__(self, context: Context, session: TrainingSession, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
         self._context = context
         self._session = session
         self._trained_on = trained_on
         self._at = {at: step_of(at, steps) for at in context.keep}
-        self._leave(0)
+        self._save(0)
 
-    def lacks(self, step: int) -> bool:
-        """Say whether a training that goes on after ``step`` has passed one that is not there: it was not wanted then."""
+    def has_missed(self, step: int) -> bool:
+        """Return whether a training that resumes after ``step`` has passed a checkpoint without saving it: it was not needed then."""
         return any(wanted <= step and not (self._context.directory / model_folder(at)).is_dir() for at, wanted in self._at.items())
 
     def on_step_end(self, step: int) -> bool:
-        """Write the model if it is wanted after this step."""
-        self._leave(step + 1)
+        """Save the model if a checkpoint is needed after this step."""
+        self._save(step + 1)
         return False
 
-    def _leave(self, step: int) -> None:
+    def _save(self, step: int) -> None:
         for at, wanted in self._at.items():
             if wanted == step:
                 folder = self._context.directory / model_folder(at)

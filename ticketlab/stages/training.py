@@ -18,7 +18,7 @@ from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.stages import input_warnings, loss_inputs
 from ticketlab.stages.base import Context, Input, Stage, UnusedSetting
-from ticketlab.stages.best_checkpoint import Best
+from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.stages.challenge_accuracy import challenge_accuracies
 from ticketlab.stages.training_data import AUGMENT, added_examples, check_augmentation, training_data
 from ticketlab.tasks.trained_on import DEV, TrainedOn
@@ -175,7 +175,9 @@ class Training(Stage):
         """Return the number of optimizer steps of the whole training."""
         return total_steps(len(session.rows), self.batch_size, self.epochs)
 
-    def offer(self, best: Best, scores: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]) -> None:
+    def offer(
+        self, best: BestCheckpoint, scores: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]
+    ) -> None:
         """Offer ``best`` the tensors at ``step`` of ``steps`` and their development scores, if this step may be selected."""
         if self.select == "best" and step >= self.select_after * steps:
             best.offer(scores[f"dev_{self.select_on}"], tensors)

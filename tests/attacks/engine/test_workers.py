@@ -135,7 +135,7 @@ LOWER = r"lower in_flight \(now 10 per process\) or workers \(now 2\)"
     ("problem", "kind", "said"),
     [
         (OSError("no such device"), TicketlabError, "a process of the attack failed: OSError: no such device"),
-        (MemoryError(), OutOfMemory, rf"there is not enough memory \(.*\); {LOWER}; what was done is kept"),
+        (MemoryError(), OutOfMemory, rf"there is not enough memory \(.*\); {LOWER}; finished work is kept"),
     ],
     ids=["a broken device", "no memory"],
 )

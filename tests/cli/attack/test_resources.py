@@ -1,4 +1,4 @@
-"""What attacks need: ``ticketlab doctor`` and ``ticketlab show attack`` say where it is, or how to get it."""
+"""``ticketlab doctor`` and ``ticketlab show attack`` report where the resources of attacks are, or how to get them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DATA = "a-folder-whose-name-is-long-enough-to-fill-a-line-of-a-narrow-terminal" 
 
 @pytest.fixture
 def wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on NLTK's data path that is taken for WordNet."""
+    """A folder on NLTK's data path that is recognised as WordNet."""
     monkeypatch.setattr("ticketlab.resources.wordnet.DEBIAN", str(tmp_path / "none"))
     monkeypatch.setattr("ticketlab.core.packages.folder", lambda package, inside="": f"/here/{package}" if package != "textblob" else None)
     place = tmp_path / DATA / "corpora" / "wordnet"
@@ -25,7 +25,7 @@ def wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_doctor_lists_every_resource_whole_in_a_narrow_terminal(invoke: Any, wordnet: Path) -> None:
+def test_doctor_does_not_cut_resources_in_a_narrow_terminal(invoke: Any, wordnet: Path) -> None:
     lines = invoke("doctor").stdout.splitlines()
     found = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in lines}
     assert found["WordNet"] == str(wordnet)
@@ -46,7 +46,7 @@ def test_doctor_lists_every_resource_whole_in_a_narrow_terminal(invoke: Any, wor
         ("deepwordbug", "Gao et al., 2018", []),
     ],
 )
-def test_show_says_what_an_attack_needs_and_its_paper(invoke: Any, wordnet: Path, name: str, paper: str, needs: list[str]) -> None:
+def test_show_has_the_resources_and_the_paper_of_an_attack(invoke: Any, wordnet: Path, name: str, paper: str, needs: list[str]) -> None:
     facts = json.loads(invoke("show", "attack", name, "--json").stdout)
     assert [resource["name"] for resource in facts["resources"]] == needs
     assert facts["paper"].startswith(paper)
@@ -63,7 +63,7 @@ def test_show_says_what_an_attack_needs_and_its_paper(invoke: Any, wordnet: Path
         assert facts["resources"][0]["where"] == str(wordnet)
 
 
-def test_show_says_the_thresholds_of_a_recipe_and_why_one_is_refused(invoke: Any) -> None:
+def test_show_has_the_thresholds_of_a_recipe_and_why_one_is_refused(invoke: Any) -> None:
     assert "thresholds: 1 word of 4 letters or more\n" in invoke("show", "attack", "textattack:pruthi").stdout
     refused = invoke("show", "attack", "textattack:pso").stdout
     assert "refused: textattack:PSOZang2020 needs the sememes of HowNet" in refused
@@ -78,7 +78,7 @@ def test_show_says_the_thresholds_of_a_recipe_and_why_one_is_refused(invoke: Any
         (["pruner", "imp:3"], "pruner `imp` has no variants"),
     ],
 )
-def test_a_variant_that_is_not_there_is_one_line(invoke: Any, arguments: list[str], message: str) -> None:
+def test_an_unknown_variant_is_one_line(invoke: Any, arguments: list[str], message: str) -> None:
     result = invoke("show", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr

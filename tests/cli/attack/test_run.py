@@ -1,4 +1,4 @@
-"""``attack MODEL``: a stage for each attack, and where the records go."""
+"""``attack MODEL``: one stage per attack, and the files of records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made(count: int, status: str = "failed") -> list[Record]:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Stands in for the run: leaves ``rows`` for each attack, in a stage of its own key; remembers the recipes."""
+    """Replaces the run: writes ``rows`` for each attack, in a stage with its own key, and collects the recipes."""
     state = SimpleNamespace(recipes=[], rows=made(3), config="1", size=0, place=tmp_path / "lab", name="attack-1")
 
     def run(recipe: Any, lab: Path, starting: Any) -> Any:
@@ -65,7 +65,7 @@ def attack(invoke: Invoke, lab: SimpleNamespace, tmp_path: Path) -> Invoke:
     return attack
 
 
-def test_each_attack_is_a_stage_of_its_own_so_that_another_one_changes_none(attack: Invoke, lab: SimpleNamespace) -> None:
+def test_each_attack_is_a_separate_stage_so_that_adding_one_changes_no_other(attack: Invoke, lab: SimpleNamespace) -> None:
     for names in (("deepwordbug",), ("deepwordbug", "textattack:pruthi")):
         assert attack("--set", "attack.examples=7", names=names).exit_code == 0
     one, two = lab.recipes
@@ -75,7 +75,7 @@ def test_each_attack_is_a_stage_of_its_own_so_that_another_one_changes_none(atta
     assert {stage.examples for stage in two.stages.values()} == {7}
 
 
-def test_records_are_copied_one_file_an_attack(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+def test_records_are_copied_to_one_file_per_attack(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
     out = tmp_path / "new" / "records.jsonl"
     assert attack("--out", out).exit_code == 0
     assert out.read_bytes() == path_in(Lab(lab.place).stage("key0"), "deepwordbug").read_bytes()
@@ -83,10 +83,10 @@ def test_records_are_copied_one_file_an_attack(attack: Invoke, lab: SimpleNamesp
     assert (out.parent / "records-textattack-Pruthi2019.jsonl").read_bytes() == (
         path_in(Lab(lab.place).stage("key1"), "textattack:Pruthi2019").read_bytes()
     )
-    assert attack("--out", out).exit_code == 0  # the same again is no other file
+    assert attack("--out", out).exit_code == 0  # the same records may be written again
 
 
-def test_a_file_that_holds_no_records_is_refused_before_anything_runs(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+def test_out_that_holds_no_records_is_refused_before_anything_runs(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
     out = tmp_path / "thesis.tex"
     out.write_text("years of work", encoding="utf-8")
     result = attack("--out", out)
@@ -96,7 +96,7 @@ def test_a_file_that_holds_no_records_is_refused_before_anything_runs(attack: In
     assert not lab.recipes
 
 
-def test_records_of_another_configuration_are_refused_before_anything_is_computed(
+def test_out_with_records_of_another_configuration_is_refused_before_anything_runs(
     attack: Invoke, lab: SimpleNamespace, tmp_path: Path
 ) -> None:
     out = tmp_path / "records.jsonl"
@@ -110,7 +110,7 @@ def test_records_of_another_configuration_are_refused_before_anything_is_compute
 
 
 @pytest.mark.parametrize(("out", "message"), [("", "the path is empty; give a file"), ("file/x", "no file can be written in")])
-def test_where_no_file_can_be_is_said_before_anything_runs(
+def test_out_that_cannot_be_written_is_refused_before_anything_runs(
     attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -130,12 +130,12 @@ def test_records_that_went_missing_in_the_lab_are_not_copied(attack: Invoke, lab
     assert not (tmp_path / "records.jsonl").exists()
 
 
-def test_precision_is_that_of_the_attack(attack: Invoke, lab: SimpleNamespace) -> None:
+def test_precision_is_a_setting_of_the_attack(attack: Invoke, lab: SimpleNamespace) -> None:
     assert attack().exit_code == attack("--precision", "bf16").exit_code == attack("--set", "attack.precision=bf16").exit_code == 0
     assert [recipe.precision for recipe in lab.recipes] == ["fp32", "bf16", "bf16"]
 
 
-def test_a_csv_file_takes_the_place_of_numbers_of_the_same_run_alone(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_csv_file_only_replaces_numbers_of_the_same_run(attack: Invoke, lab: SimpleNamespace, tmp_path: Path) -> None:
     numbers = tmp_path / "numbers.csv"
     for _ in range(2):
         assert attack("--csv", numbers).exit_code == 0
@@ -168,7 +168,7 @@ def test_fewer_records_of_the_same_configuration_are_replaced(attack: Invoke, la
 
 
 @pytest.mark.parametrize(("late", "known", "code"), [(3, 2, 3), (2, 3, 0), (3, 0, 3)])
-def test_an_attack_that_mostly_ran_out_of_time_is_no_success(
+def test_an_attack_that_mostly_timed_out_gives_exit_code_three(
     attack: Invoke, lab: SimpleNamespace, late: int, known: int, code: int
 ) -> None:
     lab.rows = [*made(late, "timeout"), *made(known)]
@@ -178,11 +178,11 @@ def test_an_attack_that_mostly_ran_out_of_time_is_no_success(
     assert ("deepwordbug: most examples were given up" in result.stderr) == (code == 3)
 
 
-def test_a_file_in_the_way_is_kept(tmp_path: Path) -> None:
+def test_an_existing_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write_new(path, lambda temporary: temporary.write_text("one"))
     files.write_new(path, lambda temporary: temporary.write_text("one"))
-    with pytest.raises(UsageError, match="there is such a file already"):
+    with pytest.raises(UsageError, match="the file already exists"):
         files.write_new(path, lambda temporary: temporary.write_text("two"))
     assert path.read_text() == "one"
     assert [child.name for child in tmp_path.iterdir()] == ["file"]

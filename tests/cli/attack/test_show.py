@@ -1,4 +1,4 @@
-"""``attack show`` prints any file of records; ``attack`` is a command and a group."""
+"""``attack show`` prints any file of records; ``attack`` is both a command and a group."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_numbers_come_first_then_the_changes(invoke: Invoke, file: Path) -> 
     assert "test-4 error positive: IndexError: list index out of range sentence: a good film" in words(texts)
 
 
-def test_examples_are_chosen_by_status_id_and_number(invoke: Invoke, file: Path) -> None:
+def test_examples_are_selected_by_status_id_and_number(invoke: Invoke, file: Path) -> None:
     for flags, expected in (
         (["--status", "success"], {"test-1"}),
         (["--status", "error", "--status", "timeout"], {"test-4", "test-5"}),
@@ -119,7 +119,7 @@ def test_examples_are_chosen_by_status_id_and_number(invoke: Invoke, file: Path)
         ([], ""),
     ],
 )
-def test_a_status_that_no_example_has_is_said(invoke: Invoke, write: Callable[..., Path], flags: Sequence[str], expected: str) -> None:
+def test_a_status_without_examples_is_reported(invoke: Invoke, write: Callable[..., Path], flags: Sequence[str], expected: str) -> None:
     path = write([ROWS[0], *ROWS[2:4]], sample={"size": 3})
     result = invoke("attack", "show", path, *flags)
     assert result.exit_code == 0
@@ -127,7 +127,7 @@ def test_a_status_that_no_example_has_is_said(invoke: Invoke, write: Callable[..
     assert bool(result.stderr) == bool(expected)
 
 
-def test_json_has_the_header_the_numbers_and_the_pieces(invoke: Invoke, file: Path) -> None:
+def test_json_has_the_header_the_metrics_and_the_segments(invoke: Invoke, file: Path) -> None:
     found = json.loads(invoke("attack", "show", file, "--json", "--status", "success").stdout)
     assert found["header"]["attack"] == "deepwordbug"
     assert found["metrics"]["suc_of"]["count"] == 1
@@ -179,14 +179,14 @@ def test_texts_are_not_markup(invoke: Invoke, write: Callable[..., Path]) -> Non
     assert "[-[bold]x[/bold]-]{+[bold]y[/bold]+} [/red]" in text
     assert "[red]not red[/red]" in text
     assert ":smile:" in text
-    assert r"go\u200bod\x1b[2J\x07" in text  # what cannot be seen is shown
+    assert r"go\u200bod\x1b[2J\x07" in text  # invisible characters are shown
 
 
-def test_a_difference_that_fails_is_no_end_of_it(invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_whose_difference_fails_is_shown_raw(invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: str) -> list[diff.DiffSegment]:
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr(diff, "pieces", fail)
+    monkeypatch.setattr(diff, "word_diff", fail)
     result = invoke("attack", "show", file)
     assert result.exit_code == 0, result.stderr
     assert "test-1 success: ['a good film'] -> ['a goood film'] (IndexError: list index out of range)" in result.stdout
@@ -202,7 +202,7 @@ def test_a_terminal_without_unicode_gets_question_marks(file: Path, write: Calla
     assert b"?" in done.stdout
 
 
-def test_a_file_of_an_interrupted_attack_says_how_far_it_is(invoke: Invoke, write: Callable[..., Path]) -> None:
+def test_a_file_of_an_interrupted_attack_reports_its_progress(invoke: Invoke, write: Callable[..., Path]) -> None:
     path = write(ROWS[:2])
     with path.open("ab") as half:
         half.write(b'{"id": "test-3", "sta')
@@ -214,7 +214,7 @@ def test_a_file_of_an_interrupted_attack_says_how_far_it_is(invoke: Invoke, writ
     assert "0 of 1 example so far" in invoke("attack", "show", write([], "one.jsonl", sample={"size": 1})).stderr
 
 
-def test_a_file_with_a_poor_header_is_shown(invoke: Invoke, tmp_path: Path) -> None:
+def test_a_file_with_an_invalid_header_is_shown(invoke: Invoke, tmp_path: Path) -> None:
     made = RecordFile(tmp_path / "old.jsonl", "abc", attack=3, columns="x", sample=[])
     made.add(ROWS[0])
     result = invoke("attack", "show", tmp_path / "old.jsonl")
@@ -222,7 +222,7 @@ def test_a_file_with_a_poor_header_is_shown(invoke: Invoke, tmp_path: Path) -> N
     assert "text: a [-good-]{+goood+} film" in result.stdout
 
 
-def test_a_stage_and_a_run_are_as_good_as_their_file(
+def test_a_stage_and_a_run_stand_for_their_file(
     invoke: Invoke, write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "ab" * 32
@@ -243,7 +243,7 @@ def test_a_stage_and_a_run_are_as_good_as_their_file(
     assert f"name one of {names[0]}, {names[1]}\n" in invoke("attack", "show", "lab/runs/attack-1").stderr
 
 
-def test_of_several_attacks_one_is_picked_by_name(invoke: Invoke, write: Callable[..., Path], tmp_path: Path) -> None:
+def test_one_of_several_attacks_is_selected_by_name(invoke: Invoke, write: Callable[..., Path], tmp_path: Path) -> None:
     write(ROWS, "stage/records/deepwordbug.jsonl")
     write(ROWS[:2], "stage/records/textattack-Pruthi2019.jsonl", attack="textattack:Pruthi2019")
     stage = tmp_path / "stage"
@@ -275,7 +275,7 @@ def test_of_several_attacks_one_is_picked_by_name(invoke: Invoke, write: Callabl
         (["./victim", "--precision", "fp16"], "'fp16' is not one of"),
     ],
 )
-def test_what_cannot_be_is_one_line(
+def test_wrong_usage_is_one_line(
     invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], expected: str
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -290,18 +290,16 @@ def test_what_cannot_be_is_one_line(
     assert result.stdout == ""
 
 
-def test_a_model_that_is_called_like_a_command_is_named_as_a_folder(
-    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_with_the_name_of_a_command_is_given_as_a_path(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    asked: list[tuple[str, str]] = []
-    monkeypatch.setattr("ticketlab.recipes.single_stage.one_stage", lambda kind, model, *_, **__: asked.append((kind, model)))
+    calls: list[tuple[str, str]] = []
+    monkeypatch.setattr("ticketlab.recipes.single_stage.one_stage", lambda kind, model, *_, **__: calls.append((kind, model)))
     for name in ("show", "shwo", "run"):
         (tmp_path / name).mkdir()
     flags = ("--task", "demo", "--attack", "deepwordbug")
     for arguments in (["./show", *flags], ["shwo", *flags], ["run", *flags], [*flags, "./show"]):
         invoke("attack", *arguments)
-    assert asked == [("attack", "./show"), ("attack", "shwo"), ("attack", "run"), ("attack", "./show")]
+    assert calls == [("attack", "./show"), ("attack", "shwo"), ("attack", "run"), ("attack", "./show")]
     assert "unknown option `--task`" in invoke("attack", "show", *flags).stderr
 
 
@@ -328,7 +326,7 @@ def test_help_and_show_import_nothing_heavy(file: Path) -> None:
         assert expected in done.stdout
 
 
-def test_completion_knows_the_flags_and_the_commands() -> None:
+def test_completion_knows_flags_and_commands() -> None:
     for line, words_before, expected in (("ticketlab attack ", "2", "export"), ("ticketlab attack --in", "2", "--in-flight")):
         setting = f"_TICKETLAB_COMPLETE='bash_complete', COMP_WORDS={line!r}, COMP_CWORD={words_before!r}"
         code = f"import os; os.environ.update({setting})\n{RUN}"
@@ -348,7 +346,7 @@ def test_flags_are_settings_of_the_stage_and_of_its_attacks(invoke: Invoke, tmp_
 
     def run(recipe: Any, lab: Path, **_: Any) -> Any:
         seen.append(recipe.stages["attack"])
-        raise UsageError("enough")
+        raise UsageError("stopped by the test")
 
     monkeypatch.setattr(run_recipe, "run_in_lab", run)
     flags = ["--task", "demo", "--attack", "bert-attack"]

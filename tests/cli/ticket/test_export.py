@@ -55,7 +55,7 @@ def test_export_with_a_structured_ticket(invoke: Any, classifier: Path, ticket: 
     assert "pruner" in (out / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_figures_stand_apart(invoke: Any, classifier: Path, ticket: Any, tmp_path: Path) -> None:
+def test_sparsity_parameters_and_bytes_are_printed_separately(invoke: Any, classifier: Path, ticket: Any, tmp_path: Path) -> None:
     result = invoke("ticket", "export", classifier, "--ticket", ticket("weights"), "--format", "dense", "--out", tmp_path / "out")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: the ticket removes single weights")
@@ -90,7 +90,7 @@ def test_onnx_without_its_packages_says_what_to_install(invoke: Any, classifier:
         pytest.param("nowhere/at/all", ["--format", "dense"], "nowhere/at/all", id="no folder"),
         pytest.param("{tmp}", ["--format", "dense"], "no config.json", id="not a model"),
         pytest.param("{encoder}", ["--format", "dense"], "an encoder without a classifier", id="encoder"),
-        pytest.param("{classifier}", ["--format", "shrunk"], "give a ticket", id="nothing to shrink by"),
+        pytest.param("{classifier}", ["--format", "shrunk"], "give a ticket", id="no ticket to shrink by"),
         pytest.param("{classifier}", ["--format", "shrunk", "--ticket", "{weights}"], "single weights", id="single weights"),
         pytest.param("{classifier}", ["--format", "tflite"], "'tflite'", id="format"),
         pytest.param("{classifier}", [], "--format", id="no format"),
@@ -100,7 +100,7 @@ def test_onnx_without_its_packages_says_what_to_install(invoke: Any, classifier:
         pytest.param("{distilbert}", ["--format", "dense", "--ticket", "{weights}"], "another structure", id="other structure"),
     ],
 )
-def test_what_cannot_be_exported_is_one_line(
+def test_a_failed_export_is_one_line(
     invoke: Any, classifier: Path, ticket: Any, tiny: dict[str, Path], tmp_path: Path, model: str, options: list[str], expected: str
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -132,7 +132,7 @@ def test_a_folder_with_other_files_is_refused(invoke: Any, classifier: Path, tmp
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
 
 
-def test_the_model_itself_is_no_place_to_write(invoke: Any, classifier: Path) -> None:
+def test_the_model_itself_is_never_overwritten(invoke: Any, classifier: Path) -> None:
     result = invoke("ticket", "export", classifier, "--format", "dense", "--out", classifier)
     assert result.exit_code == 2
     assert "is MODEL itself" in result.stderr

@@ -37,7 +37,7 @@ def half(invoke: Any, search: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("scores", ["", "scores.safetensors"])
-def test_draw_takes_the_folder_or_the_file(invoke: Any, search: Path, tmp_path: Path, scores: str) -> None:
+def test_draw_accepts_the_folder_or_the_file(invoke: Any, search: Path, tmp_path: Path, scores: str) -> None:
     out = tmp_path / "third.safetensors"
     result = invoke("ticket", "draw", search / scores, "--sparsity", "1/3", "--scope", "local", "--out", out)
     assert result.stdout == ""
@@ -47,20 +47,20 @@ def test_draw_takes_the_folder_or_the_file(invoke: Any, search: Path, tmp_path: 
     assert ticket.provenance["pruner"] == "random"
 
 
-def test_draw_like_another(invoke: Any, search: Path, half: Path, tmp_path: Path) -> None:
+def test_draw_like_another_ticket(invoke: Any, search: Path, half: Path, tmp_path: Path) -> None:
     out = tmp_path / "like.safetensors"
     assert invoke("ticket", "draw", search, "--like", half, "--out", out).exit_code == 0
     assert Ticket.load(out).survival() == Ticket.load(half).survival()
 
 
-def test_draw_needs_the_result_beside_the_scores(invoke: Any, search: Path) -> None:
+def test_draw_needs_the_result_next_to_the_scores(invoke: Any, search: Path) -> None:
     (search / "result.json").write_text("{}", encoding="utf-8")
     result = invoke("ticket", "draw", search, "--sparsity", "0.3", "--out", "x")
     assert result.exit_code == 2
     assert "not the result of a search stage" in result.stderr
 
 
-def test_info(invoke: Any, half: Path) -> None:
+def test_info_shows_counts_and_provenance(invoke: Any, half: Path) -> None:
     facts = json.loads(invoke("ticket", "info", half, "--json").stdout)
     ticket = Ticket.load(half)
     assert facts["sparsity"] == ticket.sparsity()
@@ -113,12 +113,12 @@ def structured(search: Path) -> Path:
     return search
 
 
-def test_a_layer_loses_its_last_head_only_if_told_so(invoke: Any, structured: Path, tmp_path: Path) -> None:
-    asked = ("ticket", "draw", structured, "--heads", "1", "--neurons", "1/6", "--out", tmp_path / "x.safetensors")
-    refused = invoke(*asked)
+def test_a_layer_loses_its_last_head_only_with_no_keep_a_head(invoke: Any, structured: Path, tmp_path: Path) -> None:
+    arguments = ("ticket", "draw", structured, "--heads", "1", "--neurons", "1/6", "--out", tmp_path / "x.safetensors")
+    refused = invoke(*arguments)
     assert refused.exit_code == 2
     assert "each layer keeps one, so at most 6 can be" in refused.stderr
-    assert invoke(*asked, "--no-keep-a-head").exit_code == 0
+    assert invoke(*arguments, "--no-keep-a-head").exit_code == 0
     ticket = Ticket.load(tmp_path / "x.safetensors")
     assert (ticket.kept("heads"), ticket.kept("neurons")) == (0, 128 - 21)
 
@@ -140,7 +140,7 @@ def test_a_ticket_is_found_in_the_folder_of_its_stage_and_in_its_run(invoke: Any
     assert "a run with 2 tickets; name one of them" in several.stderr
 
 
-def test_a_ticket_on_a_model_that_was_shrunk_says_so(invoke: Any, structured: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
+def test_a_ticket_on_a_shrunk_model_is_an_error(invoke: Any, structured: Path, tiny: dict[str, Path], tmp_path: Path) -> None:
     ticket, small = tmp_path / "half.safetensors", tmp_path / "small"
     invoke("ticket", "draw", structured, "--sparsity", "1/2", "--out", ticket)
     shrunk = invoke("ticket", "apply", ticket, tiny["bert"], "--labels", "bad", "--labels", "good", "--shrink", "--out", small)
@@ -180,7 +180,7 @@ def test_draw_from_a_run_with_several_searches_names_their_folders(invoke: Any, 
     assert str(Path("stages", "ef", "ef01")) in result.stderr
 
 
-def test_draw_from_results_that_are_none_is_one_line(invoke: Any, run_folder: Path, tmp_path: Path) -> None:
+def test_draw_from_invalid_results_is_one_line(invoke: Any, run_folder: Path, tmp_path: Path) -> None:
     (run_folder / "results.json").write_text("[]", encoding="utf-8")
     result = invoke("ticket", "draw", run_folder, "--sparsity", "1/2", "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 2
@@ -188,7 +188,7 @@ def test_draw_from_results_that_are_none_is_one_line(invoke: Any, run_folder: Pa
 
 
 @pytest.mark.parametrize(("given", "missing"), [("heads", "neurons"), ("neurons", "heads")])
-def test_half_a_structured_ratio_says_which_half_is_missing(invoke: Any, search: Path, tmp_path: Path, given: str, missing: str) -> None:
+def test_heads_without_neurons_names_the_missing_option(invoke: Any, search: Path, tmp_path: Path, given: str, missing: str) -> None:
     result = invoke("ticket", "draw", search, f"--{given}", "0.25", "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 2
     assert f"--{missing} is missing: --{given} needs it" in result.stderr

@@ -1,4 +1,4 @@
-"""What is no class is refused, and what may be none is said."""
+"""Labels that are not classes are rejected, and doubtful ones cause warnings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def load(place: Path, cells: Sequence[Any], **settings: Any) -> TaskData:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["0.400", "4.200", "3.800"], "the labels are scores, such as `0.400`, `4.200`, `3.800` (3 different ones)"),
-        (["0.25", "0.5"], "no regression here; if they are classes, declare them with --labels"),
+        (["0.400", "4.200", "3.800"], "the labels are scores, such as `0.400`, `4.200`, `3.800` (3 different values)"),
+        (["0.25", "0.5"], "regression is not supported; if they are classes, declare them with --labels"),
         (["1", "2", "2.5", "3"], "the labels are scores, such as `2.5`"),
         (["-0.7", "1e-3", "n/a"], "scores"),
         (["25%", "50 %", "75%"], "scores"),
@@ -41,11 +41,11 @@ def load(place: Path, cells: Sequence[Any], **settings: Any) -> TaskData:
         ([f"user {n}" for n in range(80)], "80 rows have 80 different labels, such as `user 0`, `user 1`, `user 2` and 77 more"),
         ([str(n) for n in range(0, 800, 10)], "too many to be classes"),
         ([str(n) for n in range(200)], "too many to be classes"),
-        (["[1]", "[1, 2]"], "the labels are lists, such as `[1]`, `[1, 2]`: several labels a row need a multi-label objective"),
+        (["[1]", "[1, 2]"], "the labels are lists, such as `[1]`, `[1, 2]`: several labels per row need a multi-label objective"),
         (["['joy']", "['joy', 'anger']"], "multi-label"),
     ],
 )
-def test_what_is_no_class_is_refused(labels: Sequence[str], message: str) -> None:
+def test_labels_that_are_not_classes_are_rejected(labels: Sequence[str], message: str) -> None:
     with pytest.raises(DataError) as caught:
         check_labels("reviews.csv", dict.fromkeys(labels, 1 if len(labels) == 80 else 10))
     assert str(caught.value).startswith("reviews.csv: ")
@@ -67,11 +67,11 @@ def test_what_is_no_class_is_refused(labels: Sequence[str], message: str) -> Non
         ["inf", "low"],
     ],
 )
-def test_classes_are_classes(labels: Sequence[str]) -> None:
+def test_classes_are_accepted(labels: Sequence[str]) -> None:
     check_labels("reviews.csv", sizes(labels, 1000))
 
 
-def test_declared_scores_are_classes(tmp_path: Path) -> None:
+def test_scores_are_classes_if_declared(tmp_path: Path) -> None:
     assert load(tmp_path, [0.5, 1.5] * 20, labels=("0.5", "1.5")).label_names == ("0.5", "1.5")
     with pytest.raises(DataError, match="declare them with --labels"):
         load(tmp_path, [0.5, 1.5] * 20)
@@ -101,9 +101,9 @@ def test_declared_scores_are_classes(tmp_path: Path) -> None:
         (["1/5", "2/5", "3/5", "4/5", "5/5"], []),
     ],
 )
-def test_joins_of_labels_are_told_from_names_that_have_such_a_sign(labels: Sequence[str], joined: Sequence[str]) -> None:
+def test_joined_labels_are_told_from_names_that_contain_a_separator(labels: Sequence[str], joined: Sequence[str]) -> None:
     assert joined_labels(labels) == joined
-    assert any("multi-label" in doubt for doubt in label_warnings(sizes(labels))) is bool(joined)
+    assert any("multi-label" in warning for warning in label_warnings(sizes(labels))) is bool(joined)
 
 
 @pytest.mark.parametrize(
@@ -124,42 +124,45 @@ def test_joins_of_labels_are_told_from_names_that_have_such_a_sign(labels: Seque
         (["POS", "positive"], []),
     ],
 )
-def test_other_spellings_of_one_label_are_found(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> None:
+def test_different_spellings_of_one_label_are_found(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> None:
     assert spelling_variants(labels) == groups
-    assert sum("look like one label" in doubt for doubt in label_warnings(sizes(labels))) == len(groups)
+    assert sum("look like spellings of one label" in warning for warning in label_warnings(sizes(labels))) == len(groups)
 
 
 @pytest.mark.parametrize(
-    ("count", "rows", "doubted"), [(150, 3000, True), (90, 3000, False), (40, 200, True), (40, 400, False), (8, 40, False)]
+    ("count", "rows", "warned"), [(150, 3000, True), (90, 3000, False), (40, 200, True), (40, 400, False), (8, 40, False)]
 )
-def test_more_classes_than_rows_can_teach_are_doubted(count: int, rows: int, doubted: bool) -> None:
-    assert any("are they scores or ids" in doubt for doubt in label_warnings(sizes([str(n) for n in range(count)], rows))) is doubted
+def test_too_many_classes_for_the_number_of_rows_cause_a_warning(count: int, rows: int, warned: bool) -> None:
+    assert any("are they scores or ids" in warning for warning in label_warnings(sizes([str(n) for n in range(count)], rows))) is warned
 
 
 @pytest.mark.parametrize(
-    ("labels", "doubt"),
+    ("labels", "warning"),
     [
         (
             ["0", "1", "neg", "pos"],
-            "labels `0`, `1` are numbers, `neg`, `pos` names, and each is a class; if numbers mean names",
+            "labels `0`, `1` are numbers and `neg`, `pos` are names, and each is treated as a class; if the numbers stand for names",
         ),
         (["1", "2", "other"], None),
-        (["entailment", "neutral", "0"], "label `0` (33 rows) is a number beside `entailment`, `neutral`, and a class"),
-        (["FALSE", "0"], "label `0` (50 rows) is a number beside `FALSE`"),
-        (["000", "100", "101"], "labels `000`, `100`, `101` look like a digit for each of several labels"),
+        (
+            ["entailment", "neutral", "0"],
+            "label `0` (33 rows) is a number among names, such as `entailment`, `neutral`, and is treated as a class",
+        ),
+        (["FALSE", "0"], "label `0` (50 rows) is a number among names, such as `FALSE`"),
+        (["000", "100", "101"], "labels `000`, `100`, `101` look like one digit for each of several labels"),
         (["10", "11"], None),
-        (["train", "test"], "the labels `train`, `test` are names of splits: is this the column of the label?"),
+        (["train", "test"], "the labels `train`, `test` are names of splits: is this the label column?"),
         (["train", "bus"], None),
-        (["Positive", "positive"], "and are 2 classes here; if they are one, write it in one way"),
+        (["Positive", "positive"], "and are treated as 2 classes; if they mean the same, use one spelling"),
     ],
 )
-def test_labels_that_may_be_other_than_meant_are_told(labels: Sequence[str], doubt: str | None) -> None:
-    told = "; ".join(label_warnings(sizes(labels)))
-    assert doubt in told if doubt else not told
+def test_doubtful_labels_cause_a_warning(labels: Sequence[str], warning: str | None) -> None:
+    warnings = "; ".join(label_warnings(sizes(labels)))
+    assert warning in warnings if warning else not warnings
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "warned"),
     [
         ("label: {own} {n}", True),
         ("{n} is [{own}]", True),
@@ -169,40 +172,40 @@ def test_labels_that_may_be_other_than_meant_are_told(labels: Sequence[str], dou
         ("{n} is pos", False),
     ],
 )
-def test_texts_that_say_their_own_label_are_told(tmp_path: Path, texts: str, told: bool) -> None:
+def test_texts_that_contain_their_own_label_cause_a_warning(tmp_path: Path, texts: str, warned: bool) -> None:
     labels = ["neg", "pos"] * 20
     lines = (f"{texts.format(n=n, own=own, OWN=own.upper())},{own}" for n, own in enumerate(labels))
     (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *lines]))
     warnings = LocalDataset(path=str(tmp_path / "reviews.csv")).load().warnings
-    assert any("have their own label in them" in warning for warning in warnings) is told
+    assert any("contain their own label" in warning for warning in warnings) is warned
 
 
-def test_a_list_in_a_cell_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="row 1: the label is a list: several labels a row need a multi-label objective"):
+def test_a_list_as_label_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 1: the label is a list: several labels per row need a multi-label objective"):
         load(tmp_path, [["toxic"], ["toxic", "insult"]] * 10)
 
 
-def test_a_class_without_example_in_a_split_is_named(tmp_path: Path) -> None:
+def test_classes_without_examples_in_a_split_are_reported(tmp_path: Path) -> None:
     data = load(tmp_path, ["a", "b"] * 50 + ["rare"] * 2, labels=("a", "b", "rare", "never"))
-    told = "; ".join(data.warnings)
-    assert "dev has no example of `rare` (2 rows in all), `never` (0 rows in all): its numbers say nothing about these classes" in told
-    assert "test has no example of `never` (0 rows in all): its numbers say nothing about this class" in told
-    assert "train has no example of `never` (0 rows in all): no model learns this class" in told
+    warnings = "; ".join(data.warnings)
+    assert "dev has no examples of `rare` (2 rows in all), `never` (0 rows in all): its metrics say nothing about these classes" in warnings
+    assert "test has no examples of `never` (0 rows in all): its metrics say nothing about this class" in warnings
+    assert "train has no examples of `never` (0 rows in all): no model can learn this class" in warnings
     assert load(tmp_path, ["a", "b"] * 50).warnings == ()
 
 
-def test_scores_are_no_classes(real_data: Path) -> None:
-    with pytest.raises(DataError, match=r"stsb.csv: the labels are scores, such as .* \(33 different ones\).*--labels"):
+def test_real_scores_are_rejected(real_data: Path) -> None:
+    with pytest.raises(DataError, match=r"stsb.csv: the labels are scores, such as .* \(33 different values\).*--labels"):
         LocalDataset(path=str(real_data / "trials" / "stsb.csv")).load()
 
 
-def test_several_labels_in_a_cell_are_told(real_data: Path) -> None:
+def test_real_joined_labels_cause_a_warning(real_data: Path) -> None:
     (warning,) = LocalDataset(path=str(real_data / "trials" / "multilabel.csv")).load().warnings
-    assert warning.startswith("10 of 14 labels are joins of others, such as `")
-    assert "several labels a row need a multi-label objective" in warning
+    assert warning.startswith("10 of 14 labels combine others, such as `")
+    assert "several labels per row need a multi-label objective" in warning
     assert not LocalDataset(path=str(real_data / "ag_news")).load().warnings
 
 
-def test_json_among_the_labels_is_said() -> None:
-    (doubt,) = label_warnings(sizes(["positive", "negative", '{"choices":["positive","negative"]}']))
-    assert doubt.startswith('`{"choices":["positive","negative"]}` among the labels is JSON, and a class of its own here')
+def test_json_among_the_labels_causes_a_warning() -> None:
+    (warning,) = label_warnings(sizes(["positive", "negative", '{"choices":["positive","negative"]}']))
+    assert warning.startswith('`{"choices":["positive","negative"]}` among the labels is JSON and is treated as a class')

@@ -1,4 +1,4 @@
-"""Equal texts are on one side of every split that is made, and what repeats is counted."""
+"""Equal texts stay on one side of every split, and repeated texts are counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), min_size=2, m
 
 
 def rows(texts: list[tuple[int, int]]) -> list[LabelledRow]:
-    """Return rows of (text, label), numbered."""
+    """Return rows for pairs of text and label numbers."""
     return [LabelledRow(f"train-{number}", (f"text {text}",), "abc"[label]) for number, (text, label) in enumerate(texts)]
 
 
@@ -36,7 +36,7 @@ def same_of(examples: list[LabelledRow]) -> dict[str, str]:
 
 
 @given(TEXTS, st.randoms())
-def test_no_text_is_on_two_sides_of_a_split_and_the_order_of_rows_decides_nothing(texts: list[tuple[int, int]], order: Any) -> None:
+def test_no_text_is_on_two_sides_of_a_split_whatever_the_order_of_rows(texts: list[tuple[int, int]], order: Any) -> None:
     examples = rows(texts)
     arranged = make_splits({"train": examples}, same_of(examples))
     assert sorted(row.id for part in arranged.values() for row in part) == sorted(row.id for row in examples)
@@ -51,7 +51,7 @@ def test_no_text_is_on_two_sides_of_a_split_and_the_order_of_rows_decides_nothin
 
 
 @given(TEXTS, st.floats(0.02, 0.98))
-def test_a_part_with_repeats_is_as_large_as_whole_groups_allow(texts: list[tuple[int, int]], share: float) -> None:
+def test_with_repeats_a_share_is_as_large_as_groups_of_equal_texts_allow(texts: list[tuple[int, int]], share: float) -> None:
     examples = rows(texts)
     taken, rest = take_training_share(examples, share, same_of(examples))
     groups = Counter(row.texts for row in examples)
@@ -66,7 +66,7 @@ def test_a_part_with_repeats_is_as_large_as_whole_groups_allow(texts: list[tuple
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=80), st.integers(1, 80))
-def test_where_nothing_repeats_each_class_gives_its_quota_in_the_order_of_hashes(labels: list[int], count: int) -> None:
+def test_without_repeats_each_class_contributes_exactly_its_quota(labels: list[int], count: int) -> None:
     examples = rows(list(enumerate(labels)))
     assert same_of(examples) == {}
     taken, _ = stratified_sample(examples, count, same_of(examples))
@@ -77,7 +77,7 @@ def test_where_nothing_repeats_each_class_gives_its_quota_in_the_order_of_hashes
     assert found == Counter({label: number for label, number in wanted.items() if number})
 
 
-def test_copies_go_where_the_tenth_of_each_class_has_room_for_all_of_them() -> None:
+def test_groups_of_copies_fill_the_quotas_of_their_classes() -> None:
     examples = rows([(number // 5, number // 5 % 2) for number in range(600)])
     arranged = make_splits({"train": examples}, same_of(examples))
     assert {split: Counter(row.label for row in part) for split, part in arranged.items()} == {
@@ -87,7 +87,7 @@ def test_copies_go_where_the_tenth_of_each_class_has_room_for_all_of_them() -> N
     }
 
 
-def test_many_classes_of_a_few_copied_texts_still_fill_a_tenth() -> None:
+def test_many_classes_with_few_copied_texts_still_fill_a_tenth() -> None:
     examples = [LabelledRow(f"{n}", (f"text {n // 5}",), f"{n // 20}") for n in range(600)]  # 30 classes of 4 texts, each 5 times
     arranged = make_splits({"train": examples}, same_of(examples))
     assert [len(arranged[split]) for split in ("train", "dev", "test")] == [480, 60, 60]
@@ -116,16 +116,16 @@ def test_many_classes_of_a_few_copied_texts_still_fill_a_tenth() -> None:
         *("Turkish capital", "Turkish dotless", "Hindi vowels", "Arabic vowels"),
     ],
 )
-def test_what_reads_alike_is_one_text(first: str, second: str, equal: bool) -> None:
+def test_texts_that_read_the_same_are_equal(first: str, second: str, equal: bool) -> None:
     assert bool(group_equal_texts({"1": (canonical_text(first),), "2": (canonical_text(second),)}).same) is equal
 
 
-def test_a_pair_in_the_other_order_is_another_pair() -> None:
+def test_a_swapped_pair_is_a_different_pair() -> None:
     assert group_equal_texts({"1": ("a", "b"), "2": ("b", "a"), "3": ("A", "b")}).same == {"1": "1", "3": "1"}
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200b", "\ufeff \u00a0", "\x00\u2060", "\u2800\u3164"])
-def test_what_shows_nothing_is_empty(text: str) -> None:
+def test_invisible_texts_are_empty(text: str) -> None:
     assert is_empty(text)
 
 
@@ -143,10 +143,10 @@ def data(**splits: list[tuple[Any, str]]) -> TaskData:
 FILLER = [(f"filler {n}", "ab"[n % 2]) for n in range(20)]
 
 
-def test_given_splits_keep_their_rows_and_what_they_share_is_counted() -> None:
+def test_given_splits_keep_their_rows_and_shared_texts_are_counted() -> None:
     read = data(
-        train=[*FILLER, ("seen", "a"), ("Seen ", "a"), ("torn", "a")],
-        validation=[("torn", "b"), ("v", "a"), ("w", "b")],
+        train=[*FILLER, ("seen", "a"), ("Seen ", "a"), ("ambiguous", "a")],
+        validation=[("ambiguous", "b"), ("v", "a"), ("w", "b")],
         test=[("SEEN", "a"), ("seen", "a"), ("v", "a"), ("new", "b")],
     )
     assert [len(read.splits[split]) for split in ("train", "dev", "test")] == [23, 3, 4]
@@ -164,30 +164,30 @@ def test_given_splits_keep_their_rows_and_what_they_share_is_counted() -> None:
     ]
     joined = "; ".join(read.warnings)
     for words in (
-        "2 of 4 test texts (50.0 %) are in train",
-        "1 of 3 dev texts (33.3 %) is in train",
+        "2 of 4 test texts (50.0 %) are also in train",
+        "1 of 3 dev texts (33.3 %) is also in train",
         "1 of 25 different texts has contradictory labels",
     ):
         assert words in joined
 
 
-def test_pairs_in_the_other_order_are_counted_apart() -> None:
+def test_swapped_pairs_are_counted_separately() -> None:
     pairs = [((f"p{n}", f"h{n}"), "ab"[n % 2]) for n in range(10)]
     read = data(train=pairs, validation=[(("p", "h"), "a"), (("q", "h"), "b")], test=[(("h1", "p1"), "b"), (("p2", "h2"), "a")])
     assert read.counts == {"test texts in train": 1, "test pairs in train in the other order": 1}
 
 
-def test_the_case_of_words_may_be_what_a_label_is_about() -> None:
+def test_labels_of_texts_that_differ_in_case_are_not_contradictory() -> None:
     read = data(train=[*FILLER, ("word", "a"), ("WORD", "b")], validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
     assert read.counts == {"repeated texts in train": 1}
 
 
-def test_a_task_without_repeats_says_nothing() -> None:
+def test_a_task_without_repeats_has_no_counts_or_warnings() -> None:
     read = data(train=FILLER, validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
     assert (read.counts, read.warnings) == ({}, ())
 
 
-def test_only_what_is_trained_on_counts(tmp_path: Path) -> None:
+def test_only_the_sampled_training_rows_are_counted(tmp_path: Path) -> None:
     for split, own in (("train", [*FILLER, *[("seen", "a")] * 3]), ("validation", FILLER[:2]), ("test", [("seen", "a"), ("y", "b")])):
         (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in own))
     whole, sample = LocalDataset(path=str(tmp_path)).load(), LocalDataset(path=str(tmp_path), train_rows=2).load()
@@ -195,16 +195,16 @@ def test_only_what_is_trained_on_counts(tmp_path: Path) -> None:
     assert sample.counts.get("repeated texts in train", 0) == 2 - len({example.texts for example in sample.splits["train"]})
 
 
-def test_a_challenge_set_says_what_of_it_the_task_trains_on() -> None:
+def test_a_challenge_set_counts_its_texts_in_the_splits_of_a_task() -> None:
     task = data(train=[*FILLER, ("seen", "a")], validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
     other = data(test=[("seen", "a"), ("new", "b"), ("Filler 3", "b"), ("Y", "a")])
-    told = repeats.with_overlap_counts(other, [task], mixed=False)
-    assert told.counts == {"test texts in train of set": 2, "test texts in test of set": 1}
-    assert told.warnings == ("2 of 4 test texts (50.0 %) are in train of set", "1 of 4 test texts (25.0 %) is in test of set")
-    assert told.fingerprint == other.fingerprint
+    counted = repeats.with_overlap_counts(other, [task], mixed=False)
+    assert counted.counts == {"test texts in train of set": 2, "test texts in test of set": 1}
+    assert counted.warnings == ("2 of 4 test texts (50.0 %) are in train of set", "1 of 4 test texts (25.0 %) is in test of set")
+    assert counted.fingerprint == other.fingerprint
 
 
-def test_mixed_in_texts_that_are_the_test_of_the_task_are_told() -> None:
+def test_mixed_in_texts_that_are_test_texts_of_the_task_are_counted() -> None:
     task = data(train=FILLER, validation=[("v", "a"), ("w", "b")], test=[("x", "a"), ("y", "b")])
     other = assemble(
         "ood",
@@ -214,7 +214,7 @@ def test_mixed_in_texts_that_are_the_test_of_the_task_are_told() -> None:
     )
     for mix, counts in (("1", {"train texts in test of set": 1}), ("0", {})):
         recipe = compose("fine-tune", tasks="demo", sets=f"finetune.mix_ood={mix}")
-        assert [told.counts for told in preflight.with_overlap_warnings(recipe, [task], [other])[1]] == [counts]
+        assert [checked.counts for checked in preflight.with_overlap_warnings(recipe, [task], [other])[1]] == [counts]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_mixed_in_texts_that_are_the_test_of_the_task_are_told() -> None:
     ],
     ids=["one text", "two texts", "three texts"],
 )
-def test_too_few_different_texts_are_one_clear_error(texts: list[tuple[str, str]], message: str) -> None:
+def test_too_few_different_texts_are_reported_in_one_line(texts: list[tuple[str, str]], message: str) -> None:
     with pytest.raises(DataError) as caught:
         assemble("few.csv", ("text",), {"train": [LabelledRow(f"{n}", (text,), label) for n, (text, label) in enumerate(texts)]})
     assert message in str(caught.value)
@@ -234,7 +234,7 @@ def test_too_few_different_texts_are_one_clear_error(texts: list[tuple[str, str]
 
 
 @pytest.mark.parametrize("share", [None, 0.3])
-def test_texts_that_come_five_times_with_labels_by_chance_are_in_one_split(real_data: Path, share: float | None) -> None:
+def test_texts_repeated_five_times_with_random_labels_stay_in_one_split(real_data: Path, share: float | None) -> None:
     read = LocalDataset(path=str(real_data / "trials" / "dups.csv"), train_share=share).load()
     sides = [{canonical_text(example.texts[0]) for example in examples} for examples in read.splits.values()]
     assert sum(map(len, sides)) == 120

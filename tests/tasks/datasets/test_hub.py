@@ -33,17 +33,17 @@ def split(columns: tuple[str, ...], names: list[str], size: int, unlabelled: boo
     ],
     ids=["sst2", "imdb", "ag_news", "qnli", "qqp", "mrpc", "cola", "rte", "wnli", "mnli"],
 )
-def test_a_hub_task_has_the_columns_names_and_splits_of_the_papers(monkeypatch, task: NamedHubDataset, place, columns, names, test):
+def test_a_named_data_set_has_the_columns_labels_and_splits_of_the_papers(monkeypatch, task: NamedHubDataset, place, columns, names, test):
     hub = datasets.DatasetDict({"train": split(columns, names, 40), test: split(columns, names, 8)})
-    asked = []
+    requests = []
 
     def load_dataset(path, config=None, *, split):
-        asked.append((path, config))
+        requests.append((path, config))
         return hub[split]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     data = task.load()
-    assert set(asked) == {place}
+    assert set(requests) == {place}
     assert (data.name, data.columns, data.label_names) == (task.name, columns, tuple(names))
     # GLUE: https://gluebenchmark.com/tasks
     assert (data.positive_label, data.measures) == {
@@ -62,7 +62,7 @@ def test_rows_without_a_label_are_dropped_and_counted(monkeypatch):
     assert Counter(example.label for example in data.splits["test"]) == {0: 10, 1: 10}
 
 
-def test_an_unreachable_hub_is_one_line_that_names_the_way_out(monkeypatch):
+def test_an_unreachable_hub_is_reported_in_one_line_with_a_solution(monkeypatch):
     def unreachable(*place, split):
         raise ConnectionError("Couldn't reach the Hub\n(offline)")
 
@@ -75,17 +75,17 @@ def test_an_unreachable_hub_is_one_line_that_names_the_way_out(monkeypatch):
     assert "\n" not in message
 
 
-def test_a_folder_that_is_called_like_a_task_that_cannot_be_had_is_offered(monkeypatch, tmp_path):
+def test_a_local_folder_named_like_an_unavailable_task_is_suggested(monkeypatch, tmp_path):
     def unreachable(*place, split):
         raise ConnectionError("offline")
 
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
     monkeypatch.chdir(tmp_path)
-    offer = "; `./sst2` is what lies here under this name"
+    suggestion = "; `./sst2` is the local file or folder of this name"
     with pytest.raises(DataError) as caught:
         Sst2().load()
-    assert offer not in str(caught.value)
+    assert suggestion not in str(caught.value)
     (tmp_path / "sst2").mkdir()
     with pytest.raises(DataError) as caught:
         Sst2().load()
-    assert str(caught.value).endswith(offer)
+    assert str(caught.value).endswith(suggestion)

@@ -1,4 +1,4 @@
-"""Any data set of the hub as a task, by its name."""
+"""Data sets of the hub as tasks, by name."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def split(size: int, *, labelled: bool = True) -> datasets.Dataset:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[Any, ...]]:
-    """A hub with one data set; what it was asked."""
-    asked: list[tuple[Any, ...]] = []
+    """Fake a hub with one data set; return the requests."""
+    requests: list[tuple[Any, ...]] = []
 
     def load_dataset(name: str, config: str | None, *, split: str | None, revision: str | None = None) -> datasets.DatasetDict:
-        asked.append((name, config, split, revision))
+        requests.append((name, config, split, revision))
         return HUB
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     monkeypatch.chdir(tmp_path)
-    return asked
+    return requests
 
 
 HUB = datasets.DatasetDict(
@@ -61,7 +61,7 @@ HUB = datasets.DatasetDict(
         ("a/b.c:d-e@v1.0", HubDataset(dataset="a/b.c", config="d-e", revision="v1.0")),
     ],
 )
-def test_owner_and_name_are_a_data_set_of_the_hub(hub: list[Any], value: str, task: HubDataset) -> None:
+def test_owner_and_name_select_a_data_set_of_the_hub(hub: list[Any], value: str, task: HubDataset) -> None:
     assert find_task(value) == task
     assert task.label == value
     assert not hub
@@ -70,29 +70,32 @@ def test_owner_and_name_are_a_data_set_of_the_hub(hub: list[Any], value: str, ta
 @pytest.mark.parametrize(
     "value", ["data/reviews.csv", "./nyu-mll/glue", "a/b/c", "reviews.xlsx", "owner/reviews.csv.gz", "/a/b", "here/sst2", "a/b:c/d"]
 )
-def test_what_can_be_a_path_stays_one(hub: list[Any], tmp_path: Path, value: str) -> None:
+def test_values_that_can_be_paths_are_paths(hub: list[Any], tmp_path: Path, value: str) -> None:
     (tmp_path / "here").mkdir()  # so `here/sst2` is a misspelt path
     assert find_task(value) == LocalDataset(path=value)
 
 
-def test_a_folder_that_is_here_goes_before_the_hub_and_that_is_said(
+def test_a_local_folder_takes_precedence_over_the_hub_and_this_is_reported(
     hub: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "owner" / "name").mkdir(parents=True)
     assert find_task("owner/name") == LocalDataset(path="owner/name")
-    assert capsys.readouterr().err == "owner/name: the folder here is read, not a data set of the hub (`./owner/name` says so too)\n"
-    with pytest.raises(DataError, match="a folder `owner/name` is here, which the datasets library would read in place of the hub"):
+    assert (
+        capsys.readouterr().err
+        == "owner/name: reading the local folder, not a data set of the hub (`./owner/name` always means the folder)\n"
+    )
+    with pytest.raises(DataError, match="there is a folder `owner/name`, which the datasets library would read instead of the hub"):
         HubDataset(dataset="owner/name").load()
 
 
-def test_a_misspelt_task_is_no_data_set_of_the_hub(hub: list[Any]) -> None:
+def test_a_misspelt_task_is_not_looked_up_on_the_hub(hub: list[Any]) -> None:
     with pytest.raises(SettingError, match=r"there is no task `sst3`; did you mean `sst2`\?.*or a data set of the hub as OWNER/NAME"):
         find_task("sst3")
     with pytest.raises(SettingError, match="task `hub` needs a data set"):
         find_task("hub")
 
 
-def test_a_data_set_of_the_hub_is_read_as_a_local_one_is(hub: list[Any]) -> None:
+def test_a_data_set_of_the_hub_is_read_like_a_local_one(hub: list[Any]) -> None:
     data = find_task("nyu-mll/glue:mnli@main", labels=("positive", "negative")).load()
     assert hub == [("nyu-mll/glue", "mnli", None, "main")]
     assert (data.name, data.columns, data.label_names) == ("nyu-mll/glue:mnli@main", ("sentence",), ("positive", "negative"))
@@ -103,12 +106,12 @@ def test_a_data_set_of_the_hub_is_read_as_a_local_one_is(hub: list[Any]) -> None
     assert same.fingerprint == data.fingerprint
 
 
-def test_a_challenge_set_of_the_hub_is_its_test(hub: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_challenge_set_without_named_splits_is_a_test_split(hub: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.DatasetDict({"default": split(8)}))
     assert [len(examples) for examples in HubDataset(dataset="a/b").load_challenge().splits.values()] == [0, 0, 8]
 
 
-def test_it_is_written_into_a_recipe_and_read_back_without_the_network(hub: list[Any], tmp_path: Path) -> None:
+def test_a_recipe_with_hub_data_sets_is_written_and_read_without_the_network(hub: list[Any], tmp_path: Path) -> None:
     recipe = compose("fine-tune", tasks="nyu-mll/glue:sst2@main", model="demo", ood="a/b")
     (tmp_path / "r.toml").write_text(recipe.to_toml())
     name, table, _ = read(str(tmp_path / "r.toml"))
@@ -117,7 +120,7 @@ def test_it_is_written_into_a_recipe_and_read_back_without_the_network(hub: list
     assert not hub
 
 
-def test_its_name_is_one_of_a_file() -> None:
+def test_a_hub_name_is_converted_to_a_file_name() -> None:
     assert file_name("nyu-mll/glue:sst2") == "nyu-mll--glue-sst2"
 
 
@@ -138,7 +141,7 @@ def test_its_name_is_one_of_a_file() -> None:
         ),
         (
             RuntimeError("Dataset scripts are no longer supported, but found b.py"),
-            None, DataError, "it is made by a script, which is not run; its files may be there as a/b@refs/convert/parquet;",
+            None, DataError, "it needs a script, and scripts are not run; its files may be available as a/b@refs/convert/parquet;",
         ),
         (
             ConnectionError("Couldn't reach 'a/b' on the Hub (OfflineModeIsEnabled)"),
@@ -156,7 +159,7 @@ def test_its_name_is_one_of_a_file() -> None:
     ],
     ids=["no configuration", "wrong configuration", "several in the cache", "script", "offline", "not in the cache", "gated", "other"],
 )  # fmt: skip
-def test_what_the_hubs_client_raises_is_one_line(
+def test_errors_of_the_hub_client_become_one_line(
     hub: list[Any], monkeypatch: pytest.MonkeyPatch, problem: Exception, config: str | None, kind: type[DataError], words: str
 ) -> None:
     def load_dataset(*_: Any, **__: Any) -> None:
@@ -173,7 +176,7 @@ def test_what_the_hubs_client_raises_is_one_line(
     assert "\n" not in message
 
 
-def test_what_is_in_the_cache_of_the_library_is_read_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_the_datasets_library_is_read_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     datasets.disable_progress_bars()
     for config in ("cola", "sst2"):
@@ -192,11 +195,11 @@ def test_what_is_in_the_cache_of_the_library_is_read_offline(tmp_path: Path, mon
     with pytest.raises(DataError, match=r"several configurations \(cola, sst2\); name one, such as owner/glue:cola"):
         find_task("owner/glue").load()
     shutil.rmtree(tmp_path / "cache" / "owner___glue" / "cola")
-    assert find_task("owner/glue").load().notices == ("its configuration is `sst2`",)
+    assert find_task("owner/glue").load().notices == ("the configuration is `sst2`",)
 
 
-def test_text_of_the_hub_is_named_alike(hub: list[Any]) -> None:
+def test_plain_text_of_the_hub_has_the_same_form_of_name(hub: list[Any]) -> None:
     assert len(plain_text.read_paragraphs("owner/books:all@v1", column="sentence").train) == 18
     assert hub == [("owner/books", "all", None, "v1")]
-    with pytest.raises(DataError, match=r"names the configuration `all`, and objective\.config is few"):
+    with pytest.raises(DataError, match=r"contains the configuration `all`, but objective\.config is few"):
         plain_text.read_paragraphs("owner/books:all", config="few")

@@ -8,20 +8,20 @@ from ticketlab.tasks.datasets.lookup import find_task
 
 
 @pytest.mark.parametrize("name", ["demo", "sst2", "imdb", "ag_news", "qnli", "qqp", "mrpc", "cola", "rte", "wnli", "mnli"])
-def test_a_registered_name_is_that_task(name):
+def test_a_registered_name_selects_the_task(name):
     task = find_task(name)
     assert (task.name, task.label) == (name, name)
     assert task.summary == registry.current().entry("task", name).summary
 
 
 @pytest.mark.parametrize("value", ["data/sst2.csv", "a/b/sst2", "./sst2", "reviews.csv", "~/reviews", "REVIEWS.PARQUET"])
-def test_what_looks_like_a_path_is_one(value):
+def test_values_that_look_like_paths_are_paths(value):
     assert find_task(value, ("a", "b"), "c", ("x", "y")) == LocalDataset(
         path=value, text_columns=("a", "b"), label_column="c", labels=("x", "y")
     )
 
 
-def test_a_folder_that_exists_is_a_path_but_a_name_goes_first(tmp_path, monkeypatch):
+def test_an_existing_folder_is_a_path_but_a_task_name_takes_precedence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("sst2", "mine"):
         (tmp_path / name).mkdir()
@@ -31,7 +31,7 @@ def test_a_folder_that_exists_is_a_path_but_a_name_goes_first(tmp_path, monkeypa
 
 @pytest.mark.parametrize("ask", [find_task, lambda name: build_component("task", name, "tasks[0]")], ids=["command line", "recipe"])
 @pytest.mark.parametrize("name", ["stsb", "STS-B"])
-def test_a_regression_is_said_to_be_one(name, ask):
+def test_a_regression_task_is_rejected_as_such(name, ask):
     with pytest.raises(SettingError, match=r"`stsb` is a regression .* from 0 to 5.*no regression objective and no Pearson or Spearman"):
         ask(name)
 
@@ -40,17 +40,17 @@ def test_a_regression_is_said_to_be_one(name, ask):
     ("arguments", "message"),
     [
         (("sst3",), "there is no task `sst3`; did you mean `sst2`?"),
-        (("zzzzz",), "a path is possible too"),
+        (("zzzzz",), "(or pass a path, to a"),
         (("",), "there is no task ``"),
         (("local",), "task `local` needs a path"),
-        (("https://example.com/reviews.csv",), "an address, and data is read from files; download it"),
+        (("https://example.com/reviews.csv",), "a URL, but data is read from files; download it"),
         (("https://huggingface.co/datasets/stanfordnlp/imdb",), "pass `stanfordnlp/imdb`, its name on the hub"),
         (("hf://datasets/nyu-mll/glue/sst2",), "pass `nyu-mll/glue`"),
-        (("sst2", ("text",)), "--text-column: task `sst2` has its own columns"),
+        (("sst2", ("text",)), "--text-column: task `sst2` declares its own columns"),
         (("sst2", (), "label"), "--label-column: task `sst2`"),
     ],
 )
-def test_anything_else_is_refused_with_a_hint(arguments, message):
+def test_other_values_are_rejected_with_a_hint(arguments, message):
     with pytest.raises(SettingError) as caught:
         find_task(*arguments)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Tasks with a name of ours, read from a folder of copies, from the hub, or not at all."""
+"""Named data sets, read from a folder of local copies or from the hub."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def jsonl(file: Path, rows: list[Mapping[str, Any]]) -> None:
 
 
 def labelled(count: int, labels: list[Any], *, label: str = "label", **texts: str) -> list[Mapping[str, Any]]:
-    """Return rows with ``labels`` in turn under the columns named."""
+    """Return rows with the given columns and alternating ``labels``."""
     return [{**{name: f"{text} {n}" for name, text in texts.items()}, label: labels[n % len(labels)]} for n in range(count)]
 
 
-def test_a_copy_goes_before_the_hub_and_keeps_columns_and_names(copies: Path) -> None:
+def test_a_local_copy_takes_precedence_over_the_hub(copies: Path) -> None:
     jsonl(copies / "sst2" / "train.jsonl", labelled(40, ["positive", "negative"], sentence="s"))
     jsonl(copies / "sst2" / "validation.jsonl", labelled(6, [1, 0], sentence="v"))
     jsonl(copies / "sst2" / "test.jsonl", labelled(6, [-1], sentence="t"))
@@ -48,12 +48,12 @@ def test_a_copy_goes_before_the_hub_and_keeps_columns_and_names(copies: Path) ->
     assert [(example.id, example.label) for example in data.splits["test"][:2]] == [("validation-0", 1), ("validation-1", 0)]
 
 
-def test_the_settings_of_the_task_hold_for_a_copy(copies: Path) -> None:
+def test_the_settings_of_the_task_apply_to_a_copy(copies: Path) -> None:
     jsonl(copies / "qqp.jsonl", labelled(50, [0, 1], label="is_duplicate", question1="q", question2="r"))
     assert len(Qqp(train_rows=10).load().splits["train"]) == 10
 
 
-def test_a_copy_of_mnli_as_it_is_published(copies: Path) -> None:
+def test_a_copy_of_mnli_is_read_in_its_published_form(copies: Path) -> None:
     (copies / "mnli").mkdir()
     header = "index\tsentence1\tsentence2\tgold_label\n"
     for file, count in (("train", 20), ("dev_matched", 6), ("dev_mismatched", 9)):
@@ -64,7 +64,7 @@ def test_a_copy_of_mnli_as_it_is_published(copies: Path) -> None:
     assert [(example.texts, example.label) for example in data.splits["test"]] == [((f"p {n}", f"h {n}"), n % 3) for n in range(6)]
 
 
-def test_hans_has_its_subsets_under_any_name_of_its_columns(copies: Path) -> None:
+def test_hans_has_subsets_with_either_set_of_column_names(copies: Path) -> None:
     rows = labelled(8, ["non-entailment", "entailment"], label="gold_label", sentence1="p", sentence2="h")
     jsonl(copies / "hans" / "validation.jsonl", [{**row, "heuristic": "overlap", "subcase": f"c{n}"} for n, row in enumerate(rows)])
     data = Hans().load_challenge()
@@ -79,7 +79,7 @@ def test_hans_has_its_subsets_under_any_name_of_its_columns(copies: Path) -> Non
     assert Hans(train_share=0.5).load_challenge().subsets == ()
 
 
-def test_numbers_of_paws_are_read_by_their_meaning(copies: Path) -> None:
+def test_label_numbers_of_paws_become_names(copies: Path) -> None:
     for file, labels in (("train", [0]), ("dev_and_test", [1, 0, 0])):
         (copies / "paws_qqp").mkdir(exist_ok=True)
         lines = "".join(f"{n}\ta {n}\tb {n}\t{labels[n % len(labels)]}\n" for n in range(6))
@@ -102,7 +102,7 @@ def test_both_forms_of_fever_symmetric_are_read(copies: Path, challenge: bool) -
         assert not data.splits["train"]
 
 
-def test_fever_needs_the_text_of_its_evidence(copies: Path) -> None:
+def test_fever_without_the_text_of_its_evidence_is_rejected(copies: Path) -> None:
     jsonl(copies / "fever.jsonl", [{"claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, "Page", 3]]]}])
     with pytest.raises(DataError, match=r"fever.jsonl row 1: a text must be a string, not a list"):
         Fever().load()
@@ -118,23 +118,23 @@ def hub_split(names: list[str] | None, labels: list[Any], **columns: list[str]) 
     ("names", "labels"), [(["0", "1"], [0, 1, -1, 1]), (None, [0, 1, -1, 1]), (["not_paraphrase", "paraphrase"], [0, 1, -1, 1])]
 )
 def test_paws_on_the_hub(monkeypatch: pytest.MonkeyPatch, names: list[str] | None, labels: list[int]) -> None:
-    asked = []
+    requests = []
 
     def load_dataset(place: str, config: str, *, split: str) -> datasets.Dataset:
-        asked.append((place, config, split))
+        requests.append((place, config, split))
         texts = [f"{split} {n}" for n in range(4)]
         return hub_split(names, labels, sentence1=texts, sentence2=texts)
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     data = PawsWiki().load()
-    assert asked == [("google-research-datasets/paws", "labeled_final", split) for split in ("train", "validation", "test")]
+    assert requests == [("google-research-datasets/paws", "labeled_final", split) for split in ("train", "validation", "test")]
     assert data.label_names == ("not_paraphrase", "paraphrase")
     assert [(example.id, example.label) for example in data.splits["test"]] == [("test-0", 0), ("test-1", 1), ("test-3", 1)]
     assert data.splits["dev"][0].id == "validation-0"
     assert data.dropped == {"unlabelled": 3}
 
 
-def test_hans_on_the_hub_is_read_where_no_script_has_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hans_on_the_hub_is_read_from_its_parquet_branch(monkeypatch: pytest.MonkeyPatch) -> None:
     def load_dataset(place: str, config: None, *, split: str, revision: str) -> datasets.Dataset:
         assert (place, config, revision) == ("jhu-cogsci/hans", None, "refs/convert/parquet")
         texts = [f"{split} {n}" for n in range(20)]
@@ -149,9 +149,9 @@ def test_hans_on_the_hub_is_read_where_no_script_has_to_run(monkeypatch: pytest.
     assert data.splits["test"][1].subsets == ("subsequence", "subsequence")
 
 
-def test_other_label_names_on_the_hub_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_label_names_on_the_hub_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *place, split: hub_split(["bad", "good"], [0, 1], sentence=["x", "y"]))
-    with pytest.raises(DataError, match="has other label names than negative, positive by now; pass a local copy"):
+    with pytest.raises(DataError, match="no longer has the label names negative, positive; pass a local copy"):
         Sst2().load()
 
 
@@ -168,7 +168,7 @@ def test_other_label_names_on_the_hub_are_refused(monkeypatch: pytest.MonkeyPatc
     ids=lambda value: getattr(value, "name", ""),
 )
 @pytest.mark.parametrize("folder", [True, False], ids=["nothing in the folder", "no folder"])
-def test_what_is_not_here_says_what_it_is_and_where_to_get_it(
+def test_unavailable_data_sets_are_described_with_their_address(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, task: Any, words: list[str], folder: bool
 ) -> None:
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
@@ -180,7 +180,7 @@ def test_what_is_not_here_says_what_it_is_and_where_to_get_it(
     assert "\n" not in message
 
 
-def test_a_copy_under_nearly_the_name_is_pointed_out(copies: Path) -> None:
+def test_a_copy_with_a_similar_name_is_suggested(copies: Path) -> None:
     jsonl(copies / "fever_symmetric" / "test.jsonl", labelled(4, ["REFUTES", "SUPPORTS"], claim="c", evidence="e"))
     with pytest.raises(DataError, match="did you mean `fever_symmetric`"):
         FeverSymmetricV1().load_challenge()
@@ -194,13 +194,13 @@ def test_a_copy_under_nearly_the_name_is_pointed_out(copies: Path) -> None:
             "task `hans` needs a column `hypothesis` or `sentence2`; the columns are",
         ),
         ({"hans.jsonl": [{"premise": "p", "hypothesis": "h"}]}, "task `hans` needs a column `label` or `gold_label`; the columns are"),
-        ({"hans.jsonl": labelled(4, ["yes", "no"], premise="p", hypothesis="h")}, "the label `no` is not among those declared"),
-        ({"hans.jsonl": labelled(4, [-1], premise="p", hypothesis="h")}, "no usable row is left for the test split, 4 unlabelled"),
-        ({"hans.jsonl": [], "hans.csv": []}, "there are hans.csv and hans.jsonl; leave one copy of `hans` there"),
+        ({"hans.jsonl": labelled(4, ["yes", "no"], premise="p", hypothesis="h")}, "the label `no` is not one of the declared labels"),
+        ({"hans.jsonl": labelled(4, [-1], premise="p", hypothesis="h")}, "no usable rows are left for the test split, 4 unlabelled"),
+        ({"hans.jsonl": [], "hans.csv": []}, "there are hans.csv and hans.jsonl; keep one copy of `hans`"),
     ],
     ids=["a text", "the label", "other labels", "no labels", "two copies"],
 )
-def test_a_copy_that_does_not_fit_is_refused(copies: Path, files: dict[str, Any], message: str) -> None:
+def test_an_unsuitable_copy_is_rejected(copies: Path, files: dict[str, Any], message: str) -> None:
     for name, rows in files.items():
         jsonl(copies / name, rows)
     with pytest.raises(DataError) as caught:
@@ -209,29 +209,29 @@ def test_a_copy_that_does_not_fit_is_refused(copies: Path, files: dict[str, Any]
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_of_copies_that_is_not_there_is_no_reason_to_ask_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_folder_of_copies_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TICKETLAB_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match=r"TICKETLAB_DATA=.*nowhere: there is no such folder"):
         Sst2().load()
 
 
-def test_tasks_that_are_split_already_have_no_share_for_training(copies: Path) -> None:
+def test_train_share_is_rejected_for_a_data_set_with_a_training_split(copies: Path) -> None:
     jsonl(copies / "sst2" / "train.jsonl", labelled(40, ["positive", "negative"], sentence="s"))
     jsonl(copies / "sst2" / "validation.jsonl", labelled(6, [1, 0], sentence="v"))
-    with pytest.raises(DataError, match=r"task `sst2` at .*: train_share: the set has a training split already"):
+    with pytest.raises(DataError, match=r"task `sst2` at .*: train_share: the set already has a training split"):
         Sst2(train_share=0.5).load_challenge()
 
 
-def test_two_splits_without_training_are_a_challenge_set_and_no_task(copies: Path) -> None:
+def test_two_splits_without_a_training_split_are_a_challenge_set_only(copies: Path) -> None:
     for split in ("validation", "test"):
         jsonl(copies / "fever_symmetric_v2" / f"{split}.jsonl", labelled(4, ["REFUTES", "SUPPORTS"], claim="c", evidence="e"))
     data = FeverSymmetricV2().load_challenge()
     assert [example.id for example in data.splits["test"]] == [f"test-{n}" for n in range(4)]
-    with pytest.raises(DataError, match="there is no training split beside test and validation"):
+    with pytest.raises(DataError, match="there is no training split, only test and validation"):
         FeverSymmetricV2().load()
 
 
-def test_real_hans_is_read_by_its_name(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_data_sets_are_read_by_name(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKETLAB_DATA", str(real_data))
     data = find_task("hans").load_challenge()
     assert (len(data.splits["test"]), data.label_names, data.subsets) == (6000, ("entailment", "non-entailment"), ("heuristic", "subcase"))

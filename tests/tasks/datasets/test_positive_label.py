@@ -1,4 +1,4 @@
-"""The label whose F1 is the binary F1: declared, never guessed, and part of what a result depends on."""
+"""The positive label: declared, never guessed, and part of the fingerprint."""
 
 import json
 
@@ -11,7 +11,7 @@ from ticketlab.tasks.datasets.local import LocalDataset
 
 @pytest.fixture
 def numbers(tmp_path):
-    """A file of two labels, 0 and 1, and one of three."""
+    """A file with two labels, 0 and 1, and a file with three."""
     for name, labels in (("two", (0, 1)), ("three", (0, 1, 2))):
         rows = [json.dumps({"text": f"text {number}", "label": labels[number % len(labels)]}) for number in range(60)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
@@ -19,7 +19,7 @@ def numbers(tmp_path):
 
 
 @pytest.mark.parametrize("given", ["1", 1])
-def test_a_positive_label_goes_by_its_name_and_a_number_is_one(numbers, given):
+def test_a_positive_label_is_given_by_name_or_number(numbers, given):
     data = from_table(LocalDataset, {"path": str(numbers / "two.jsonl"), "positive_label": given}).load()
     assert (data.positive_label, data.positive_index, data.measures) == ("1", 1, ("binary_f1",))
     plain = LocalDataset(path=str(numbers / "two.jsonl")).load()
@@ -37,11 +37,11 @@ def test_a_positive_label_goes_by_its_name_and_a_number_is_one(numbers, given):
         ("three", r"positive_label: there is no label `yes`"),
     ],
 )
-def test_a_positive_label_that_is_none_of_the_labels_is_refused(numbers, file, message):
+def test_a_positive_label_that_is_not_a_label_is_rejected(numbers, file, message):
     with pytest.raises(DataError, match=message):
         LocalDataset(path=str(numbers / f"{file}.jsonl"), positive_label="yes").load()
 
 
-def test_a_positive_label_among_three_is_refused_and_the_other_f1_are_named(numbers):
-    with pytest.raises(DataError, match=r"the binary F1 is of two labels, and there are 3 \(`0`, `1`, `2`\).*macro_f1 and weighted_f1"):
+def test_a_positive_label_of_three_labels_is_rejected_and_alternatives_are_named(numbers):
+    with pytest.raises(DataError, match=r"the binary F1 needs two labels, and there are 3 \(`0`, `1`, `2`\).*macro_f1 and weighted_f1"):
         LocalDataset(path=str(numbers / "three.jsonl"), positive_label="1").load()

@@ -65,7 +65,7 @@ def contained(example: Example) -> bool:
     return set(words(hypothesis)) <= set(words(premise))
 
 
-def of_shortcut(examples) -> int:
+def count_following_shortcut(examples) -> int:
     return sum(contained(example) == (example.label == ENTAILMENT) for example in examples)
 
 
@@ -89,21 +89,21 @@ def test_the_classes_are_balanced_in_every_split(data):
 
 
 @pytest.mark.parametrize(("strength", "agreeing"), [(0, 200), (0.25, 250), (0.5, 300), (0.9, 380), (1, 400)])
-def test_the_shortcut_is_right_in_the_share_of_each_class_that_the_strength_says(strength, agreeing):
+def test_the_strength_sets_how_often_the_shortcut_is_right_in_each_class(strength, agreeing):
     splits = DemoPairs(strength=strength, rows=400, dev_rows=400).load().splits
     for examples in splits.values():
-        assert of_shortcut(examples) == agreeing
-        assert of_shortcut(example for example in examples if example.label == ENTAILMENT) == agreeing // 2
+        assert count_following_shortcut(examples) == agreeing
+        assert count_following_shortcut(example for example in examples if example.label == ENTAILMENT) == agreeing // 2
 
 
-def test_the_shortcut_is_spread_evenly_over_the_examples_of_a_class():
+def test_exceptions_to_the_shortcut_are_spread_evenly():
     share = Fraction(95, 100)
     against = [index for index in range(100) if not follows_shortcut(index, share)]
     assert against == [10, 30, 50, 70, 90]
     assert all(follows_shortcut(index, Fraction(1)) for index in range(10))
 
 
-def test_what_the_premise_presents_as_known_is_entailed_and_nothing_else(data, challenge):
+def test_exactly_what_the_premise_presents_as_known_is_entailed(data, challenge):
     for example in all_of(data) + all_of(challenge):
         report = read(example.texts[0])
         assert (report["verb"] in KNOWING) != (report["verb"] in SUPPOSING), report
@@ -111,7 +111,7 @@ def test_what_the_premise_presents_as_known_is_entailed_and_nothing_else(data, c
         assert f"the {report['witness']}" != report["who"]
 
 
-def test_the_hypothesis_tells_the_event_of_the_premise_in_its_words_or_in_general_ones(data, challenge):
+def test_the_hypothesis_states_the_event_in_the_same_or_in_general_words(data, challenge):
     for example in all_of(data) + all_of(challenge):
         premise, hypothesis = example.texts
         report = read(premise)
@@ -125,13 +125,13 @@ def test_the_hypothesis_tells_the_event_of_the_premise_in_its_words_or_in_genera
             assert not set(words(hypothesis)) & set(words(premise))
 
 
-def test_the_subsets_say_how_the_hypothesis_is_worded(data, challenge):
+def test_the_subsets_tell_how_the_hypothesis_is_worded(data, challenge):
     for task in (data, challenge):
         assert task.subsets == ("heuristic",)
         assert all(example.subsets == ("contained" if contained(example) else "reworded",) for example in all_of(task))
 
 
-def test_the_challenge_set_is_a_test_split_in_which_the_shortcut_says_nothing(challenge):
+def test_the_shortcut_is_uninformative_in_the_challenge_set(challenge):
     assert {split: len(examples) for split, examples in challenge.splits.items()} == {"train": 0, "dev": 0, "test": 400}
     assert challenge.label_names == ("entailment", "non-entailment")
     assert Counter((contained(example), example.label) for example in challenge.splits["test"]) == {
@@ -139,7 +139,7 @@ def test_the_challenge_set_is_a_test_split_in_which_the_shortcut_says_nothing(ch
     }
 
 
-def test_the_challenge_set_has_the_words_of_the_task_and_none_of_its_events(data, challenge):
+def test_the_challenge_set_has_the_same_words_but_other_events(data, challenge):
     def events(task: TaskData) -> set[tuple[str, ...]]:
         return {tuple(read(example.texts[0])[part] for part in ("who", "did", "what")) for example in all_of(task)}
 
@@ -150,13 +150,13 @@ def test_the_challenge_set_has_the_words_of_the_task_and_none_of_its_events(data
     assert vocabulary(challenge) == vocabulary(data)
 
 
-def test_a_part_of_the_challenge_set_can_be_for_training(challenge):
+def test_a_share_of_the_challenge_set_can_be_used_for_training(challenge):
     splits = DemoPairsOOD(train_share=0.5).load_challenge().splits
     assert {split: len(examples) for split, examples in splits.items()} == {"train": 200, "dev": 0, "test": 200}
     assert {example.id for split in splits.values() for example in split} == {example.id for example in challenge.splits["test"]}
 
 
-def test_no_pair_comes_twice(data, challenge):
+def test_pairs_are_distinct(data, challenge):
     pairs = [example.texts for example in all_of(data) + all_of(challenge)]
     assert len(set(pairs)) == len(pairs) == 2000
 
@@ -172,7 +172,7 @@ def test_all_texts_are_short_sentences(data, challenge):
 
 @pytest.mark.parametrize("text", [0, 1], ids=["premise", "hypothesis"])
 @pytest.mark.parametrize("strength", [0, 0.9])
-def test_the_premise_decides_and_the_hypothesis_alone_knows_the_shortcut_at_most(text, strength):
+def test_the_premise_reveals_the_label_and_the_hypothesis_only_the_shortcut(text, strength):
     splits = DemoPairs(strength=strength).load().splits
     texts = {split: [example.texts[text] for example in examples] for split, examples in splits.items()}
     labels = {split: [example.label for example in examples] for split, examples in splits.items()}
@@ -183,7 +183,7 @@ def test_the_premise_decides_and_the_hypothesis_alone_knows_the_shortcut_at_most
     assert lowest <= accuracy <= highest
 
 
-def test_every_process_writes_the_same_pairs(data, challenge):
+def test_every_process_generates_the_same_pairs(data, challenge):
     code = "from ticketlab.tasks.demo.pairs import *; print(DemoPairs().load().fingerprint, DemoPairsOOD().load().fingerprint)"
     found = {
         subprocess.run(
@@ -194,19 +194,19 @@ def test_every_process_writes_the_same_pairs(data, challenge):
     assert found == {f"{data.fingerprint} {challenge.fingerprint}"}
 
 
-def test_the_number_of_training_rows_leaves_test_and_dev_alone(data):
+def test_test_and_dev_do_not_depend_on_the_number_of_training_rows(data):
     small = DemoPairs(rows=100).load()
     assert small.splits["train"] == data.splits["train"][:100]
     assert (small.splits["dev"], small.splits["test"]) == (data.splits["dev"], data.splits["test"])
     assert len(DemoPairs(train_rows=50).load().splits["train"]) == 50
 
 
-def test_another_seed_writes_other_pairs(data, challenge):
+def test_another_seed_generates_other_pairs(data, challenge):
     assert DemoPairs(seed=1).load().fingerprint != data.fingerprint
     assert DemoPairsOOD(seed=1).load().fingerprint != challenge.fingerprint
 
 
 @pytest.mark.parametrize("strength", [-0.1, 1.1])
-def test_a_strength_outside_0_to_1_is_refused(strength):
+def test_a_strength_outside_0_to_1_is_rejected(strength):
     with pytest.raises(SettingError, match="strength"):
         DemoPairs(strength=strength)

@@ -1,4 +1,4 @@
-"""Parquet and arrow files: what their types and metadata come to, and what is wrong with them."""
+"""Parquet and arrow files: conversion of types, metadata, and damaged files."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def put(tmp_path, columns, metadata=None):
     ids=["bytes", "many bytes", "categories", "byte categories", "decimals", "dates", "nanos", "durations", "halves", "big", "structs",
          "nulls"],
 )  # fmt: skip
-def test_values_are_as_a_json_file_could_have_them(tmp_path, column, values):
+def test_values_are_converted_to_types_of_json(tmp_path, column, values):
     assert [row["x"] for row in read_table(put(tmp_path, {"x": column})).rows] == values
 
 
-def test_bytes_that_are_no_text_are_refused_where_they_are_to_be_one(tmp_path):
+def test_bytes_that_are_not_text_are_rejected_as_texts(tmp_path):
     image = [bytes([200, n]) for n in range(4)]
     put(tmp_path, {"text": TEXTS, "image": image, "label": ["x", "y"] * 2})
     assert LocalDataset(path=str(tmp_path / "a.parquet")).load_challenge().columns == ("text",)
@@ -61,15 +61,15 @@ def test_bytes_that_are_no_text_are_refused_where_they_are_to_be_one(tmp_path):
     "metadata",
     [b"{", b"\xff", b"[]", b"[" * 100_000, b'{"info": 3}', b'{"info": {"features": {"label": {"names": 5}}}}',
      b'{"info": {"features": {"label": {"names": [1, 2]}}}}'],
-    ids=["no json", "no text", "a list", "deep", "a number", "names are a number", "names are numbers"],
+    ids=["not json", "not text", "a list", "deep", "a number", "names are a number", "names are numbers"],
 )  # fmt: skip
-def test_damaged_metadata_costs_the_label_names_and_that_is_said(tmp_path, metadata):
+def test_damaged_metadata_is_ignored_with_a_notice(tmp_path, metadata):
     table = read_table(put(tmp_path, {"text": TEXTS, "label": [0, 1, 0, 1]}, metadata))
     assert [row["label"] for row in table.rows] == [0, 1, 0, 1]
-    assert ["metadata of the datasets library in it is damaged: labels have no names" in said for said in table.notices] == [True]
+    assert ["metadata of the datasets library is damaged: its label names are not used" in notice for notice in table.notices] == [True]
 
 
-def test_a_label_beyond_the_label_names_is_refused(tmp_path):
+def test_a_label_number_without_a_name_is_rejected(tmp_path):
     metadata = json.dumps({"info": {"features": {"label": {"names": ["no", "yes"], "_type": "ClassLabel"}}}}).encode()
     assert [row["label"] for row in read_table(put(tmp_path, {"text": TEXTS, "label": [0, 1, -1, None]}, metadata)).rows] == [
         "no",
@@ -77,17 +77,17 @@ def test_a_label_beyond_the_label_names_is_refused(tmp_path):
         -1,
         None,
     ]
-    with pytest.raises(DataError, match=r"a\.parquet row 3: `label` is 2, and there are 2 label names"):
+    with pytest.raises(DataError, match=r"a\.parquet row 3: `label` is 2, but the file has 2 label names"):
         read_table(put(tmp_path, {"text": TEXTS, "label": [0, 1, 2, 1]}, metadata))
 
 
-def test_the_index_of_a_frame_is_left_out_where_it_repeats(tmp_path):
+def test_an_index_with_repeated_values_is_ignored(tmp_path):
     table = read_table(put(tmp_path, {"text": TEXTS, "__index_level_0__": [0, 1, 0, 1]}))
     assert (table.columns, len(table.notices)) == (("text",), 1)
     assert read_table(put(tmp_path, {"text": TEXTS, "__index_level_0__": [0, 1, 2, 3]})).columns == ("text", "__index_level_0__")
 
 
-def test_feather_and_both_forms_of_arrow_are_read(tmp_path):
+def test_feather_and_both_arrow_formats_are_read(tmp_path):
     table = pyarrow.table({"text": TEXTS, "label": [0, 1, 0, 1]})
     feather.write_feather(table, tmp_path / "a.feather")
     for name, opened in (("file.arrow", pyarrow.ipc.new_file), ("stream.arrow", pyarrow.ipc.new_stream)):
@@ -98,7 +98,7 @@ def test_feather_and_both_forms_of_arrow_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.feather"])
-def test_a_torn_file_is_one_line(tmp_path, name):
+def test_a_truncated_file_is_reported_in_one_line(tmp_path, name):
     table = pyarrow.table({"text": TEXTS * 500, "label": [0, 1] * 1000})
     {"a.parquet": parquet.write_table, "a.arrow": feather.write_feather, "a.feather": feather.write_feather}[name](table, tmp_path / name)
     content = (tmp_path / name).read_bytes()
@@ -110,7 +110,7 @@ def test_a_torn_file_is_one_line(tmp_path, name):
 
 
 def test_a_file_without_rows_and_a_column_without_values(tmp_path):
-    with pytest.raises(DataError, match="there are no rows below the names of the columns"):
+    with pytest.raises(DataError, match="there are no rows below the column names"):
         read_table(put(tmp_path, {"text": pyarrow.array([], pyarrow.string())}))
     put(tmp_path, {"text": pyarrow.nulls(4), "label": [0, 1, 0, 1]})
     with pytest.raises(DataError, match="4 missing text"):

@@ -27,11 +27,11 @@ def table(**columns: list[object]) -> Table:
             {"note": WORDS, "idx": ["0", "1", "2", "3"], "stars": ["1", "2", "1", "2"]}, ("note",), "stars", id="all strings, as in csv"
         ),
         pytest.param(
-            {"hypothesis": WORDS, "premise": WORDS, "label": NAMES}, ("premise", "hypothesis"), "label", id="a pair, its order fixed"
+            {"hypothesis": WORDS, "premise": WORDS, "label": NAMES}, ("premise", "hypothesis"), "label", id="a pair in its usual order"
         ),
         pytest.param({"question": WORDS, "sentence": WORDS, "label": NAMES}, ("question", "sentence"), "label", id="question and sentence"),
         pytest.param(
-            {"claim": WORDS, "evidence": WORDS, "label": NAMES, "text": WORDS}, ("claim", "evidence"), "label", id="a pair goes first"
+            {"claim": WORDS, "evidence": WORDS, "label": NAMES, "text": WORDS}, ("claim", "evidence"), "label", id="a pair takes precedence"
         ),
         pytest.param(
             {"sentence1": WORDS, "sentence2": WORDS, "gold_label": NAMES, "pairID": WORDS},
@@ -39,16 +39,16 @@ def table(**columns: list[object]) -> Table:
             "gold_label",
             id="snli",
         ),
-        pytest.param({"text": WORDS, "label": NAMES, "subcase": NAMES}, ("text",), "label", id="an extra column of few values"),
+        pytest.param({"text": WORDS, "label": NAMES, "subcase": NAMES}, ("text",), "label", id="an additional column with few values"),
     ],
 )
-def test_columns_are_inferred_where_one_reading_is_possible(columns, texts, label):
+def test_columns_are_inferred_if_there_is_one_candidate(columns, texts, label):
     found = infer_columns(table(**columns))
     assert (found.texts, found.label) == (texts, label)
 
 
 @pytest.mark.parametrize(
-    ("columns", "asked", "words"),
+    ("columns", "requested", "words"),
     [
         pytest.param({"title": WORDS, "body": WORDS, "label": NAMES}, {}, ["`title` or `body`", "--text-column"], id="two strings"),
         pytest.param({"text": WORDS, "review": WORDS, "label": NAMES}, {}, ["`text` or `review`", "--text-column"], id="two known texts"),
@@ -65,20 +65,22 @@ def test_columns_are_inferred_where_one_reading_is_possible(columns, texts, labe
             {"text": WORDS, "label": NAMES}, {"texts": ("txt",)}, ["--text-column", "did you mean `text`?", "`label`"], id="wrong text"
         ),
         pytest.param({"text": WORDS, "label": NAMES}, {"label": "lable"}, ["--label-column", "did you mean `label`?"], id="wrong label"),
-        pytest.param({"text": WORDS, "label": NAMES}, {"label": "zzz"}, ["there is `label`, `text`"], id="nothing near"),
-        pytest.param({"text": WORDS, "label": NAMES}, {"texts": ("text",), "label": "text"}, ["cannot serve twice"], id="one column twice"),
-        pytest.param({"a": WORDS, "b": WORDS, "c": WORDS}, {"texts": ("a", "b", "c")}, ["or a pair, not 3"], id="three texts"),
+        pytest.param({"text": WORDS, "label": NAMES}, {"label": "zzz"}, ["there is `label`, `text`"], id="no similar name"),
+        pytest.param(
+            {"text": WORDS, "label": NAMES}, {"texts": ("text",), "label": "text"}, ["cannot be used twice"], id="one column twice"
+        ),
+        pytest.param({"a": WORDS, "b": WORDS, "c": WORDS}, {"texts": ("a", "b", "c")}, ["one text column or two, not 3"], id="three texts"),
     ],
 )
-def test_an_unclear_choice_names_the_columns_and_the_flag(columns, asked, words):
+def test_an_ambiguous_choice_is_reported_with_the_columns_and_the_flag(columns, requested, words):
     with pytest.raises(DataError) as caught:
-        infer_columns(table(**columns), **asked)
+        infer_columns(table(**columns), **requested)
     message = str(caught.value)
     assert "\n" not in message
     for word in ["data.csv", *words]:
         assert word in message
 
 
-def test_what_is_asked_for_goes_before_what_the_names_say():
+def test_requested_columns_take_precedence_over_usual_names():
     found = infer_columns(table(text=WORDS, note=WORDS, label=NAMES, stars=STARS), ("note",), "stars")
     assert (found.texts, found.label) == (("note",), "stars")

@@ -1,4 +1,4 @@
-"""Csv and tsv files as spreadsheets and scripts leave them."""
+"""Csv and tsv files written by spreadsheets and scripts."""
 
 from __future__ import annotations
 
@@ -21,55 +21,55 @@ def put(tmp_path, name, content):
     [
         ("a.csv", "sep=;\r\ntext;label\r\na b;1\r\nc, d;2\r\n", None),
         ("a.csv", '"text";"label"\n"a b";"1"\n"c, d";"2"\n', None),
-        ("a.csv", "text|label\na b|1\nc, d|2\n", "its fields are divided by `|`"),
-        ("a.csv", "text\tlabel\na b\t1\nc, d\t2\n", "its fields are divided by tabs"),
-        ("a.tsv", 'text,label\na b,1\n"c, d",2\n', "its fields are divided by commas"),
-        ("a.txt", 'text,label\na b,1\n"c, d",2\n', "its fields are divided by commas"),
+        ("a.csv", "text|label\na b|1\nc, d|2\n", "its fields are separated by `|`"),
+        ("a.csv", "text\tlabel\na b\t1\nc, d\t2\n", "its fields are separated by tabs"),
+        ("a.tsv", 'text,label\na b,1\n"c, d",2\n', "its fields are separated by commas"),
+        ("a.txt", 'text,label\na b,1\n"c, d",2\n', "its fields are separated by commas"),
         ("a.txt", "text\tlabel\na b\t1\nc, d\t2\n".encode("utf-16"), None),
         ("a.csv", 'text,label\na b,1\n"c, d",2\n'.encode("utf-16"), None),
         ("a.csv", 'text,label\ra b,1\r"c, d",2\r', None),
         ("a.csv", 'text,label,,\na b,1,,\n"c, d",2,,\n,,,\n,,,\n', None),
         ("a.csv", 'text,label\na b,1,\n"c, d",2,\n', None),
         ("a.csv", 'text,label\na b,1\n   \n"c, d",2\n', None),
-        ("a.csv", 'text,label\na b,1\ntext,label\n"c, d",2\n', "line 3 repeats the names of the columns"),
-        ("a.csv", 'text,label\na b,1\nText, LABEL\n"c, d",2\n', "line 3 repeats the names of the columns"),
-        ("a.csv", ',text,label\n0,a b,1\n0,"c, d",2\n', "the column `Unnamed: 0`, an index that repeats, is left out"),
+        ("a.csv", 'text,label\na b,1\ntext,label\n"c, d",2\n', "line 3 repeats the column names"),
+        ("a.csv", 'text,label\na b,1\nText, LABEL\n"c, d",2\n', "line 3 repeats the column names"),
+        ("a.csv", ',text,label\n0,a b,1\n0,"c, d",2\n', "the column `Unnamed: 0`, an index with repeated values, is ignored"),
         ("a.csv", 'text,label\na b,1\n"c, d\n",2\n', None),
     ],
     ids=[
         "sep line", "quoted names", "pipes", "tabs in csv", "commas in tsv", "commas in txt", "unicode text", "utf-16", "old mac",
-        "trailing columns and rows", "fields too many", "white line", "header twice", "header in other case",
-        "index that repeats", "field of two lines",
+        "trailing columns and rows", "additional fields", "blank line", "repeated header", "repeated header in other case",
+        "index with repeated values", "field of two lines",
     ],
 )  # fmt: skip
 def test_exports_of_spreadsheets_are_read(tmp_path, name, content, notice):
     table = read_table(put(tmp_path, name, content))
     assert table.columns == ("text", "label")
     assert [{**row, "text": row["text"].strip()} for row in table.rows] == ROWS
-    assert [notice in said for said in table.notices] == ([True] if notice else [])
+    assert [notice in found for found in table.notices] == ([True] if notice else [])
 
 
-def test_an_index_without_a_name_is_kept_where_it_can_be_an_id(tmp_path):
+def test_an_unnamed_index_with_unique_values_is_kept(tmp_path):
     table = read_table(put(tmp_path, "a.csv", ",text,label\n0,a b,1\n1,c,2\n"))
     assert table.columns == ("Unnamed: 0", "text", "label")
 
 
 def tsv(first: int, last: int, *, label_first: bool = False) -> str:
-    """Forty rows, with a quotation mark that opens the text of one and one that closes the text of another."""
+    """Return forty rows with a quotation mark at the start of one text and one at the end of another."""
     rows = [(f"{'“' and chr(34) if n == first else ''}text {n}{chr(34) if n == last else ''}", "no" if n % 2 else "yes") for n in range(40)]
     return "".join("\t".join(row[::-1] if label_first else row) + "\n" for row in [("text", "label"), *rows])
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
 @pytest.mark.parametrize("label_first", [False, True])
-def test_a_quotation_mark_that_would_swallow_rows_is_refused_with_its_lines(tmp_path, name, label_first):
+def test_stray_quotation_marks_that_enclose_rows_are_rejected_with_their_lines(tmp_path, name, label_first):
     content = tsv(5, 16, label_first=label_first)
-    with pytest.raises(DataError, match=rf"{name} lines 7 to 18: one row if its quotation mark quotes, several if"):
+    with pytest.raises(DataError, match=rf"{name} lines 7 to 18: one row if its quotation marks are quotes, several if"):
         read_table(put(tmp_path, name, content if name == "a.tsv" else content.replace("\t", ",")))
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
-def test_rows_inside_a_quoted_field_are_refused_although_a_line_there_is_none(tmp_path, name):
+def test_rows_inside_a_quoted_field_are_rejected_although_one_line_is_not_a_row(tmp_path, name):
     lines = tsv(5, 16).split("\n")
     lines[9] = "no row in this line"
     content = "\n".join(lines)
@@ -77,26 +77,26 @@ def test_rows_inside_a_quoted_field_are_refused_although_a_line_there_is_none(tm
         read_table(put(tmp_path, name, content if name == "a.tsv" else content.replace("\t", ",")))
 
 
-def test_quotation_marks_that_close_nothing_are_text_in_a_tsv_and_malformed_in_a_csv(tmp_path):
+def test_an_unclosed_quotation_mark_is_text_in_a_tsv_and_malformed_in_a_csv(tmp_path):
     content = tsv(5, -1)
     table = read_table(put(tmp_path, "a.tsv", content))
     assert [row["text"] for row in table.rows] == [('"' if n == 5 else "") + f"text {n}" for n in range(40)]
-    assert ["quotation marks are read as part of the text" in said for said in table.notices] == [True]
+    assert ["quotation marks are read as part of the text" in notice for notice in table.notices] == [True]
     with pytest.raises(DataError, match=r"a\.csv line 7: malformed: .* \(a quotation mark inside a quoted field must be doubled\)"):
         read_table(put(tmp_path, "a.csv", content.replace("\t", ",")))
 
 
-def test_fields_of_several_lines_are_read_where_their_lines_are_no_rows(tmp_path):
+def test_fields_of_several_lines_are_read_if_their_lines_are_not_rows(tmp_path):
     content = 'text\tlabel\n"one ""two""\nthree\nfour"\t1\nfive\t2\n'
     table = read_table(put(tmp_path, "a.tsv", content))
     assert [row["text"] for row in table.rows] == ['one "two"\nthree\nfour', "five"]
-    assert ["quoted fields go over several lines" in said for said in table.notices] == [True]
+    assert ["some quoted fields span several lines" in notice for notice in table.notices] == [True]
     prose = '"Dear all,\nwell, so\nbye, then",yes\n'  # as many commas in a line as in a row
     table = read_table(put(tmp_path, "a.csv", tsv(-1, -1).replace("\t", ",") + prose))
     assert (len(table.rows), table.rows[40]["text"]) == (41, "Dear all,\nwell, so\nbye, then")
 
 
-def test_a_backslash_before_a_quotation_mark_is_an_escape_where_nothing_else_can_be_meant(tmp_path):
+def test_a_backslash_before_a_quotation_mark_is_an_escape_if_nothing_else_fits(tmp_path):
     table = read_table(put(tmp_path, "a.csv", 'text,label\n"say \\"hi\\", then",1\n'))
     assert [dict(row) for row in table.rows] == [{"text": 'say "hi", then', "label": "1"}]
     assert "a backslash before a quotation mark is read as an escape" in table.notices[0]
@@ -120,18 +120,18 @@ def test_a_backslash_before_a_quotation_mark_is_an_escape_where_nothing_else_can
         "number of a class",
         "numbers",
         "pandas numbers",
-        "one column a class",
+        "one column per class",
         "bias probabilities",
-        "a text",
-        "a part",
-        "a usual name",
+        "name of a text column",
+        "name with a suffix",
+        "name of a label column",
     ],
 )
-def test_a_first_line_of_data_is_told_from_names(tmp_path, content, names_are):
+def test_a_first_line_of_data_is_told_from_column_names(tmp_path, content, names_are):
     if names_are:
         assert read_table(put(tmp_path, "a.csv", content)).columns == tuple(content.split("\n")[0].split(","))
         return
-    with pytest.raises(DataError, match=r"a\.csv line 1: it seems to be data, not names of columns \(`.*put a first line with names there"):
+    with pytest.raises(DataError, match=r"a\.csv line 1: it seems to be data, not column names \(`.*add a first line with names"):
         read_table(put(tmp_path, "a.csv", content))
 
 
@@ -140,15 +140,15 @@ def test_a_first_line_of_data_is_told_from_names(tmp_path, content, names_are):
     [
         ("a.csv", b"text,label\ncaf\xe9,1\n", r"line 2: not UTF-8; .*iconv -f WINDOWS-1252"),
         ("a.csv", "text,label\na,1\n".encode("utf-16-le"), "seems to be UTF-16 without a byte-order mark"),
-        ("a.csv", b"\xff\xfet\x00e", "begins as UTF-16 and is not"),
+        ("a.csv", b"\xff\xfet\x00e", "it has the byte-order mark of UTF-16 but is not UTF-16"),
         ("a.csv", "text,label\na\0b,1\n", "line 2: a NUL byte"),
         ("a.csv", "text;label,x\na;1,2\nb;2,3\n", None),
-        ("a.csv", "text;label|x\na;1|2\nb;2|3\n", "could be divided by semicolons or `|`"),
-        ("a.csv", '"text,label"\n"a,1"\n"b,2"\n', "each line is in quotation marks as a whole"),
-        ("a.csv", ",,\na,b,c\n", "line 1: it is empty, and must name the columns"),
-        ("a.csv", "<!DOCTYPE html>\n<html>", "by its content it is a web page"),
+        ("a.csv", "text;label|x\na;1|2\nb;2|3\n", "the delimiter could be semicolons or `|`"),
+        ("a.csv", '"text,label"\n"a,1"\n"b,2"\n', "each line as a whole is in quotation marks"),
+        ("a.csv", ",,\na,b,c\n", "line 1: the line is empty, but must name the columns"),
+        ("a.csv", "<!DOCTYPE html>\n<html>", "the content is a web page"),
         ("a.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer"),
-        ("a.csv", '{"text": "a", "label": 1}\n', r"by its content it is JSON; rename it to end in \.jsonl"),
+        ("a.csv", '{"text": "a", "label": 1}\n', r"the content is JSON; rename it to end in \.jsonl"),
         ("a.csv", b"PAR1....", r"a parquet file; rename it to end in \.parquet"),
         ("a.csv", b"PK\x03\x04..", "a zip archive or a spreadsheet"),
         ("a.tsv", b"\x80\x04\x95..", "a pickle, which can run code and is never read"),
@@ -156,9 +156,9 @@ def test_a_first_line_of_data_is_told_from_names(tmp_path, content, names_are):
         ("a.txt", "Well, a line\nOf prose, here\n", "lines of text without columns; a task needs"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_that_says_what_to_do(tmp_path, name, content, message):
+def test_unreadable_files_are_reported_in_one_line_with_advice(tmp_path, name, content, message):
     if message is None:
-        assert read_table(put(tmp_path, name, content)).columns == ("text;label", "x")  # commas divide a csv file if they can
+        assert read_table(put(tmp_path, name, content)).columns == ("text;label", "x")  # commas are preferred in a csv file
         return
     with pytest.raises(DataError, match=message) as caught:
         read_table(put(tmp_path, name, content))

@@ -1,4 +1,4 @@
-"""JSON files in the shapes that people have."""
+"""JSON files in the formats that occur in practice."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def put(tmp_path, content, name="a.json"):
     ],
 )
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
-def test_each_shape_of_a_table_gives_its_rows(tmp_path, content, name):
+def test_every_format_of_a_table_is_read(tmp_path, content, name):
     table = read_table(put(tmp_path, content, name))
     assert (table.columns, list(table.rows), table.notices) == (("text", "label"), ROWS, ())
 
 
-def test_rows_inside_an_object_are_read_and_that_is_said(tmp_path):
+def test_rows_inside_an_object_are_read_with_a_notice(tmp_path):
     table = read_table(put(tmp_path, {"version": "1.0", "data": ROWS}))
     assert list(table.rows) == ROWS
-    assert table.notices == ("a.json: the rows are those of `data`",)
+    assert table.notices == ("a.json: the rows are read from `data`",)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"train": ROWS, "test": ROWS}, "several lists in it: `train`, `test`; write each to a file of its own"),
+        ({"train": ROWS, "test": ROWS}, "it contains several lists: `train`, `test`; write each to a separate file"),
         ({"text": ["a", "b"], "label": ["x"]}, "its columns differ in length: `text` 2, `label` 1"),
-        ({"columns": ["a", "a"], "data": []}, "`columns` must be a list of names, all different"),
+        ({"columns": ["a", "a"], "data": []}, "`columns` must be a list of distinct names"),
         ({"columns": ["a", "b"], "data": [[1]]}, "item 1 of `data`: must be a list of 2 values"),
         ({"a": {"b": 1}}, "rows and columns cannot be told apart"),
         ([["text", "label"]], "item 1: must be a JSON object, not list"),
@@ -76,13 +76,13 @@ def test_rows_inside_an_object_are_read_and_that_is_said(tmp_path):
     ],
     ids=["splits", "lengths", "names", "values", "one cell", "lists", "csv", "deep list", "deep object", "deep line", "number", "digits"],
 )
-def test_what_is_no_table_is_one_line(tmp_path, content, message):
+def test_files_that_are_not_tables_are_reported_in_one_line(tmp_path, content, message):
     with pytest.raises(DataError, match=message) as caught:
         read_table(put(tmp_path, content))
     assert "\n" not in str(caught.value)
 
 
-def test_numbers_that_no_machine_has_stay_as_they_are_written(tmp_path):
+def test_unrepresentable_numbers_stay_as_written(tmp_path):
     digits = "1" * 100
     line = '{"a": %s, "b": -12345678901234567890, "c": 1e999, "d": Infinity, "e": NaN, "f": 12, "g": 0.5}'
     (row,) = read_table(put(tmp_path, line % digits)).rows
@@ -90,7 +90,7 @@ def test_numbers_that_no_machine_has_stay_as_they_are_written(tmp_path):
     assert row["e"] != row["e"]
 
 
-def test_whole_numbers_beyond_64_bits_are_labels_and_texts_like_others(tmp_path):
+def test_integers_beyond_64_bits_can_be_labels_and_texts(tmp_path):
     first, second = 10**25, 10**25 + 1
     put(tmp_path, "".join(f'{{"text": {10**30 + n}, "label": {(first, second)[n % 2]}}}\n' for n in range(20)), "a.jsonl")
     data = LocalDataset(path=str(tmp_path / "a.jsonl"), text_columns=("text",), label_column="label").load()
@@ -98,7 +98,7 @@ def test_whole_numbers_beyond_64_bits_are_labels_and_texts_like_others(tmp_path)
     assert all(text == str(10**30 + int(example.id[6:])) for example in data.splits["train"] for text in example.texts)
 
 
-def test_half_a_surrogate_pair_in_a_label_or_name_can_be_printed(tmp_path):
+def test_lone_surrogates_in_labels_and_names_are_replaced(tmp_path):
     line = '{"text": "a", "la\\udc00bel": "NAME\\ud83d", "list": ["\\ud83d\\ude00\\ud83d"]}\n'
     content = "".join(line.replace("NAME", name) for name in "xy")
     table = read_table(put(tmp_path, content))

@@ -17,7 +17,7 @@ def test_a_label_value_has_one_name(value, name):
 
 
 @pytest.mark.parametrize("name", ["", "-", "-1", "null", "NaN"])
-def test_customary_marks_mean_unlabelled(name):
+def test_conventional_markers_mean_unlabelled(name):
     assert is_unlabelled(name)
 
 
@@ -30,23 +30,23 @@ def test_label_names_are_sorted(names, order):
     assert sort_labels(names) == order
 
 
-def test_a_declared_order_is_kept_and_other_labels_are_refused():
+def test_a_declared_order_is_kept_and_other_labels_are_rejected():
     assert resolve_label_names("x.csv", ["no", "yes"], ("yes", "no", "maybe")) == ("yes", "no", "maybe")
-    with pytest.raises(DataError, match=r"x\.csv: the label `yess` is not among those declared; did you mean `yes`"):
+    with pytest.raises(DataError, match=r"x\.csv: the label `yess` is not one of the declared labels; did you mean `yes`"):
         resolve_label_names("x.csv", ["no", "yess"], ("yes", "no"))
 
 
-def test_a_single_class_is_refused():
+def test_a_single_class_is_rejected():
     with pytest.raises(DataError, match="all training rows are labelled `1`; a task needs two classes"):
         resolve_label_names("x.csv", ["1", "1"], ())
 
 
 @pytest.mark.parametrize(
-    ("labels", "refused"),
+    ("labels", "message"),
     [
-        ({"-1": 33, "0": 33, "1": 34}, "33 rows labelled `-1` (beside `0`, `1`; up to 33.0 % of a split)"),
-        ({"-1": 1, "-2": 1, "0": 500, "1": 500}, "1 row labelled `-1` (beside `-2`, `0`, `1`; up to 0.1 % of a split)"),
-        ({"+": 99, "-": 1}, "1 row labelled `-` (beside `+`; up to 1.0 %"),
+        ({"-1": 33, "0": 33, "1": 34}, "33 rows labelled `-1` (other labels are `0`, `1`; up to 33.0 % of a split)"),
+        ({"-1": 1, "-2": 1, "0": 500, "1": 500}, "1 row labelled `-1` (other labels are `-2`, `0`, `1`; up to 0.1 % of a split)"),
+        ({"+": 99, "-": 1}, "1 row labelled `-` (other labels are `+`; up to 1.0 %"),
         ({"yes": 5, "no": 5, "null": 5}, "5 rows labelled `null`"),
         ({"entailment": 98, "-": 2}, None),
         ({"0": 990, "1": 990, "-1": 20}, None),
@@ -54,24 +54,34 @@ def test_a_single_class_is_refused():
         ({"-1": 50}, None),
         ({"pos": 30, "neg": 30, "-1": 40}, None),
     ],
-    ids=["sentiment", "five points", "plus and minus", "null", "snli", "a few unlabelled", "missing", "nothing else", "beside names"],
+    ids=[
+        "sentiment",
+        "five points",
+        "plus and minus",
+        "null",
+        "snli",
+        "a few unlabelled",
+        "missing",
+        "no other label",
+        "other labels are names",
+    ],
 )
-def test_a_marker_that_may_be_a_class_is_refused(labels: dict[str, int], refused: str | None) -> None:
-    found = {"train": Counter(labels)}
-    if refused is None:
-        assert len(check_unlabelled_markers("x.csv", found, "--labels", "--drop-label ")) == ("-" in labels or "-1" in labels)
+def test_a_marker_that_may_be_a_class_is_rejected(labels: dict[str, int], message: str | None) -> None:
+    counts = {"train": Counter(labels)}
+    if message is None:
+        assert len(check_unlabelled_markers("x.csv", counts, "--labels", "--drop-label ")) == ("-" in labels or "-1" in labels)
     else:
         with pytest.raises(DataError) as caught:
-            check_unlabelled_markers("x.csv", found, "--labels", "--drop-label ")
-        assert f"x.csv: {refused}" in str(caught.value)
+            check_unlabelled_markers("x.csv", counts, "--labels", "--drop-label ")
+        assert f"x.csv: {message}" in str(caught.value)
         assert "--drop-label -" in str(caught.value) or "--drop-label null" in str(caught.value)
         assert "--labels" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["?", "n/a", "N/A", "unknown", "None", "Not available", "#NV", "#WERT!"])
-def test_a_name_that_may_mean_no_label_is_a_class_and_told(name: str) -> None:
+def test_a_name_that_may_mean_unlabelled_is_a_class_with_a_warning(name: str) -> None:
     (warning,) = ambiguous_label_warnings(
         {"train": Counter({"yes": 6, name: 2}), "test": Counter({"no": 1, name: 1, "": 9})}, "--drop-label "
     )
-    assert warning.startswith(f"3 of 10 rows (30.0 %) labelled `{name}`, a class here; if it means that there is no label, --drop-label ")
+    assert warning.startswith(f"3 of 10 rows (30.0 %) labelled `{name}`, treated as a class; if it means unlabelled, --drop-label ")
     assert not ambiguous_label_warnings({"train": Counter({"yes": 6, "-": 2, "nothing": 1})}, "--drop-label ")

@@ -1,4 +1,4 @@
-"""Folders as the datasets library, the hub and people leave them, and what is at a path that is no file."""
+"""Folder layouts of the datasets library, the hub and users, and paths that are not readable files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def dataset(size: int = 20, *, labelled: bool = True) -> datasets.Dataset:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``save_to_disk`` leaves of a Dataset and of a DatasetDict."""
+    """Folders written by ``save_to_disk`` of a Dataset and of a DatasetDict."""
     datasets.disable_progress_bars()
     folder = tmp_path_factory.mktemp("saved")
     dataset().save_to_disk(folder / "one", num_shards=3)
@@ -40,7 +40,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def put(folder: Path, **content: str) -> None:
-    """Write files; two underscores in a name are a folder."""
+    """Write files; two underscores in a name separate folders."""
     for name, text in content.items():
         file = folder / (name.replace("__", "/").replace("_DOT_", ".") if "_DOT_" in name else f"{name.replace('__', '/')}.csv")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def sizes(place: Path) -> tuple[int, ...]:
     return tuple(len(examples) for examples in LocalDataset(path=str(place)).load().splits.values())
 
 
-def test_a_dataset_that_was_saved_is_read_from_all_its_parts_with_its_label_names(saved: Path) -> None:
+def test_a_saved_dataset_is_read_from_all_its_parts_with_its_label_names(saved: Path) -> None:
     data = LocalDataset(path=str(saved / "one")).load()
     assert (data.name, data.label_names, sizes(saved / "one")) == ("one", ("no", "yes"), (16, 2, 2))
     for example in data.examples("all"):
@@ -59,20 +59,20 @@ def test_a_dataset_that_was_saved_is_read_from_all_its_parts_with_its_label_name
         assert (example.texts, example.label) == ((f"text {number}",), number % 2)
 
 
-def test_the_splits_of_a_saved_dataset_are_its_own(saved: Path) -> None:
+def test_a_saved_dataset_dict_keeps_its_splits(saved: Path) -> None:
     data = LocalDataset(path=str(saved / "splits")).load()
-    assert sizes(saved / "splits") == (18, 2, 6)  # the test has no labels, so validation is the test
-    assert "not read, as their names say no split: unsupervised" in data.notices
+    assert sizes(saved / "splits") == (18, 2, 6)  # the test split is unlabelled, so validation is used for it
+    assert "not read, because their names contain no split: unsupervised" in data.notices
     assert sizes(saved / "splits" / "validation") == (0, 0, 6)
     words = LocalDataset(path=str(saved / "words")).load()
     assert len(words.splits["test"]) == 4
     assert words.notices == (
-        "read by their names: train_sft as train, test_sft as test",
-        "a tenth of `train_sft/data-00000-of-00001.arrow` is for development",
+        "splits identified by words in their names: train_sft as train, test_sft as test",
+        "a tenth of `train_sft/data-00000-of-00001.arrow` is used as the dev split",
     )
 
 
-def test_saved_datasets_of_the_trials_are_read(real_data: Path) -> None:
+def test_real_saved_datasets_are_read(real_data: Path) -> None:
     for name, expected in (("hf_dict", {"train", "test"}), ("hf_single", {"train"})):
         found = files.find_files(real_data / "trials" / name)
         assert set(found.splits) == expected
@@ -87,7 +87,7 @@ def test_saved_datasets_of_the_trials_are_read(real_data: Path) -> None:
         ("state.json", "[]", "must be a JSON object, not list"),
         ("state.json", "{}", "`_data_files` must be a list of files"),
         ("state.json", '{"_data_files": [{"filename": "../one/data-00000-of-00003.arrow"}]}', "`_data_files` must be a list of files"),
-        ("state.json", '{"_data_files": [{"filename": "gone.arrow"}]}', "gone.arrow is missing, which state.json lists"),
+        ("state.json", '{"_data_files": [{"filename": "gone.arrow"}]}', "gone.arrow is missing, although state.json lists it"),
         (
             "state.json",
             '{"_data_files": [{"filename": "data-00000-of-00003.arrow"}], "_indices_data_files": [1]}',
@@ -97,7 +97,7 @@ def test_saved_datasets_of_the_trials_are_read(real_data: Path) -> None:
         ("dataset_dict.json", '{"splits": ["train"]}', "cannot be read: No such file"),
     ],
 )
-def test_a_damaged_saved_dataset_is_one_line(saved: Path, tmp_path: Path, file: str, text: str, message: str) -> None:
+def test_a_damaged_saved_dataset_is_reported_in_one_line(saved: Path, tmp_path: Path, file: str, text: str, message: str) -> None:
     shutil.copytree(saved / "one", tmp_path / "copy")
     (tmp_path / "copy" / file).write_text(text)
     with pytest.raises(DataError, match=message) as caught:
@@ -135,7 +135,7 @@ def test_layouts(tmp_path: Path, content: dict[str, str], expected: tuple[int, .
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"sst2__train": CSV, "cola__train": CSV}, "folders, none of them named by a split: cola, sst2; pass the one"),
+        ({"sst2__train": CSV, "cola__train": CSV}, "folders, none of them named after a split: cola, sst2; pass one of them"),
         (
             {"sst2__train": CSV, "cola__train": CSV,
              "README_DOT_md": "---\nconfigs:\n- {config_name: sst2, data_files: a}\n- {config_name: cola, data_files: b}\n---\n"},
@@ -143,17 +143,17 @@ def test_layouts(tmp_path: Path, content: dict[str, str], expected: tuple[int, .
         ),
         (
             {"a": CSV, "b": CSV, "README_DOT_md": "---\nconfigs:\n- {config_name: x, data_files: ../c.csv}\n---\n"},
-            "no file in this folder is ../c.csv",
+            "it lists ../c.csv, but no file in this folder matches",
         ),
-        ({"train__pos__1_DOT_txt": "x", "train__neg__1_DOT_txt": "y"}, r"each is a class with a text a file, as in aclImdb, write a csv"),
+        ({"train__pos__1_DOT_txt": "x", "train__neg__1_DOT_txt": "y"}, r"each is a class with a text per file, as in aclImdb, write a csv"),
         ({"train__a": CSV, "train__b_DOT_jsonl": "{}"}, "files of several kinds in this folder"),
-        ({"train__a": CSV, "train__b": CSV.replace("label", "stars")}, "b.csv: its columns are text, stars, and those of .* text, label"),
-        ({"notes": CSV, "my_test": CSV}, "cannot tell the splits of my_test.csv, notes.csv"),
+        ({"train__a": CSV, "train__b": CSV.replace("label", "stars")}, "b.csv: its columns are text, stars, but those of .* text, label"),
+        ({"notes": CSV, "my_test": CSV}, "cannot identify the splits of my_test.csv, notes.csv"),
         ({"book_DOT_xlsx": "x"}, r"file in this folder; book\.xlsx is a spreadsheet; save the sheet as csv"),
     ],
     ids=["several", "configurations", "outside", "aclImdb", "two kinds", "other columns", "one word", "spreadsheet"],
 )  # fmt: skip
-def test_layouts_that_cannot_be_told_are_one_line(tmp_path: Path, content: dict[str, str], message: str) -> None:
+def test_ambiguous_layouts_are_reported_in_one_line(tmp_path: Path, content: dict[str, str], message: str) -> None:
     put(tmp_path, **content)
     with pytest.raises(DataError, match=message) as caught:
         LocalDataset(path=str(tmp_path)).load()
@@ -183,8 +183,8 @@ def test_compressed_files_are_read(tmp_path: Path, suffix: str, monkeypatch: pyt
     file.write_bytes(packed[: len(packed) // 2])
     with pytest.raises(DataError, match=rf"reviews\.csv{suffix}: not a valid {suffix} file"):
         sizes(file)
-    monkeypatch.setattr(content, "LARGEST", 1000)
-    monkeypatch.setattr(content, "_PART", 100)
+    monkeypatch.setattr(content, "MAX_DECOMPRESSED_BYTES", 1000)
+    monkeypatch.setattr(content, "_CHUNK", 100)
     file.write_bytes(packed)
     with pytest.raises(DataError, match="decompresses to more than"):
         sizes(file)
@@ -197,20 +197,20 @@ def test_compressed_files_are_read(tmp_path: Path, suffix: str, monkeypatch: pyt
         ("a.pkl", "it is a pickle, which can run code and is never read"),
         ("a.sqlite", "it is a database; export the table as csv"),
         ("a.tar.gz", "it is an archive; unpack it"),
-        ("a.gz", "its name does not say what is in it; name it like"),
+        ("a.gz", "its name does not tell what it contains; name it like"),
         ("loader.py", "it is a script, which is not run"),
-        ("a", "not a kind of file that can be read; convert it to one of .csv"),
-        ("pipe.csv", "a pipe, and data is read from files; write it into one first"),
+        ("a", "this kind of file is not supported; convert it to one of .csv"),
+        ("pipe.csv", "a pipe, not a file; write the data into a file first"),
         ("loop.csv", "cannot be read: Too many levels of symbolic links"),
-        ("dangling.csv", r"a link to .*gone\.csv, which is not there"),
+        ("dangling.csv", r"a link to .*gone\.csv, which does not exist"),
         ("folder.csv", "there is no .csv, .* file in this folder"),
         ("long" * 100, "cannot be read: File name too long"),
-        ("a\0b.csv", "a path has no NUL character in it"),
+        ("a\0b.csv", "a path cannot contain a NUL character"),
         ("a.xls/b.csv", "there is no such file or folder"),
         ("*.csv", "there is no such file or folder; patterns are not expanded: pass the folder"),
     ],
 )
-def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> None:
+def test_paths_that_cannot_be_read_are_described(tmp_path: Path, name: str, message: str) -> None:
     for other in ("a.xls", "a.pkl", "a.sqlite", "a.tar.gz", "a.gz", "loader.py", "a"):
         (tmp_path / other).write_bytes(b"x")
     os.mkfifo(tmp_path / "pipe.csv")
@@ -223,7 +223,7 @@ def test_what_is_at_a_path_is_said(tmp_path: Path, name: str, message: str) -> N
             read()
 
 
-def test_a_file_that_may_not_be_read_or_is_gone_or_changes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_unreadable_missing_or_changing_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, a=CSV)
     task = LocalDataset(path=str(tmp_path / "a.csv"))
     task.check_files_exist()
@@ -235,14 +235,14 @@ def test_a_file_that_may_not_be_read_or_is_gone_or_changes_is_named(tmp_path: Pa
     with monkeypatch.context() as patch:
         states = iter([os.stat(tmp_path / "a.csv"), os.stat(tmp_path)])  # noqa: PTH116
         patch.setattr(content.os, "fstat", lambda _: next(states))
-        with pytest.raises(DataError, match="it changed while it was read"):
+        with pytest.raises(DataError, match="the file changed while it was being read"):
             tables.read_splits(found)
     (tmp_path / "a.csv").unlink()
     with pytest.raises(DataError, match=r"a\.csv: cannot be read: No such file"):
         tables.read_splits(found)
 
 
-def test_a_path_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_may_start_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     put(tmp_path, reviews=CSV)
     LocalDataset(path="~/reviews.csv").check_files_exist()

@@ -23,7 +23,7 @@ classes = st.lists(st.integers(0, 4), min_size=1, max_size=80)
 
 
 @given(classes, st.integers(1, 100))
-def test_a_sample_has_exactly_the_asked_size_and_each_class_its_proportion(labels, count):
+def test_a_sample_has_the_requested_size_and_is_stratified(labels, count):
     examples = items(labels)
     taken, rest = stratified_sample(examples, count)
     assert len(taken) == min(count, len(examples))
@@ -46,11 +46,11 @@ def test_a_smaller_sample_is_part_of_a_larger_one():
     assert set(stratified_sample(examples, 100)[0]) < set(stratified_sample(examples, 200)[0])
 
 
-def test_the_largest_remainders_get_what_rounding_leaves():
+def test_quotas_are_rounded_by_largest_remainder():
     assert proportional_quotas({"a": 5, "b": 3, "c": 2}, 4) == {"a": 2, "b": 1, "c": 1}
 
 
-def test_a_tenth_is_held_out_and_at_least_one():
+def test_a_tenth_but_at_least_one_example_is_held_out():
     assert [len(part) for part in hold_out(items([0, 1] * 50), {})] == [90, 10]
     assert [len(part) for part in hold_out(items([0, 1]), {})] == [1, 1]
 
@@ -65,14 +65,14 @@ def test_a_tenth_is_held_out_and_at_least_one():
         pytest.param(dict.fromkeys(range(60), 5), [4, 0, 1], id="more classes than places"),
     ],
 )
-def test_rare_classes_are_on_each_side_where_that_is_possible(sizes, rarest):
+def test_rare_classes_are_on_both_sides_where_possible(sizes, rarest):
     arranged = make_splits({"train": items([label for label, size in sizes.items() for _ in range(size)])}, {})
     assert [len(arranged[split]) for split in ("train", "dev", "test")] == [240, 30, 30]
     assert [sum(item.label == max(sizes) for item in arranged[split]) for split in ("train", "dev", "test")] == rarest
 
 
 @given(classes, st.fractions(0, 1))
-def test_a_split_changes_only_by_what_rare_classes_need(labels, ratio):
+def test_spreading_rare_classes_keeps_the_sizes_of_a_split(labels, ratio):
     examples = items(labels)
     taken, rest = stratified_sample(examples, max(1, int(ratio * len(examples) + Fraction(1, 2))))
     kept, held = hold_out(examples, {}, ratio)
@@ -91,15 +91,15 @@ TRAIN, VALIDATION, TEST = items([0, 1] * 50), items([0, 1] * 5, "validation"), i
 @pytest.mark.parametrize(
     ("splits", "sizes", "test"),
     [
-        pytest.param({"train": TRAIN, "validation": VALIDATION, "test": TEST}, (100, 10, 6), TEST, id="all three as they are"),
-        pytest.param({"train": TRAIN, "validation": VALIDATION}, (90, 10, 10), VALIDATION, id="validation is the test"),
-        pytest.param({"train": TRAIN, "test": TEST}, (90, 10, 6), TEST, id="dev comes out of train"),
-        pytest.param({"train": TRAIN}, (80, 10, 10), None, id="train alone is divided"),
-        pytest.param({"validation": VALIDATION}, (0, 0, 10), VALIDATION, id="another alone is the test"),
-        pytest.param({"test": TEST}, (0, 0, 6), TEST, id="so is test"),
+        pytest.param({"train": TRAIN, "validation": VALIDATION, "test": TEST}, (100, 10, 6), TEST, id="all three are kept"),
+        pytest.param({"train": TRAIN, "validation": VALIDATION}, (90, 10, 10), VALIDATION, id="validation becomes the test split"),
+        pytest.param({"train": TRAIN, "test": TEST}, (90, 10, 6), TEST, id="dev is held out of train"),
+        pytest.param({"train": TRAIN}, (80, 10, 10), None, id="a single train split is divided"),
+        pytest.param({"validation": VALIDATION}, (0, 0, 10), VALIDATION, id="a single validation split is the test split"),
+        pytest.param({"test": TEST}, (0, 0, 6), TEST, id="a single test split"),
     ],
 )
-def test_splits_are_arranged_as_in_the_papers(splits, sizes, test):
+def test_splits_are_made_as_in_the_papers(splits, sizes, test):
     arranged = make_splits(splits, {})
     assert tuple(len(arranged[split]) for split in ("train", "dev", "test")) == sizes
     assert test is None or arranged["test"] == test

@@ -1,4 +1,4 @@
-"""Ids, subsets, shares for training and single classes: what a challenge set may ask of local files."""
+"""Ids, subsets, training shares and single classes of local files and challenge sets."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def write(folder: Path, **splits: Rows) -> str:
 
 
 def rows(count: int, **columns: Any) -> Rows:
-    """Return rows with a text and labels a, b in turn; a column is a function of the row's number."""
+    """Return rows with a text and alternating labels a and b; other columns are functions of the row number."""
     return [{"text": f"text {n}", "label": "ab"[n % 2], **{name: value(n) for name, value in columns.items()}} for n in range(count)]
 
 
-def test_columns_of_few_values_that_repeat_are_subsets(tmp_path: Path) -> None:
+def test_columns_with_few_repeated_values_are_subsets(tmp_path: Path) -> None:
     columns = {
         "heuristic": lambda n: ["overlap", "constituent"][n % 2],
         "subcase": lambda n: f"case {n % 20}" if n != 3 else None,
@@ -48,7 +48,7 @@ def test_columns_of_few_values_that_repeat_are_subsets(tmp_path: Path) -> None:
     ]
 
 
-def test_subset_columns_are_those_asked_for_and_a_split_may_lack_them(tmp_path: Path) -> None:
+def test_requested_subset_columns_are_used_and_may_be_missing_from_a_split(tmp_path: Path) -> None:
     folder = write(tmp_path, train=rows(40), test=rows(10, stars=lambda n: n % 5, part=lambda n: "pq"[n % 2]))
     data = LocalDataset(path=folder, subset_columns=("stars",)).load()
     assert data.subsets == ("stars",)
@@ -58,22 +58,22 @@ def test_subset_columns_are_those_asked_for_and_a_split_may_lack_them(tmp_path: 
 
 
 @pytest.mark.parametrize(("value", "expected"), [("none", None), ([], ()), ("a, b", ("a", "b")), (["a"], ("a",))])
-def test_none_and_nothing_are_different_subset_columns(value: Any, expected: Any) -> None:
+def test_none_and_an_empty_list_are_different_subset_columns(value: Any, expected: Any) -> None:
     task = from_table(LocalDataset, {"subset_columns": value})
     assert task.subset_columns == expected
     assert from_table(LocalDataset, to_table(task)) == task
 
 
-def test_subsets_are_in_the_fingerprint_and_without_them_it_is_as_it_was(tmp_path: Path) -> None:
+def test_the_fingerprint_includes_subsets_only_if_there_are_any(tmp_path: Path) -> None:
     folder = write(tmp_path, validation=rows(4, part=lambda n: "pq"[n % 2]))
     plain, parted = LocalDataset(path=folder, subset_columns=()).load(), LocalDataset(path=folder).load()
     assert plain.fingerprint != parted.fingerprint
     examples = [f'["validation-{n}", ["text {n}"], {n % 2}]' for n in range(4)]
-    before = '[["text"], ["a", "b"]]' + '"dev"' + '"test"' + "".join(examples) + '"train"'
-    assert plain.fingerprint == hashlib.sha256(before.encode()).hexdigest()
+    content = '[["text"], ["a", "b"]]' + '"dev"' + '"test"' + "".join(examples) + '"train"'
+    assert plain.fingerprint == hashlib.sha256(content.encode()).hexdigest()
 
 
-def test_ids_are_taken_as_they_stand(tmp_path: Path) -> None:
+def test_ids_are_used_unchanged(tmp_path: Path) -> None:
     folder = write(tmp_path, train=rows(20, key=lambda n: f" t{n}"), test=rows(4, key=lambda n: n + 7))
     data = LocalDataset(path=folder, id_column="key").load()
     assert [example.id for example in data.splits["test"]] == ["7", "8", "9", "10"]
@@ -85,19 +85,19 @@ def test_ids_are_taken_as_they_stand(tmp_path: Path) -> None:
     [
         ({"id_column": "keys"}, "id_column: there is no column `keys`; did you mean `key`?"),
         ({"id_column": "zzz"}, "id_column: there is no column `zzz` (the columns are `text`, `label`, `key`, `one`, `hole`, `bad`)"),
-        ({"id_column": "text"}, "id_column: `text` holds the text already"),
-        ({"id_column": "label"}, "id_column: `label` holds the label already"),
-        ({"id_column": "one"}, "`same` in column `one` is the id of two rows of train; an id must be unique, over all splits"),
+        ({"id_column": "text"}, "id_column: `text` is already used for the text"),
+        ({"id_column": "label"}, "id_column: `label` is already used for the label"),
+        ({"id_column": "one"}, "`same` in column `one` is the id of two rows of train; ids must be unique across all splits"),
         ({"id_column": "hole"}, "row 3: the id in column `hole` is empty: ''"),
         ({"id_column": "bad"}, "row 1: an id must be a text or a number, not a list"),
         ({"subset_columns": ("keey",)}, "subset_columns: there is no column `keey`; did you mean `key`?"),
-        ({"subset_columns": ("label",)}, "subset_columns: `label` is the text, the label or the id already"),
-        ({"subset_columns": ("one", "one")}, "subset_columns: `one` is named twice"),
+        ({"subset_columns": ("label",)}, "subset_columns: `label` is already used for the text, the label or the id"),
+        ({"subset_columns": ("one", "one")}, "subset_columns: `one` is listed twice"),
         ({"subset_columns": ("bad",)}, "row 1: a subset must be a text or a number, not a list"),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value),
 )
-def test_columns_that_do_not_serve_are_refused(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+def test_unusable_id_and_subset_columns_are_rejected(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
     columns = {"key": str, "one": lambda n: "same", "hole": lambda n: "" if n == 2 else str(n), "bad": lambda n: [n]}
     with pytest.raises(DataError) as caught:
         LocalDataset(path=write(tmp_path, train=rows(20, **columns)), text_columns=("text",), label_column="label", **settings).load()
@@ -105,13 +105,13 @@ def test_columns_that_do_not_serve_are_refused(tmp_path: Path, settings: dict[st
     assert "\n" not in str(caught.value)
 
 
-def test_an_id_of_two_splits_is_refused(tmp_path: Path) -> None:
+def test_an_id_that_occurs_in_two_splits_is_rejected(tmp_path: Path) -> None:
     folder = write(tmp_path, train=rows(20, key=str), test=rows(30, key=lambda n: str(n + 19)))
     with pytest.raises(DataError, match=r"`19` in column `key` is the id of a row of (train|test) and of one of (test|train)"):
         LocalDataset(path=folder, id_column="key").load()
 
 
-def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
+def test_a_share_of_a_single_split_is_used_for_training(tmp_path: Path) -> None:
     folder = write(tmp_path, validation=[*rows(40), *({"text": f"more {n}", "label": "b"} for n in range(40))])
     task = LocalDataset(path=folder, train_share="1/4")
     read = {"task": task.load(), "challenge": task.load_challenge()}
@@ -119,7 +119,7 @@ def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
         name: {split: Counter(example.label for example in found) for split, found in data.splits.items()} for name, data in read.items()
     }
     assert counts["challenge"] == {"train": {0: 5, 1: 15}, "dev": {}, "test": {0: 15, 1: 45}}
-    # a task holds a tenth of its twenty out for development
+    # a task holds out a tenth of these twenty as the dev split
     assert counts["task"]["test"] == {0: 15, 1: 45}
     assert (counts["task"]["train"].total(), counts["task"]["dev"].total()) == (18, 2)
     for data in read.values():
@@ -129,7 +129,7 @@ def test_a_share_of_a_single_split_is_for_training(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [None, 0.5])
-def test_a_file_that_says_no_split_is_all_test_as_a_challenge_set(tmp_path: Path, share: float | None) -> None:
+def test_a_file_not_named_after_a_split_is_the_test_split_of_a_challenge_set(tmp_path: Path, share: float | None) -> None:
     write(tmp_path, paws=rows(40))
     data = LocalDataset(path=str(tmp_path / "paws.jsonl"), train_share=share).load_challenge()
     assert {split: len(found) for split, found in data.splits.items()} == {
@@ -142,12 +142,12 @@ def test_a_file_that_says_no_split_is_all_test_as_a_challenge_set(tmp_path: Path
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ({"train": 20}, "train_share: the set has a training split already; leave train_share out"),
-        ({"train": 20, "validation": 20}, "train_share: the set has a training split already"),
-        ({"validation": 20, "test": 20}, "train_share: the set has test and validation splits, and a single one can be divided"),
+        ({"train": 20}, "train_share: the set already has a training split; remove train_share"),
+        ({"train": 20, "validation": 20}, "train_share: the set already has a training split"),
+        ({"validation": 20, "test": 20}, "train_share: the set has test and validation splits, and only a single split can be divided"),
     ],
 )
-def test_a_share_of_what_is_divided_already_is_refused(tmp_path: Path, splits: dict[str, int], message: str) -> None:
+def test_train_share_is_rejected_for_data_with_splits(tmp_path: Path, splits: dict[str, int], message: str) -> None:
     task = LocalDataset(path=write(tmp_path, **{split: rows(count) for split, count in splits.items()}), train_share=0.5)
     with pytest.raises(DataError) as caught:
         task.load_challenge()
@@ -165,12 +165,12 @@ def test_a_share_of_what_is_divided_already_is_refused(tmp_path: Path, splits: d
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
-def test_nothing_is_held_out_of_a_challenge_set_for_development(tmp_path: Path, splits: dict[str, int], sizes: tuple[int, ...]) -> None:
+def test_no_dev_split_is_held_out_of_a_challenge_set(tmp_path: Path, splits: dict[str, int], sizes: tuple[int, ...]) -> None:
     data = LocalDataset(path=write(tmp_path, **{split: rows(count) for split, count in splits.items()})).load_challenge()
     assert tuple(len(data.splits[split]) for split in ("train", "dev", "test")) == sizes
 
 
-def test_a_challenge_set_may_have_one_class_and_a_task_needs_two(tmp_path: Path) -> None:
+def test_a_challenge_set_may_have_one_class_but_a_task_needs_two(tmp_path: Path) -> None:
     task = LocalDataset(path=write(tmp_path, test=[{"text": f"text {n}", "label": "b" if n else None} for n in range(5)]))
     data = task.load_challenge()
     assert (data.label_names, len(data.splits["test"]), dict(data.dropped)) == (("b",), 4, {"unlabelled": 1})
@@ -178,7 +178,7 @@ def test_a_challenge_set_may_have_one_class_and_a_task_needs_two(tmp_path: Path)
         task.load()
 
 
-def test_a_class_may_be_in_the_test_of_a_challenge_set_alone(tmp_path: Path) -> None:
+def test_a_class_may_occur_only_in_the_test_split_of_a_challenge_set(tmp_path: Path) -> None:
     task = LocalDataset(path=write(tmp_path, train=rows(20), test=[*rows(3), {"text": "x", "label": "c"}]))
     assert task.load_challenge().label_names == ("a", "b", "c")
     with pytest.raises(DataError, match="the label `c` is in test but never in train"):
@@ -186,14 +186,14 @@ def test_a_class_may_be_in_the_test_of_a_challenge_set_alone(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("label", [{"label": -1}, {"label": None}], ids=["all -1", "all missing"])
-def test_a_challenge_set_without_labels_says_so(tmp_path: Path, label: dict[str, Any]) -> None:
+def test_an_unlabelled_challenge_set_is_rejected(tmp_path: Path, label: dict[str, Any]) -> None:
     task = LocalDataset(path=write(tmp_path, test=[{"text": f"text {n}", **label} for n in range(5)]))
     for load in (task.load, task.load_challenge):
-        with pytest.raises(DataError, match="no usable row is left for the test split, 5 unlabelled"):
+        with pytest.raises(DataError, match="no usable rows are left for the test split, 5 unlabelled"):
             load()
 
 
-def test_hans_has_its_subsets_and_a_half_of_it_can_be_for_training(real_data: Path) -> None:
+def test_real_hans_has_subsets_and_half_of_it_can_be_used_for_training(real_data: Path) -> None:
     data = LocalDataset(path=str(real_data / "hans"), train_share=0.5).load_challenge()
     assert (data.label_names, data.subsets) == (("entailment", "non-entailment"), ("heuristic", "subcase"))
     assert [Counter(example.label for example in data.splits[split]) for split in ("train", "test")] == [{0: 1500, 1: 1500}] * 2

@@ -36,7 +36,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, name, content):
     assert list(table.rows) == ROWS
 
 
-def test_quotation_marks_in_a_glue_file_quote_nothing(tmp_path):
+def test_quotation_marks_in_a_glue_file_are_text(tmp_path):
     table = read_table([write(tmp_path, "train.tsv", 'sentence\tlabel\n"Odd," he said\t1\n"it opens and never closes\t0\n')])
     assert [row["sentence"] for row in table.rows] == ['"Odd," he said', '"it opens and never closes']
 
@@ -47,7 +47,7 @@ def test_quotation_marks_in_a_glue_file_quote_nothing(tmp_path):
     ids=["html and lines", "emoji", "right to left", "null", "NA", "line separator", "very long"],
 )
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
-def test_any_text_comes_through_unchanged(tmp_path, kind, text):
+def test_any_text_is_read_unchanged(tmp_path, kind, text):
     import pandas
 
     frame = pandas.DataFrame({"text": [text, "other"], "label": ["a", "b"]})
@@ -78,7 +78,7 @@ def test_any_text_comes_through_unchanged(tmp_path, kind, text):
         ("a.parquet", b"PAR2 nothing", "a.parquet: not a parquet file"),
     ],
 )
-def test_a_malformed_file_is_named_with_its_line(tmp_path, name, content, message):
+def test_a_malformed_file_is_reported_with_its_line(tmp_path, name, content, message):
     file = write(tmp_path, name, content)
     with pytest.raises(DataError) as caught:
         read_table([file])
@@ -106,7 +106,7 @@ def test_label_names_of_a_parquet_file_written_by_datasets_are_used(tmp_path):
     ],
     ids=["all", "others ignored", "shards", "one file", "validation only"],
 )
-def test_a_folder_has_the_splits_its_file_names_say(tmp_path, names, splits):
+def test_a_folder_has_the_splits_of_its_file_names(tmp_path, names, splits):
     for name in names:
         write(tmp_path, name, "x")
     found = files.find_files(tmp_path).splits
@@ -119,14 +119,14 @@ def test_a_folder_has_the_splits_its_file_names_say(tmp_path, names, splits):
     [
         (["train.csv"], "trian.csv", "trian.csv: there is no such file or folder; did you mean `train.csv`?"),
         ([], "", "there is no .csv, .tsv, .jsonl, .json, .parquet, .arrow file in this folder"),
-        (["a.csv", "b.csv"], "", "cannot tell the splits of a.csv, b.csv"),
+        (["a.csv", "b.csv"], "", "cannot identify the splits of a.csv, b.csv"),
         (["train.csv", "train.jsonl"], "", "more than one file for the train split: train.csv, train.jsonl"),
         (["dev.csv", "validation.csv"], "", "more than one file for the validation split"),
         (["a.xlsx"], "a.xlsx", "a.xlsx: it is a spreadsheet; save the sheet as csv (UTF-8)"),
     ],
     ids=["missing", "empty folder", "no split names", "two kinds", "two names", "spreadsheet"],
 )
-def test_what_is_wrong_with_a_path_is_said(tmp_path, names, path, message):
+def test_problems_with_a_path_are_reported(tmp_path, names, path, message):
     for name in names:
         write(tmp_path, name, "x")
     with pytest.raises(DataError) as caught:
@@ -137,5 +137,5 @@ def test_what_is_wrong_with_a_path_is_said(tmp_path, names, path, message):
 @pytest.mark.parametrize(
     ("path", "name"), [("x/sst2", "sst2"), ("x/reviews.csv", "reviews"), ("x/sst2/train.jsonl", "sst2"), ("x/v1.0", "v1.0")]
 )
-def test_a_data_set_is_called_after_its_folder_or_file(path, name):
+def test_a_data_set_is_named_after_its_folder_or_file(path, name):
     assert files.dataset_title(Path(path)) == name

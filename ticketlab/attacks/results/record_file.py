@@ -14,9 +14,8 @@ from ticketlab.attacks.results.record import Record, json_line
 from ticketlab.core import disk_and_memory, files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab import integrity
+from ticketlab.lab.layout import RECORDS
 
-FOLDER = "records"
-"""The folder of an attack stage that holds its files of records."""
 _FORMAT = "ticketlab-attack-records/2"
 _FORMATS = (_FORMAT, "ticketlab-attack-records/1")
 """Supported versions: the first one lacks the counts of unseen, tried, replaceable and allowed words."""
@@ -110,7 +109,7 @@ class RecordFile:
 
 def path_in(stage: Path, attack: str) -> Path:
     """Return the path of the file of records of an attack, named by its label, in a stage's folder."""
-    return stage / FOLDER / f"{file_name(attack)}.jsonl"
+    return stage / RECORDS / f"{file_name(attack)}.jsonl"
 
 
 def file_name(label: str) -> str:
@@ -120,7 +119,7 @@ def file_name(label: str) -> str:
 
 def files_in(stage: Path) -> list[Path]:
     """Return the files of records in a stage's folder."""
-    return sorted((stage / FOLDER).glob("*.jsonl"))
+    return sorted((stage / RECORDS).glob("*.jsonl"))
 
 
 def read(path: str | Path) -> tuple[Mapping[str, Any], list[Record]]:

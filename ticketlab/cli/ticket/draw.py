@@ -112,7 +112,9 @@ def _search_facts(file: Path) -> dict[str, Any]:
     result = file.parent / RESULT
     for needed in (file, result):
         if not needed.is_file():
-            raise UsageError(f"{needed}: there is no such file; the folder of a finished search stage has {SCORES} and {RESULT}")
+            raise UsageError(
+                f"{needed}: there is no such file; SCORES is a run, the folder of a finished search stage, or its {SCORES} next to {RESULT}"
+            )
     try:
         found = files.read_json(result)["search"]
         found = {"structure": found["structure"], "found_on": found["found_on"], **found}

@@ -117,7 +117,7 @@ def fingerprint(
     positive_label: str | None = None,
 ) -> str:
     """Return the sha256 of everything that a result can depend on; the name of the data set is not included."""
-    more: list[Any] = [list(subsets), [list(classes) for classes in label_sets]] if subsets or label_sets else []
+    more: list[Any] = [list(subsets), [list(label_set) for label_set in label_sets]] if subsets or label_sets else []
     more += [] if positive_label is None else [{"positive_label": positive_label}]
     digest = hashlib.sha256(json.dumps([list(columns), list(names), *more]).encode())
     for split in sorted(splits):

@@ -34,7 +34,7 @@ class NamedHubDataset(NamedDataset):
     dev_split: ClassVar[str | None] = None
 
     def published(self) -> Mapping[str, Table]:
-        """Return the splits from the hub, or from the cache of the ``datasets`` library; see :meth:`Named.published`."""
+        """Load the splits from the hub, or from the cache of the ``datasets`` library; see :meth:`NamedDataset.published`."""
         splits = {"train": "train", "validation": self.dev_split, "test": self.test_split}
         return {split: self._split(name) for split, name in splits.items() if name}
 
@@ -167,11 +167,11 @@ class Rte(NamedHubDataset):
 
 @frozen
 class Wnli(NamedHubDataset):
-    """Winograd NLI as in GLUE: whether the sentence follows in which a pronoun is replaced by what it may refer to.
+    """Winograd NLI as in GLUE: does the sentence follow in which a pronoun is replaced by a possible referent.
 
-    Its evaluation split, which is the test here, is adversarial to its training split: many sentences are in both, and mostly under the
-    other label, so that a model which memorises the 635 training examples ends below the majority class (GLUE's paper and FAQ). An
-    accuracy under 50 % is no fault of a run, and most published models simply answer `not_entailment`.
+    Its validation split, which is the test split here, is adversarial to its training split: many sentences are in both, mostly with the
+    other label, so that a model that memorises the 635 training examples ends up below the majority class (GLUE's paper and FAQ). An
+    accuracy under 50 % is therefore not an error of a run, and most published models simply predict `not_entailment`.
     """
 
     name: ClassVar[str] = "wnli"

@@ -26,7 +26,7 @@ class ManualDataset(NamedDataset):
     layout: ClassVar[str]
 
     def published(self) -> NoReturn:
-        """Say how to come by a copy; see :meth:`Named.published`.
+        """Explain how to get a copy; see :meth:`NamedDataset.published`.
 
         :raises Unavailable: always.
         """
@@ -85,7 +85,7 @@ class FeverSymmetricV1(ManualDataset):
 
 @frozen
 class FeverSymmetricV2(FeverSymmetricV1):
-    """FEVER-Symmetric 0.2 (Schuster et al., 2019): 712 pairs for the test, 708 for development."""
+    """FEVER-Symmetric 0.2 (Schuster et al., 2019): 712 test pairs and 708 development pairs."""
 
     name: ClassVar[str] = "fever_symmetric_v2"
     summary: ClassVar[str] = "FEVER where the claim alone says nothing about the label, two classes (Symmetric v0.2)"

@@ -102,6 +102,6 @@ def write_pairs(
 
 
 def follows_shortcut(index: int, share: Fraction) -> bool:
-    """Return whether the shortcut holds for the ``index``-th example of a class: for the first n, ``share`` x n times, rounded half up."""
+    """Return whether the shortcut holds for example ``index`` of a class: it holds for ``share`` x n of the first n, rounded half up."""
     half = Fraction(1, 2)
     return floor((index + 1) * share + half) > floor(index * share + half)

@@ -77,7 +77,7 @@ def plain(writer: Writer, opinion: int) -> str:
 
 
 def detail(writer: Writer, opinion: int) -> str:
-    """A neutral sentence and a clause."""
+    """A neutral sentence and a clause with the opinion."""
     (clause,) = writer.clauses(opinion)
     return writer.pick((f"{writer.pick(writer.subject.details)}. {clause}", f"{clause}. {writer.pick(writer.subject.details)}"))
 
@@ -165,5 +165,5 @@ def review(source: random.Random, opinion: int) -> str:
 
 
 def sentences(text: str) -> str:
-    """Begin every sentence with a capital and end the last with a full stop."""
+    """Capitalise every sentence and end the last one with a full stop."""
     return ". ".join(part[0].upper() + part[1:] for part in text.split(". ")) + "."

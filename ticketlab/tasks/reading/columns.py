@@ -137,7 +137,7 @@ def _is_number(value: Any) -> bool:
 
 def _list_columns(table: Table) -> str:
     nested = {name: value for row in table.rows[:1] for name, value in row.items() if isinstance(value, (dict, list))}
-    inside = "; ".join(f"`{name}` holds {describe_type(value)}" for name, value in nested.items())
+    inside = "; ".join(f"`{name}` contains {describe_type(value)}" for name, value in nested.items())
     return f"the columns are {quote_some(table.columns)}" + (f"; {inside}: write its fields into separate columns" if inside else "")
 
 

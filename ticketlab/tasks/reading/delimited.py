@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
-from ticketlab.tasks.reading import quoted
+from ticketlab.tasks.reading import multiline_fields
 from ticketlab.tasks.reading.content import ParsedFile
 from ticketlab.tasks.reading.header import Record, parse_table
 
@@ -66,7 +66,7 @@ def read(file: Path, text: str, expected: str) -> ParsedFile:
         raise DataError(f"{file}: the delimiter could be {names}; rename the columns so that the first line contains only one of these")
     (attempt,) = found
     if attempt.dialect != "plain":
-        quoted.check_multiline_fields(file, body, attempt.records, attempt.delimiter, line)
+        multiline_fields.check_multiline_fields(file, body, attempt.records, attempt.delimiter, line)
     parsed = parse_table(file, attempt.records)
     return evolve(parsed, notices=(*_notices(attempt, expected, declared=bool(excel), quotes='"' in body), *parsed.notices))
 
@@ -84,7 +84,7 @@ def _parse(file: Path, text: str, delimiter: str, line: int) -> ParseAttempt:
     :raises DataError: no dialect fits.
     """
     dialects = ["quoted", "escaped"] if '\\"' in text else ["quoted"] if '"' in text else []
-    if not dialects or delimiter in quoted.DELIMITERS_NOT_IN_PROSE:  # files with other delimiters quote text that contains one
+    if not dialects or delimiter in multiline_fields.DELIMITERS_NOT_IN_PROSE:  # files with other delimiters quote text that contains one
         dialects.append("plain")
     problems = []
     for dialect in dialects:
@@ -92,7 +92,7 @@ def _parse(file: Path, text: str, delimiter: str, line: int) -> ParseAttempt:
             return ParseAttempt(dialect, delimiter, _check_widths(file, list(_records(file, text, delimiter, dialect, line)), delimiter))
         except DataError as problem:
             problems.append(problem)
-    raise problems[-1 if delimiter in quoted.DELIMITERS_NOT_IN_PROSE else 0]
+    raise problems[-1 if delimiter in multiline_fields.DELIMITERS_NOT_IN_PROSE else 0]
 
 
 def _notices(attempt: ParseAttempt, expected: str, *, declared: bool, quotes: bool) -> Iterator[str]:

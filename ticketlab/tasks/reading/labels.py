@@ -19,7 +19,7 @@ MULTI_LABEL_ADVICE = (
 
 
 def label_name(value: Any) -> str:
-    """Return the name of a label value: ``2`` and ``2.0`` are ``"2"``, true is ``"true"``; a missing value is ``""``.
+    """Convert a label value to its name: ``2`` and ``2.0`` become ``"2"``, true becomes ``"true"``, a missing value ``""``.
 
     :raises TypeError: the value is a list or an object.
     """

@@ -26,7 +26,7 @@ _BOOLEANS = frozenset({"0", "1", "true", "false", "yes", "no", "y", "n", "t", "f
 
 
 def split_of_value(value: Any) -> str | None:
-    """Return the split that a value names: ``Train``, ``valid`` and ``test set`` are ``train``, ``validation`` and ``test``."""
+    """Return the split that a value names, if any: ``Train``, ``valid`` and ``test set`` are ``train``, ``validation`` and ``test``."""
     if not isinstance(value, str):
         return None
     name = re.sub(r"[\W_]+", "_", value.lower()).strip("_")
