@@ -51,5 +51,5 @@ def docs(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """Run the quick benchmarks, or the script named after ``--`` with its arguments."""
     install(session, "demo,onnx")
-    for command in [session.posargs] if session.posargs else [["benchmarks/startup.py"], ["benchmarks/gates.py"]]:
+    for command in [session.posargs] if session.posargs else [["benchmarks/startup.py"], ["benchmarks/importance_cost.py"]]:
         session.run("python", *command)

@@ -12,10 +12,10 @@ from ticketlab.core.lazy_exports import lazy_exports
 from ticketlab.core.version import __version__
 
 _EXPORTS = {
-    "attack": "ticketlab.runs.single_stage",
+    "attack": "ticketlab.runs.measure",
     "compose": "ticketlab.recipes.compose",
     "DataError": "ticketlab.core.errors",
-    "evaluate": "ticketlab.runs.single_stage",
+    "evaluate": "ticketlab.runs.measure",
     "export_model": "ticketlab.export.model",
     "hold": "ticketlab.tickets.holding",
     "HubDataset": "ticketlab.tasks.datasets.hub_dataset",
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from ticketlab.export.model import export_model as export_model
     from ticketlab.recipes.compose import compose as compose
     from ticketlab.recipes.recipe import Recipe as Recipe
+    from ticketlab.runs.measure import attack as attack
+    from ticketlab.runs.measure import evaluate as evaluate
     from ticketlab.runs.run import Run as Run
     from ticketlab.runs.run import run as run
-    from ticketlab.runs.single_stage import attack as attack
-    from ticketlab.runs.single_stage import evaluate as evaluate
     from ticketlab.tasks.datasets.hub_dataset import HubDataset as HubDataset
     from ticketlab.tasks.datasets.local import LocalDataset as LocalDataset
     from ticketlab.tickets.holding import hold as hold

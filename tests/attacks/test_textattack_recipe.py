@@ -12,9 +12,9 @@ from support.stock_recipes import differences, sst2_examples
 
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine.run import run_attack
+from ticketlab.attacks.known_textattack_recipes import RECIPES, find
 from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.attacks.textattack_recipe import TextAttackRecipe
-from ticketlab.attacks.textattack_requirements import RECIPES, find
 from ticketlab.attacks.textbugger import TextBugger
 from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.core.errors import ResourceError, SettingError, UsageError

@@ -176,7 +176,7 @@ def test_a_bad_data_set_is_refused(task: str, expected: str) -> None:
         (["--sparsity", "30%"], "search.sparsity: '30%' is not a fraction"),
         (["--sparsity", "nan"], "search.sparsity: must be a finite number"),
         (["--precision", "fp16"], "'fp16' is not one of"),
-        pytest.param(["--attack", "deepwordbug", "--attack", "deepwordbug"], "twice", marks=needs_attacks),
+        pytest.param(["--attack", "deepwordbug", "--attack", "deepwordbug"], "already named `deepwordbug`", marks=needs_attacks),
         (["--attack", ""], "there is no attack ``"),
         pytest.param(
             ["--attack", "textfooler", "--word-vectors", "nowhere.txt"], "word vectors `nowhere.txt` not found", marks=needs_attacks
@@ -227,8 +227,8 @@ def test_a_bad_flag_is_refused(flags: list[str], expected: str) -> None:
         ("tasks = 3", "tasks: must be a list, not 3"),
         ("tasks = [[1]]", "tasks[0]: must name something of kind task"),
         ("seeds = [-1]", "seeds: must be at least 0"),
-        ('[""]\nkind = "train"', "the name of a stage has letters"),
-        ('["../../x"]\nkind = "train"', "../../x: the name of a stage has letters"),
+        ('[""]\nkind = "train"', "a stage name may contain letters"),
+        ('["../../x"]\nkind = "train"', "../../x: a stage name may contain letters"),
         ('[a]\nkind = "train"\nstart = "b"\n[b]\nkind = "train"\nstart = "a"', "(bad.toml line 3)"),
         ('[a]\nkind = "train"\n[a]\nkind = "train"', "bad.toml: not TOML"),
     ],

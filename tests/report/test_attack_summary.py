@@ -13,10 +13,10 @@ from rich.console import Console
 from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record import Record
 from ticketlab.cli import run_recipe
+from ticketlab.report.attacked_sample import AttackedSample, describe_samples
 from ticketlab.report.csv_file import write_csv
 from ticketlab.report.main_table import render_model_table
 from ticketlab.report.rows import count_errors, count_timeouts, result_rows
-from ticketlab.report.samples import AttackedSample, describe_samples
 from ticketlab.report.statistics import summarise_means
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.judged_results import results, stages
+from support.evaluate_results import results, stages
 
 from ticketlab.report.rows import result_rows
 

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from support.judged_results import NO, YES, hans, results, stages
+from support.evaluate_results import NO, YES, hans, results, stages
 
 from ticketlab.core.intervals import wilson
 from ticketlab.report.csv_file import write_csv

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from support.judged_results import clean, hans, judged, results, stages
+from support.evaluate_results import clean, hans, judged, results, stages
 
 from ticketlab.cli import run_recipe
 from ticketlab.report.rows import ResultRow, result_rows

@@ -12,9 +12,9 @@ from ticketlab.backbone.loading import load_finished
 from ticketlab.core.errors import TicketlabError
 from ticketlab.lab.finished_models import locate
 from ticketlab.recipes.compose import compose
+from ticketlab.runs.measure import evaluate
 from ticketlab.runs.provenance import provenance_of
 from ticketlab.runs.run import directory_name, run
-from ticketlab.runs.single_stage import evaluate
 from ticketlab.tasks.datasets.local import LocalDataset
 
 PARTS = ("search", "draw", "retrain", "attack")

@@ -17,7 +17,7 @@ from ticketlab.attacks.results.record_file import RecordFile, path_in
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.masks import expand
-from ticketlab.core import files, registry
+from ticketlab.core import files, hookspecs, registry
 from ticketlab.core.errors import DataError, PluginError, UsageError
 from ticketlab.core.plugin_loading import Source
 from ticketlab.pruners.base import Pruner, Search
@@ -122,7 +122,7 @@ def _die_in(stage: str, recipe, lab) -> None:
 
     class Killer:
         @staticmethod
-        @registry.hookspecs.hookimpl
+        @hookspecs.hookimpl
         def ticketlab_on_log(record):
             if record["event"] == "start" and record["stage"] == stage:
                 if stage in ("draw", "evaluate"):
@@ -252,12 +252,12 @@ def test_plugins_observe_the_log_and_every_finished_stage(make_recipe, tmp_path)
 
     class Tracker:
         @staticmethod
-        @registry.hookspecs.hookimpl
+        @hookspecs.hookimpl
         def ticketlab_on_log(record):
             seen.append(record["event"])
 
         @staticmethod
-        @registry.hookspecs.hookimpl
+        @hookspecs.hookimpl
         def ticketlab_stage_finished(stage, result):
             seen.append(stage)
 
@@ -324,7 +324,7 @@ class _Broken(Search):
     [
         (None, "not a Search"),
         (_Broken(None), "not a score for each unit"),
-        (_Broken({"weights/nowhere": torch.zeros(2)}), "no unit of this shape"),
+        (_Broken({"weights/nowhere": torch.zeros(2)}), "not a unit of this shape"),
         (_Broken({"neurons/0": torch.zeros(64)}), "1 are missing, `neurons/1`"),
         (_Broken(lambda: 1 / 0), "ZeroDivisionError.*the pruner `broken` of theirs"),
     ],
@@ -341,7 +341,7 @@ def test_a_pruner_that_violates_its_interface_is_named_in_the_error(make_recipe,
 
     class Plugin:
         @staticmethod
-        @registry.hookspecs.hookimpl
+        @hookspecs.hookimpl
         def ticketlab_pruners():
             return [Pruned]
 

@@ -210,7 +210,7 @@ def test_the_best_evaluation_after_a_part_of_the_training_is_kept(tiny, lab):
 def test_the_best_evaluation_is_kept_while_the_sparsity_still_rises_and_measures_the_final_sparsity(tiny, tmp_path, monkeypatch):
     """The paper: the best after 0.7 of the training, not the last. Evaluations at steps 3, 6, 9 and 12 of 12 have falling scores."""
     scores, sparsities = iter([0.9, 0.8, 0.7, 0.6]), []
-    real = TaskObjective.begin
+    real = TaskObjective.start_session
 
     def start_session(self, context):
         session = real(self, context)

@@ -176,7 +176,7 @@ def test_a_ticket_drawn_at_the_first_observation_is_that_of_a_search_that_ended_
     assert stages_of(ended)["search"]["search"]["steps"] == stop["drawn_at"]
     scores = [(folder(tmp_path, one, "search") / "scores.safetensors").read_bytes() for one in (done, ended)]
     assert scores[0] == scores[1]
-    with pytest.raises(SettingError, match=r"search\.stop\.draw_at: the ticket is that of an earlier look"):
+    with pytest.raises(SettingError, match=r"search\.stop\.draw_at: the ticket is from an earlier observation"):
         make(tiny["bert"], *early, "search.select=best", without=only)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.attacks import textattack_requirements
+from ticketlab.attacks import known_textattack_recipes
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components.edit_distance import few_edits
 from ticketlab.core.errors import ResourceError, UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _class_name(name: Any) -> Any:
-    return textattack_requirements.find(name).name if isinstance(name, str) else name
+    return known_textattack_recipes.find(name).name if isinstance(name, str) else name
 
 
 @frozen
@@ -102,12 +102,12 @@ class TextAttackRecipe(Attack):
         return built
 
     @staticmethod
-    def _refusal(known: textattack_requirements.KnownRecipe) -> str:
+    def _refusal(known: known_textattack_recipes.KnownRecipe) -> str:
         return f"textattack:{known.name} needs {known.unavailable}, for which there is no substitute here: choose another attack"
 
-    def _known(self) -> textattack_requirements.KnownRecipe:
+    def _known(self) -> known_textattack_recipes.KnownRecipe:
         if self.recipe is None:
             raise UsageError(
                 "which recipe of textattack? Write textattack:NAME, such as textattack:pruthi (`ticketlab show attack textattack`)"
             )
-        return textattack_requirements.find(self.recipe)
+        return known_textattack_recipes.find(self.recipe)

@@ -1,6 +1,6 @@
 """Load a model's tokenizer, check that it fits the model, and adjust it: maximum length, inputs, special tokens.
 
-:mod:`ticketlab.backbone.tokenizer_checks` compares it with its own vocabulary.
+:mod:`ticketlab.backbone.vocabulary_warnings` compares it with its own vocabulary.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ticketlab.backbone.adapters import adapter_of, has_adapter
 from ticketlab.backbone.model_config import LFS, read_json
-from ticketlab.backbone.tokenizer_checks import tokenizer_warnings
 from ticketlab.backbone.transformers_messages import translate_errors
+from ticketlab.backbone.vocabulary_warnings import tokenizer_warnings
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 

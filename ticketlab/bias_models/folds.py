@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.reading.hashing import hash_rank
+from ticketlab.tasks.reading.hash_order import hash_rank
 
 Numbers = NDArray[np.int64]
 

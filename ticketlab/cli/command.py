@@ -13,7 +13,7 @@ import click
 
 from ticketlab.cli import unknown_option
 from ticketlab.cli.error_output import one_line
-from ticketlab.cli.plugin_options import PLUGIN_FILES, PLUGINS_DISABLED, plugin_options
+from ticketlab.cli.plugin_flags import PLUGIN_FILES, PLUGINS_DISABLED, plugin_flags
 from ticketlab.core import progress, registry
 from ticketlab.core.errors import UsageError
 
@@ -28,7 +28,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        plugin_options(self)
+        plugin_flags(self)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line.

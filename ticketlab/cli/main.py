@@ -8,7 +8,7 @@ import click
 
 from ticketlab.cli import signals, stdout
 from ticketlab.cli.group import LazyGroup
-from ticketlab.cli.plugin_options import plugin_options
+from ticketlab.cli.plugin_flags import plugin_flags
 from ticketlab.core.version import __version__
 
 ENVIRONMENT = {
@@ -36,7 +36,7 @@ COMMANDS = {
     epilog="Example: ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --seeds 3",
 )
 @click.version_option(__version__, message="ticketlab %(version)s")
-@plugin_options
+@plugin_flags
 def cli() -> None:
     """Find robust lottery tickets in pre-trained language models, and attack them.
 

@@ -11,7 +11,7 @@ import click
 from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command, plugins_loaded
 from ticketlab.cli.group import LazyGroup
-from ticketlab.cli.plugin_options import plugin_options
+from ticketlab.cli.plugin_flags import plugin_flags
 from ticketlab.core import registry
 from ticketlab.core.errors import TicketlabError
 
@@ -22,7 +22,7 @@ TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a reci
     cls=LazyGroup, targets=TARGETS, invoke_without_command=True, epilog="Example: ticketlab recipes show robust-ticket > mine.toml"
 )
 @shared_options.JSON
-@plugin_options
+@plugin_flags
 @click.pass_context
 def recipes(ctx: click.Context, as_json: bool) -> None:
     """List the recipes. --json also has their papers and files."""

@@ -106,13 +106,13 @@ def ticketlab_tasks() -> Components:
         ("hans", "entailment where three shallow heuristics fail, two classes (HANS)"),
         ("paws_wiki", "are sentences of the same words paraphrases, two classes (PAWS-Wiki)"),
     ]
-    published = [
+    manual_download = [
         ("paws_qqp", "are questions of the same words paraphrases, two classes (PAWS-QQP)"),
         ("fever", "does the evidence support or refute the claim, three classes (FEVER)"),
         ("fever_symmetric_v1", "FEVER where the claim alone says nothing about the label, two classes (Symmetric v0.1)"),
         ("fever_symmetric_v2", "FEVER where the claim alone says nothing about the label, two classes (Symmetric v0.2)"),
     ]
-    places = {"hub": hub, "hub_challenges": hub_challenges, "published": published}
+    places = {"hub": hub, "hub_challenges": hub_challenges, "manual_download": manual_download}
     return [
         Lazy("demo", "embedded review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo.reviews:DemoTask"),
         Lazy(

@@ -10,7 +10,7 @@ from typing import Unpack
 from attrs import evolve
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.recipes import ineffective_settings, requirements
+from ticketlab.recipes import ineffective_settings, required_stages
 from ticketlab.recipes import recipe as recipes
 from ticketlab.recipes import tables as recipe_tables
 from ticketlab.recipes.overrides import FLAGS, Overrides, apply_overrides, as_list, find_tasks, task_tables
@@ -61,12 +61,12 @@ def compose(
         table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
         if seeds is not None:
             table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-        tables[task] = requirements.add_required_stages(apply_overrides(table, name, overrides), overrides.get("bias"))
+        tables[task] = required_stages.add_required_stages(apply_overrides(table, name, overrides), overrides.get("bias"))
     for assignment in sets:
         tables = _override(tables, assignment)
     built = {
         task: evolve(
-            recipes.build_recipe(name, requirements.remove_unneeded_stages(requirements.add_required_stages(table))),
+            recipes.build_recipe(name, required_stages.remove_unneeded_stages(required_stages.add_required_stages(table))),
             source=source,
             without_overrides=without_overrides[task],
         )
@@ -82,7 +82,7 @@ def _without_overrides(own: Recipe, *, chosen: bool) -> Recipe:
     tasks = tuple(evolve(task, train_rows=None, train_share=None) for task in own.tasks) if chosen else own.tasks
     plain = evolve(own, tasks=tasks)
     with contextlib.suppress(UsageError):  # without the overrides the recipe may be incomplete
-        return recipes.build_recipe(own.name, requirements.remove_unneeded_stages(requirements.add_required_stages(plain.to_table())))
+        return recipes.build_recipe(own.name, required_stages.remove_unneeded_stages(required_stages.add_required_stages(plain.to_table())))
     return plain
 
 

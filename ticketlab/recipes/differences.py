@@ -22,7 +22,7 @@ SHOWN_ELSEWHERE = {
 }
 """Settings of a stage, by its kind, and of data sets, that are shown with the numbers anyway."""
 ADDED_WITH_LOSS = ("bias", "teacher")
-"""References that are set because a loss needs them (:mod:`ticketlab.recipes.requirements`)."""
+"""References that are set because a loss needs them (:mod:`ticketlab.recipes.required_stages`)."""
 Settings = dict[tuple[str, ...], Any]
 """Settings by path. The value of a component is its label."""
 

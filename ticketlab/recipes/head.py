@@ -1,4 +1,4 @@
-"""The head of a recipe: the settings above its stages."""
+"""The head of a recipe: the settings above its stages (seeds, model, tasks, ...), checked like those of every component."""
 
 from __future__ import annotations
 

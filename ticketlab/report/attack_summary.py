@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab.report.samples import AttackedSample
+from ticketlab.report.attacked_sample import AttackedSample
 from ticketlab.report.statistics import Measure, distinct_stages, summarise, summarise_means
 
 Stages = Mapping[str, Mapping[str, Any]]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from attrs import frozen
 
 from ticketlab.report.attack_summary import AttackSummary
+from ticketlab.report.attacked_sample import describe_samples
 from ticketlab.report.layout import EMPTY
 from ticketlab.report.number_format import count, distinct_percents, number_with_interval, percent, percent_with_interval
 from ticketlab.report.rows import ResultRow
-from ticketlab.report.samples import describe_samples
 from ticketlab.report.set_summary import SetSummary
 from ticketlab.report.statistics import Measure
 

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core import packages
 from ticketlab.core.errors import ResourceError
-from ticketlab.resources import model_folders, tagger, textattack_import, trained_models, wordnet
+from ticketlab.resources import masked_lm_folder, model_folders, tagger, textattack_import, wordnet
 
 if TYPE_CHECKING:
     from ticketlab.resources.masked_lm import MaskedLanguageModel
@@ -184,7 +184,7 @@ class Resources:
     def _mlm(self) -> str | None:
         if self.mlm is None:
             return next(filter(None, map(_in_hub_cache, DEFAULT_MLMS)), None)
-        return trained_models.masked_lm(self.mlm) or _in_hub_cache(self.mlm)
+        return masked_lm_folder.masked_lm(self.mlm) or _in_hub_cache(self.mlm)
 
 
 def survey(resources: Resources | None = None) -> list[ResourceStatus]:

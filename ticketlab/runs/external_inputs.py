@@ -12,7 +12,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.lab.layout import MODEL, RESULTS, TICKET, TICKETS, is_run, is_stage, lab_of_run, stage_folder
 from ticketlab.lab.results import read_results, stage_results
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import copies, fingerprint
+from ticketlab.runs import copied_outputs, fingerprint
 from ticketlab.stages.base import Input
 from ticketlab.tasks import trained_on
 
@@ -57,7 +57,7 @@ def stage_folder_of_ticket(ticket: Path) -> str:
     if ticket.parent.name != TICKETS or not is_run(run):
         return ""
     for stage in stage_results(read_results(run / RESULTS)):
-        if stage.kind == "draw" and ticket.name == copies.copy_path(run, "draw", stage.task, stage.name, stage.seed).name:
+        if stage.kind == "draw" and ticket.name == copied_outputs.copy_path(run, "draw", stage.task, stage.name, stage.seed).name:
             return str(stage_folder(lab_of_run(run), stage.key))
     return ""
 
@@ -85,8 +85,8 @@ def _ticket_of_run(path: Path, task: str, seed: int) -> Path:
     if len(draws) > 1:
         raise UsageError(
             f"{path}: the run drew several tickets for each seed ({', '.join(draws)}); name one: "
-            f"{copies.copy_path(path, 'draw', task, draws[0], '{seed}')}"
+            f"{copied_outputs.copy_path(path, 'draw', task, draws[0], '{seed}')}"
         )
     if not draws:
         raise UsageError(f"{path}: the run drew no ticket for `{task}`, seed {seed} (it has {available})")
-    return copies.copy_path(path, "draw", task, draws[0], seed)
+    return copied_outputs.copy_path(path, "draw", task, draws[0], seed)

@@ -17,7 +17,7 @@ from ticketlab.lab.lab import Lab, is_read_only
 from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULTS, run_name
 from ticketlab.recipes import differences
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import copies, environment, preflight, results_metadata
+from ticketlab.runs import copied_outputs, environment, preflight, results_metadata
 from ticketlab.runs.log import Log
 from ticketlab.runs.run_inputs import RunInputs, check_run_inputs, load_run_inputs
 from ticketlab.runs.stage_runner import FinishedStage, StageRunner, Starting, TaskOfRun
@@ -176,7 +176,7 @@ class _RecipeRunner:
         for name, stage in task.recipe.stages.items():
             finished[name] = self.stage_runner.run(name, stage, task, finished)
             if not self.read_only:
-                copies.copy_stage_output(self.directory, stage.name, task.label, name, task.seed, finished[name].folder)
+                copied_outputs.copy_stage_output(self.directory, stage.name, task.label, name, task.seed, finished[name].folder)
         return {name: dict(stage.result) for name, stage in finished.items()}
 
     def _results(self, tasks: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from ticketlab.backbone import loading
 from ticketlab.core import registry
 from ticketlab.recipes.recipe import Recipe, split_checkpoint
-from ticketlab.runs import copies, external_inputs, fingerprint, preflight
+from ticketlab.runs import copied_outputs, external_inputs, fingerprint, preflight
 from ticketlab.runs.stage_key import components_in
 from ticketlab.stages.base import Stage
 from ticketlab.tasks.base import Task, TaskData
@@ -84,7 +84,7 @@ def check_run_inputs(inputs: RunInputs) -> RunInputs:
 
     :raises TicketlabError: labels do not fit, or something that a stage needs is missing or unusable.
     """
-    copies.check_unique_names(inputs.recipe)
+    copied_outputs.check_unique_names(inputs.recipe)
     for part in inputs.recipe.parts():
         own = [inputs.data[task.label] for task in part.tasks]
         preflight.check_labels(part, own, inputs.ood(part))

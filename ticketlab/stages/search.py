@@ -21,7 +21,7 @@ from ticketlab.objectives.base import TrainingSession
 from ticketlab.pruners.base import Pruner, Search, SearchPlan
 from ticketlab.stages.base import PRETRAINED, Context, Stage, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
-from ticketlab.stages.training import Training
+from ticketlab.stages.training_stage import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.callback import StopRuleCallback
 from ticketlab.tasks.trained_on import TrainedOn

@@ -21,7 +21,7 @@ from ticketlab.lab.layout import CHECKPOINT, MODEL, TICKET, model_folder
 from ticketlab.objectives.base import TrainingSession
 from ticketlab.stages.base import PRETRAINED, Context, UnusedSetting, step_of
 from ticketlab.stages.best_checkpoint import BestCheckpoint
-from ticketlab.stages.training import Training
+from ticketlab.stages.training_stage import Training
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import removed_share
 from ticketlab.tickets.ticket import Ticket

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from torch import Tensor
 
 from ticketlab.backbone.tokenizer import placeholder_token, special_token_count
-from ticketlab.backbone.tokenizer_checks import unknown_token_id
+from ticketlab.backbone.vocabulary_warnings import unknown_token_id
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.tasks.base import Example
 from ticketlab.training import unknown_characters

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ticketlab.backbone.tokenizer import special_token_count
-from ticketlab.backbone.tokenizer_checks import unknown_token_id
+from ticketlab.backbone.vocabulary_warnings import unknown_token_id
 from ticketlab.training import unknown_characters
 from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.input_coverage import InputCoverage

@@ -17,7 +17,7 @@ from ticketlab.cli import run_recipe
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab.lab import Lab
-from ticketlab.runs import single_stage
+from ticketlab.runs import measure as runs_measure
 
 Invoke = Callable[..., Result]
 
@@ -192,8 +192,8 @@ def test_attacking_from_python_runs_the_same_recipe(
     attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert attack("--precision", "bf16", "--n", "9", names=("deepwordbug", "pwws")).exit_code == 0
-    monkeypatch.setattr(single_stage, "run", lambda recipe, _: lab.recipes.append(recipe))
-    single_stage.attack(tmp_path, tasks="demo", attacks=["deepwordbug", "pwws"], examples=9, precision="bf16")
+    monkeypatch.setattr(runs_measure, "run", lambda recipe, _: lab.recipes.append(recipe))
+    runs_measure.attack(tmp_path, tasks="demo", attacks=["deepwordbug", "pwws"], examples=9, precision="bf16")
     from_command, from_python = lab.recipes
     assert from_python.digest() == from_command.digest()
     assert from_python.precision == "bf16"

@@ -18,7 +18,7 @@ from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets.local import LocalDataset
-from ticketlab.tasks.reading.hashing import hash_rank
+from ticketlab.tasks.reading.hash_order import hash_rank
 from ticketlab.tasks.reading.rows import LabelledRow
 from ticketlab.tasks.reading.splits import make_splits, proportional_quotas, stratified_sample, take_training_share
 from ticketlab.tasks.reading.text_equality import canonical_text, group_equal_texts, is_empty

@@ -14,7 +14,7 @@ from ticketlab.core.errors import DataError
 from ticketlab.tasks.datasets.hub import Mnli, Qqp, Sst2
 from ticketlab.tasks.datasets.hub_challenges import Hans, PawsWiki
 from ticketlab.tasks.datasets.lookup import find_task
-from ticketlab.tasks.datasets.published import Fever, FeverSymmetricV1, FeverSymmetricV2, PawsQqp
+from ticketlab.tasks.datasets.manual_download import Fever, FeverSymmetricV1, FeverSymmetricV2, PawsQqp
 
 
 def unreachable(*place: Any, **settings: Any) -> None:

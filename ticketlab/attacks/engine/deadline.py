@@ -1,7 +1,7 @@
-"""The time limit of an example: interrupts whatever runs, be it a slow attack, a regular expression or a sleep.
+"""The time limit of an example: an alarm that interrupts whatever runs, be it a slow attack, a regular expression or a sleep.
 
-:mod:`ticketlab.attacks.engine.scheduler` starts and stops the alarm whenever it resumes or suspends an example;
-:mod:`ticketlab.attacks.engine.run` checks the limit before the attack.
+:mod:`ticketlab.attacks.engine.scheduler` counts the seconds of each example, and starts and stops the alarm whenever it resumes or
+suspends one. :mod:`ticketlab.attacks.engine.run` refuses a limit that cannot be enforced, before the attack.
 """
 
 from __future__ import annotations

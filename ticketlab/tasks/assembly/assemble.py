@@ -10,7 +10,7 @@ from typing import Any
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
-from ticketlab.tasks.assembly import classes, damaged, leaks, repeats
+from ticketlab.tasks.assembly import classes, damaged, labels_in_texts, repeats
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.reading import labels
 from ticketlab.tasks.reading.rows import LabelledRow
@@ -85,7 +85,7 @@ def assemble(
     repeated = repeats.count_repeats(examples, equal)
     label_warnings = [] if declared else list(classes.label_warnings(Counter(row.label for row in known)))
     everything = sum(examples.values(), ())
-    label_warnings += leaks.find_label_leaks(everything, names)
+    label_warnings += labels_in_texts.find_label_leaks(everything, names)
     few_damaged, many_damaged = damaged.find_damage(everything, columns)
     if not challenge:
         label_warnings += classes.missing_class_warnings(

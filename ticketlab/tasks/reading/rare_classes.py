@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from ticketlab.tasks.reading.hashing import Labelled, hash_rank
+from ticketlab.tasks.reading.hash_order import Labelled, hash_rank
 
 E = TypeVar("E", bound=Labelled)
 

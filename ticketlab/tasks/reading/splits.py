@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ticketlab.tasks.reading import file_kinds, rare_classes
-from ticketlab.tasks.reading.hashing import Labelled, hash_rank
+from ticketlab.tasks.reading.hash_order import Labelled, hash_rank
 from ticketlab.tasks.reading.split_names import split_by_words, split_of_file, stem_of
 
 HELD_OUT = Fraction(1, 10)

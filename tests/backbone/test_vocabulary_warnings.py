@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import BertTokenizer, PreTrainedTokenizerFast
 
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, save
-from ticketlab.backbone.tokenizer_checks import tokenizer_warnings, unknown_token_id
+from ticketlab.backbone.vocabulary_warnings import tokenizer_warnings, unknown_token_id
 from ticketlab.testing.tiny import BERT_SPECIAL
 from ticketlab.testing.words import WORDS, vocabulary
 

@@ -1,4 +1,6 @@
-"""Check that a tokenizer can produce the words of its own vocabulary. If not, the model reads other words than it was trained on.
+"""Warnings about a tokenizer that cannot produce the words of its own vocabulary: the model reads other words than it was trained on.
+
+Nothing is refused here; :func:`ticketlab.backbone.tokenizer.load` refuses a tokenizer that does not fit the model.
 
 For example, a tokenizer without its tokenizer_config.json is loaded as if it were uncased. That raises no error, so the tokenizer is
 tried on words of the vocabulary.

@@ -10,7 +10,7 @@ import pytest
 
 import ticketlab
 from ticketlab.core.errors import UsageError
-from ticketlab.runs import single_stage
+from ticketlab.runs import measure
 from ticketlab.runs.run import Run
 from ticketlab.tasks.demo.reviews import DemoTask
 
@@ -26,7 +26,7 @@ def results(tasks: dict[str, Any]) -> Run:
 def recipes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The recipes that would have been run."""
     found: list[Any] = []
-    monkeypatch.setattr(single_stage, "run", lambda recipe, lab: found.append(recipe))
+    monkeypatch.setattr(measure, "run", lambda recipe, lab: found.append(recipe))
     return found
 
 
@@ -47,12 +47,12 @@ def test_attack_returns_the_metrics_of_each_attack(make_recipe: Any, shared_lab:
 
 def test_all_examples_may_be_attacked(recipes: list[Any], tmp_path: Path) -> None:
     for examples in (None, 7, "all"):
-        single_stage.attack(tmp_path, tasks="demo", attacks="deepwordbug", examples=examples)  # type: ignore[arg-type]
+        measure.attack(tmp_path, tasks="demo", attacks="deepwordbug", examples=examples)  # type: ignore[arg-type]
     assert [recipe.stages["attack"].examples for recipe in recipes] == [500, 7, None]
 
 
 def test_a_challenge_set_is_evaluated_too(recipes: list[Any], tmp_path: Path) -> None:
-    single_stage.evaluate(tmp_path, tasks="demo_nli", ood="hans", ood_map="neutral=non-entailment", split="dev")
+    measure.evaluate(tmp_path, tasks="demo_nli", ood="hans", ood_map="neutral=non-entailment", split="dev")
     (recipe,) = recipes
     assert [task.name for task in recipe.ood] == ["hans"]
     assert recipe.ood_map == ("neutral=non-entailment",)
@@ -61,7 +61,7 @@ def test_a_challenge_set_is_evaluated_too(recipes: list[Any], tmp_path: Path) ->
 
 def test_a_setting_that_no_attack_has_is_an_error(recipes: list[Any], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--word-vectors: no attack .*deepwordbug"):
-        single_stage.attack(tmp_path, tasks="demo", attacks=["deepwordbug"], word_vectors="vectors.txt")
+        measure.attack(tmp_path, tasks="demo", attacks=["deepwordbug"], word_vectors="vectors.txt")
 
 
 def test_a_run_of_several_tasks_or_seeds_is_asked_for_one() -> None:

@@ -1,6 +1,6 @@
 """The cost of importance coefficients: a search step compared with the same step without them, plain and with FreeLB.
 
-python benchmarks/gates.py [--model demo|base] [--batch 32] [--length 128] [--repeats 7] [--precision auto]
+python benchmarks/importance_cost.py [--model demo|base] [--batch 32] [--length 128] [--repeats 7] [--precision auto]
 """
 
 from __future__ import annotations

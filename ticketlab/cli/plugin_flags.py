@@ -21,7 +21,7 @@ def _disable(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     ctx.meta[PLUGINS_DISABLED] = ctx.meta.get(PLUGINS_DISABLED, False) or value
 
 
-def plugin_options(command: Any) -> Any:
+def plugin_flags(command: Any) -> Any:
     """Add both options to a command. Their values are kept in ``ctx.meta``, which all contexts of a command line share."""
     decorators: list[Callable[[Any], Any]] = [
         click.option("--no-plugins", is_flag=True, expose_value=False, callback=_disable, help="Do not load installed plugins."),
