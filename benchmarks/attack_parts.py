@@ -34,10 +34,10 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     """Return a parser with the options common to the attack benchmarks."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", required=True, help="a folder of SST-2: train.jsonl and validation.jsonl")
-    parser.add_argument("--victim", help="a classifier's folder; without one the demo encoder is fine-tuned on the task")
-    parser.add_argument("--cache", default="lab", help="a lab for what is trained here")
+    parser.add_argument("--victim", help="a classifier's folder; by default the demo encoder is fine-tuned on the task")
+    parser.add_argument("--cache", default="lab", help="the lab that caches trained models")
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--threads", type=int, help="of torch, for everything that is measured; its own choice without")
+    parser.add_argument("--threads", type=int, help="number of torch threads; by default torch chooses")
     return parser
 
 
@@ -51,7 +51,7 @@ def examples(task: str, n: int) -> tuple[TaskData, list[Example], Example]:
 
 
 def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:
-    """Return the folder of the demo encoder fine-tuned on the task (``victim``), or under a masked language model's head (``mlm``)."""
+    """Return the folder of the demo encoder, fine-tuned on the task (``victim``) or with a trained masked-LM head (``mlm``)."""
     stages: dict[str, dict[str, Any]] = {
         "victim": {"kind": "train", "epochs": 2, "lr": 1e-4},
         "mlm": {"kind": "train", "objective": {"name": "mlm", "text": text}, "trains": "head", "epochs": 2, "lr": 3e-3},
@@ -64,43 +64,43 @@ def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:
 
 
 def attack_of(name: str, mlm: str | None = None) -> Any:
-    """Return one of our attacks, as textattack's recipe has it, on this masked language model."""
+    """Return one of our attacks with the settings of textattack's recipe and this masked language model."""
     made = registry.current().get("attack", name)(**AS_TEXTATTACK.get(name, {}))
     return evolve(made, mlm=mlm) if "mlm" in made.required_resources else made
 
 
 def in_child(script: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Run the script in a process of its own, which does what ``wanted`` says and writes what it found."""
+    """Run the script in a child process with the request ``wanted``; return its result."""
     with tempfile.TemporaryDirectory() as folder:
-        asked, found = Path(folder) / "asked.json", Path(folder) / "found.json"
-        files.write_json(asked, wanted)
-        subprocess.run([sys.executable, script, "--child", str(asked), str(found)], check=True, stdout=sys.stderr)
-        return files.read_json(found)
+        request, result = Path(folder) / "request.json", Path(folder) / "result.json"
+        files.write_json(request, wanted)
+        subprocess.run([sys.executable, script, "--child", str(request), str(result)], check=True, stdout=sys.stderr)
+        return files.read_json(result)
 
 
-def asked_as_child(answer: Any) -> bool:
-    """Answer as a child, if this process is one: ``answer`` gets what is wanted and returns what was found."""
+def ran_as_child(measure: Any) -> bool:
+    """Return whether this process was started by :func:`in_child`; if so, call ``measure`` with the request and write its result."""
     if sys.argv[1:2] != ["--child"]:
         return False
     wanted = files.read_json(Path(sys.argv[2]))
     if wanted["threads"]:
         torch.set_num_threads(wanted["threads"])
-    files.write_json(Path(sys.argv[3]), answer(wanted))
+    files.write_json(Path(sys.argv[3]), measure(wanted))
     return True
 
 
 @contextlib.contextmanager
 def clocks() -> Iterator[dict[str, float]]:
-    """Measure a block: seconds on the wall, and seconds of processors, those of finished child processes included."""
+    """Measure the wall-clock and CPU seconds of a block, including those of finished child processes."""
     found: dict[str, float] = {}
-    wall, cpu = time.perf_counter(), processors()
+    wall, cpu = time.perf_counter(), cpu_seconds()
     yield found
     if pick_device().type == "cuda":
         torch.cuda.synchronize()
-    found |= {"wall": time.perf_counter() - wall, "cpu": processors() - cpu}
+    found |= {"wall": time.perf_counter() - wall, "cpu": cpu_seconds() - cpu}
 
 
-def processors() -> float:
+def cpu_seconds() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 

@@ -8,8 +8,8 @@ examples. Small and large runs, with few and many examples in flight, alternate,
 measured after everything is loaded and one other example has been attacked. Examples take different numbers of queries, so the seconds
 per query are compared too.
 
-Memory is the peak resident size of the process, in MiB, and its growth. It grows with every new text length, for which the allocator
-keeps other blocks. So small runs attack their examples a second time, for which only memory is measured: what that adds is leaked.
+Memory is the peak resident size of the process, in MiB, and its growth. It grows with every new text length, because the allocator keeps
+separate blocks for it. So small runs attack their examples a second time, and only memory is measured: any further growth is a leak.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clocks, examples, in_child, table, trained
+from attack_parts import LENGTH, SEED, arguments, attack_of, clocks, examples, in_child, ran_as_child, table, trained
 
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.record_file import RecordFile
@@ -32,7 +32,7 @@ from ticketlab.resources.textattack_import import import_textattack
 
 
 def main() -> None:
-    if asked_as_child(measure):
+    if ran_as_child(measure):
         return
     parser = arguments(__doc__)
     parser.set_defaults(repeats=2)
@@ -42,26 +42,26 @@ def main() -> None:
     parser.add_argument("--attack", default="deepwordbug")
     options = parser.parse_args()
     victim = options.victim or trained("victim", options.task, options.cache)
-    flying = [int(number) for number in options.in_flight.split(",")]
+    in_flight = [int(number) for number in options.in_flight.split(",")]
     common = {"task": options.task, "victim": victim, "attack": options.attack, "threads": options.threads, "times": options.times}
     found: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for turn in range(options.repeats):
         for size in ("small", "large"):
-            for number in flying:
+            for number in in_flight:
                 part = turn % options.times if size == "small" else None
                 wanted = {**common, "n": options.n, "part": part, "in_flight": number}
                 found.setdefault((number, size), []).append(in_child(__file__, wanted))
     print(f"{options.attack}; {pick_device()}, {options.threads or torch.get_num_threads()} threads, {os.cpu_count()} cores")
-    head = ["in flight", "examples", "queries", "CPU s", "CPU ms a query", "peak MiB", "grown", "again", "load"]
+    head = ["in flight", "examples", "queries", "CPU s", "CPU ms per query", "peak MiB", "grown", "again", "load"]
     print(table(head, [_row(number, runs) for (number, _), runs in found.items()]))
-    for number in flying:
+    for number in in_flight:
         small, large = found[number, "small"], found[number, "large"]
         more = _mean(large, "examples") / _mean(small, "examples")
         seconds = _mean(large, "cpu") / _mean(small, "cpu")
         a_query = (_mean(large, "cpu") / _mean(large, "queries")) / (_mean(small, "cpu") / _mean(small, "queries"))
         memory = _mean(large, "peak") / _mean(small, "peak")
         print(
-            f"{number} in flight: {more:.0f} times the examples cost {seconds:.2f} times the seconds ({a_query:.3f} times a query) "
+            f"{number} in flight: {more:.0f} times the examples cost {seconds:.2f} times the seconds ({a_query:.3f} times per query) "
             f"and {memory:.3f} times the memory"
         )
 
@@ -89,11 +89,11 @@ def measure(wanted: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {"columns": data.columns, "label_names": data.label_names, "seed": SEED, "workers": 1}
     settings |= {"resources": attack.prepare(), "in_flight": wanted["in_flight"]}
     run_attack(attack, victim, [other], records=RecordFile(None, ""), **settings)
-    peak(forget=True)  # that of loading
+    peak(reset=True)  # discards the peak of loading
     before = peak()
     with clocks() as took:
         found = run_attack(attack, victim, chosen, records=RecordFile(None, ""), **settings)
-    after = peak(forget=True)
+    after = peak(reset=True)
     sizes = {"examples": len(found), "queries": sum(record.queries for record in found), "peak": after, "grown": after - before}
     if wanted["part"] is not None:
         begun = peak()
@@ -102,14 +102,14 @@ def measure(wanted: dict[str, Any]) -> dict[str, Any]:
     return {**took, **sizes, "load": os.getloadavg()[0]}
 
 
-def peak(*, forget: bool = False) -> float:
-    """Return the peak of this process's resident memory so far, in MiB; ``forget`` begins a new one, where the system can (Linux)."""
+def peak(*, reset: bool = False) -> float:
+    """Return the peak resident memory of this process so far, in MiB; ``reset`` starts a new measurement (on Linux only)."""
     marks = Path("/proc/self/clear_refs")
     if not marks.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     lines = Path("/proc/self/status").read_text().splitlines()
     found = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-    if forget:
+    if reset:
         marks.write_text("5")
     return found / 2**10
 

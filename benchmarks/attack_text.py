@@ -22,11 +22,11 @@ def made(text, candidates: int) -> list:
     return [text.replace_word_at_index(number * 7 % text.num_words, f"word{number}") for number in range(candidates)]
 
 
-def texts_alone(text, candidates: int) -> list[str]:
+def only_texts(text, candidates: int) -> list[str]:
     return [candidate.text for candidate in made(text, candidates)]
 
 
-def as_textfooler_looks(text, candidates: int) -> list[str]:
+def textfooler_reads(text, candidates: int) -> list[str]:
     """Read what TextFooler's constraints read: the new word, the number of words, a window of both texts around the change."""
     seen = []
     for candidate in made(text, candidates):
@@ -43,18 +43,18 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     given = parser.parse_args()
     stock_class = import_textattack().shared.AttackedText
-    print("words  what is asked  textattack us  ours us  ratio  (a candidate, the fastest of the repeats)")
+    print("words  what is read  textattack us  ours us  ratio  (per candidate, the fastest of the repeats)")
     for words in given.words:
         text = " ".join(random.Random(words).choices(VOCABULARY, k=words))
-        for asked in (texts_alone, as_textfooler_looks):
-            assert asked(attacked_text({"text": text}), given.candidates) == asked(stock_class(text), given.candidates)
+        for read in (only_texts, textfooler_reads):
+            assert read(attacked_text({"text": text}), given.candidates) == read(stock_class(text), given.candidates)
             kinds = {
-                "stock": lambda _, text=text, asked=asked: asked(stock_class(text), given.candidates),
-                "ours": lambda _, text=text, asked=asked: asked(attacked_text({"text": text}), given.candidates),
+                "stock": lambda _, text=text, read=read: read(stock_class(text), given.candidates),
+                "ours": lambda _, text=text, read=read: read(attacked_text({"text": text}), given.candidates),
             }
             seconds = interleaved(kinds, given.repeats)
             stock, ours = (seconds[name] / given.candidates * 1e6 for name in ("stock", "ours"))
-            print(f"{words:5}  {asked.__name__:20}  {stock:9.1f}  {ours:7.1f}  {stock / ours:6.1f}")
+            print(f"{words:5}  {read.__name__:20}  {stock:9.1f}  {ours:7.1f}  {stock / ours:6.1f}")
 
 
 if __name__ == "__main__":

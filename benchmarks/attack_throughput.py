@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from attack_parts import LENGTH, SEED, arguments, asked_as_child, attack_of, clocks, examples, in_child, processors, table, trained
+from attack_parts import LENGTH, SEED, arguments, attack_of, clocks, cpu_seconds, examples, in_child, ran_as_child, table, trained
 from attrs import evolve
 from stock_attacks import Padding, Parts, build
 
@@ -47,15 +47,15 @@ STATUSES = {"SuccessfulAttackResult": "success", "FailedAttackResult": "failed",
 
 
 def main() -> None:
-    if asked_as_child(measure):
+    if ran_as_child(measure):
         return
     parser = arguments(__doc__)
-    parser.add_argument("--mlm", help="a masked language model's folder; without one a head is trained on the demo encoder")
-    parser.add_argument("--text", help="what that head is trained on; the task's texts without")
+    parser.add_argument("--mlm", help="a masked language model's folder; by default a head is trained on the demo encoder")
+    parser.add_argument("--text", help="text to train that head on; by default the texts of the task")
     parser.add_argument("--n", type=int, default=40)
     parser.add_argument("--attacks", default="deepwordbug,textfooler,bert-attack")
     parser.add_argument("--only", default="a,b,c,d,e")
-    parser.add_argument("--in-flight", default="64", help="how many examples at once, of d and e; several numbers make several variants")
+    parser.add_argument("--in-flight", default="64", help="number of examples at once in d and e; several numbers make several variants")
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     attacks = options.attacks.split(",")
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def report(attack: str, finished: list[dict[str, Any]]) -> str:
-    """Return the table of an attack: of each variant the run of least time."""
+    """Return the table of an attack, with the fastest run of each variant."""
     clock = "wall" if pick_device().type == "cuda" else "cpu"
     best: dict[str, dict[str, Any]] = {}
     for one in sorted(finished, key=lambda one: (one["wanted"]["variant"], one[clock])):
@@ -99,14 +99,28 @@ def report(attack: str, finished: list[dict[str, Any]]) -> str:
         seconds = [one["cpu"], one["wall"], one["wall"] / one["wanted"]["n"]]
         load = f"{one['load']:.1f}"
         rows.append([name, one["queries"], one["errors"], *seconds, speed[name], *ratios, agree, load, one["made"]])
-    head = ["", "queries", "errors", "CPU s", "wall s", "an example", f"queries a {clock} s", "/ a", "/ b", "/ c", "% as a", "load", "made"]
+    head = [
+        "",
+        "queries",
+        "errors",
+        "CPU s",
+        "wall s",
+        "an example",
+        f"queries per {clock} s",
+        "/ a",
+        "/ b",
+        "/ c",
+        "% as a",
+        "load",
+        "made",
+    ]
     lines = [attack, table(head, rows)]
     for name, one in best.items():
         if "limit" in one:
             asked, distinct, limit = one["asked"], one["distinct"], one["limit"] if clock == "cpu" else one["limit_wall"]
             lines.append(
-                f"{name}: {asked} rows asked for, {distinct} distinct; the victim alone does {limit:.0f} a second: "
-                f"{asked / one[clock]:.0f} are {100 * asked / one[clock] / limit:.0f} % of that"
+                f"{name}: {asked} rows requested, {distinct} distinct; the victim alone computes {limit:.0f} per second, "
+                f"the attack {asked / one[clock]:.0f} ({100 * asked / one[clock] / limit:.0f} % of that)"
             )
             lines.append(f"   share of time: {', '.join(f'{part} {100 * share:.0f} %' for part, share in one['shares'].items())}")
     if "a" in best:
@@ -124,13 +138,13 @@ def _differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def measure(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Attack the examples in this process; return what it took and what came of it."""
+    """Attack the examples in this process; return the cost and the results."""
     import_textattack()
     data, chosen, other = examples(wanted["task"], wanted["n"])
     attack = attack_of(wanted["attack"], wanted["mlm"])
     resources = attack.prepare()
     if "word_vectors" in attack.required_resources:
-        know_neighbours(resources.load_word_vectors(), [*chosen, other], attack.neighbours)
+        find_neighbours(resources.load_word_vectors(), [*chosen, other], attack.neighbours)
     how = stock if wanted["variant"] in STOCK else ours
     return how(wanted, attack, resources, data, chosen, other) | {
         "made": f"{datetime.datetime.now():%m-%d %H:%M}",
@@ -138,8 +152,8 @@ def measure(wanted: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def know_neighbours(vectors: Any, chosen: list[Any], most: int) -> None:
-    """Find the neighbours of all words of the examples, so that nobody's clock holds the search for them."""
+def find_neighbours(vectors: Any, chosen: list[Any], most: int) -> None:
+    """Find the neighbours of all words of the examples in advance, so that no variant's time includes it."""
     from textattack.shared import AttackedText
 
     for word in {word.lower() for example in chosen for text in example.texts for word in AttackedText(text).words}:
@@ -163,7 +177,7 @@ def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen
         with seeded(example_seed(SEED, example.id)):
             try:
                 result = built.attack(attackable(example, data.columns), names.index(data.label_names[example.label]))
-            except Exception as problem:  # as it may be: StopIteration among them
+            except Exception as problem:  # textattack may raise anything, such as StopIteration
                 return ["error", f"{type(problem).__name__}: {problem}", 0]
         return [STATUSES[type(result).__name__], result.perturbed_text(), result.num_queries]
 
@@ -176,19 +190,19 @@ def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen
 def ours(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen: list[Any], other: Any) -> dict[str, Any]:
     precision = ENGINE[wanted["variant"][0]]
     model, tokenizer, names = loading.load_finished(wanted["victim"])
-    victim = Asked(model.to(pick_device()), tokenizer, names, max_length=LENGTH, precision=precision)
+    victim = RecordingVictim(model.to(pick_device()), tokenizer, names, max_length=LENGTH, precision=precision)
     settings: dict[str, Any] = {"columns": data.columns, "label_names": data.label_names, "seed": SEED, "workers": 1}
     settings |= {"resources": evolve(resources, precision=precision), "in_flight": int(wanted["variant"][1:] or 64)}
     run_attack(attack, victim, [other], records=RecordFile(None, ""), **settings)
-    victim.asked.clear()
-    with spent(victim.model) as parts, clocks() as took:
+    victim.queried.clear()
+    with model_seconds(victim.model) as parts, clocks() as took:
         found = run_attack(attack, victim, chosen, records=RecordFile(None, ""), **settings)
     records = [[one.status, one.message if one.status == "error" else one.perturbed[0], one.queries] for one in found]
     whole = took["wall"] if pick_device().type == "cuda" else took["cpu"]
     shares = {part: seconds / whole for part, seconds in parts.items()}
     limit = alone(victim, precision)
-    count = len(victim.asked)
-    asked = {"asked": count, "distinct": len(set(victim.asked)), "limit": count / limit["cpu"], "limit_wall": count / limit["wall"]}
+    count = len(victim.queried)
+    asked = {"asked": count, "distinct": len(set(victim.queried)), "limit": count / limit["cpu"], "limit_wall": count / limit["wall"]}
     return {**_found(records, took), **asked, "shares": {**shares, "rest": 1 - sum(shares.values())}}
 
 
@@ -197,20 +211,20 @@ def _found(records: list[list[Any]], took: dict[str, float]) -> dict[str, Any]:
     return {**took, "records": records, "queries": sum(record[2] for record in attacked), "errors": len(records) - len(attacked)}
 
 
-class Asked(Victim):
-    """A victim that remembers what it was asked."""
+class RecordingVictim(Victim):
+    """A victim that records the texts of all queries."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.asked: list[Any] = []
+        self.queried: list[Any] = []
 
     def __call__(self, texts: Any) -> torch.Tensor:
-        self.asked += texts
+        self.queried += texts
         return super().__call__(texts)
 
 
-class spent:  # noqa: N801
-    """Measure what the models take inside a block, by what they are for."""
+class model_seconds:  # noqa: N801
+    """Measure the seconds that the models take inside a block, by their purpose."""
 
     def __init__(self, victim: Any) -> None:
         self.victim = victim
@@ -240,15 +254,15 @@ class spent:  # noqa: N801
 
 def _now() -> float:
     if pick_device().type != "cuda":
-        return processors()
+        return cpu_seconds()
     torch.cuda.synchronize()
     return time.perf_counter()
 
 
 def alone(victim: Any, precision: str) -> dict[str, float]:
-    """Measure the victim alone on all that it was asked."""
+    """Measure the victim alone on the texts of all its queries."""
     by_length = collections.defaultdict(list)
-    for row in victim.encode(victim.asked):
+    for row in victim.encode(victim.queried):
         by_length[len(row["input_ids"])].append(row)
     batches = [
         {name: torch.tensor([row[name] for row in rows[start : start + 64]], device=victim.device) for name in rows[0]}
@@ -258,7 +272,7 @@ def alone(victim: Any, precision: str) -> dict[str, float]:
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     model = victim.model.to(dtype).eval()
     if victim.device.type == "cpu":
-        torch.set_num_threads(1)  # as the engine does, and of the least processor time
+        torch.set_num_threads(1)  # as in the engine; it takes the least CPU time
     with torch.inference_mode():
         model(**batches[0])
         with clocks() as took:

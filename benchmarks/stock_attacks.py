@@ -189,7 +189,7 @@ def _encoder() -> Any:
 
         @property
         def model(self) -> Any:
-            return self  # textattack asks `self.model.encode` about a single text
+            return self  # textattack calls `self.model.encode` for a single text
 
         def encode(self, sentences: list[str]) -> torch.Tensor:
             found = []
@@ -204,7 +204,7 @@ def _encoder() -> Any:
             return torch.cat(found).cpu()
 
         def _check_constraint_many(self, texts: list[Any], reference: Any) -> Any:
-            # without this every fourth example of textfooler ends in StopIteration: a candidate may be the word that it replaces
+            # without this every fourth example of textfooler ends in StopIteration: a candidate may equal the word that it replaces
             return super()._check_constraint_many([text for text in texts if text.attack_attrs["newly_modified_indices"]], reference)
 
     return MeanOfTokens

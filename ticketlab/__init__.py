@@ -1,6 +1,6 @@
 """ticketlab: robust and unbiased lottery tickets in pre-trained language models.
 
-The names here are for users; what authors of plugins need is in :mod:`ticketlab.plugin`. Names are imported when they are first used, so
+The names here are for users; what authors of plugins need is in ``ticketlab.plugin``. Names are imported when they are first used, so
 ``import ticketlab`` is fast.
 """
 

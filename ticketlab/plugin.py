@@ -25,7 +25,7 @@ _EXPORTS = {
     "detach_mask": "ticketlab.backbone.masks",
     "draw": "ticketlab.tickets.draw",
     "DropoutMasks": "ticketlab.adversaries.base",
-    "SentenceEncoder": "ticketlab.resources.sentence_encoder",
+    "EncodedText": "ticketlab.resources.masked_lm",
     "Example": "ticketlab.tasks.base",
     "hash_texts": "ticketlab.tasks.trained_on",
     "hookimpl": "ticketlab.core.hookspecs",
@@ -39,6 +39,7 @@ _EXPORTS = {
     "LossOutput": "ticketlab.training.loss_function",
     "MaskedLanguageModel": "ticketlab.resources.masked_lm",
     "MaskedWeight": "ticketlab.backbone.masks",
+    "MaskPredictions": "ticketlab.resources.masked_lm",
     "Monitor": "ticketlab.stop_rules.base",
     "norms": "ticketlab.adversaries.base",
     "Objective": "ticketlab.objectives.base",
@@ -51,6 +52,7 @@ _EXPORTS = {
     "Resources": "ticketlab.resources.resources",
     "Search": "ticketlab.pruners.base",
     "SearchPlan": "ticketlab.pruners.base",
+    "SentenceEncoder": "ticketlab.resources.sentence_encoder",
     "setting": "ticketlab.core.settings",
     "SettingError": "ticketlab.core.errors",
     "SplitWarning": "ticketlab.tasks.base",
@@ -118,7 +120,9 @@ if TYPE_CHECKING:
     from ticketlab.pruners.base import SearchPlan as SearchPlan
     from ticketlab.pruners.base import structured_units as structured_units
     from ticketlab.pruners.base import weight_units as weight_units
+    from ticketlab.resources.masked_lm import EncodedText as EncodedText
     from ticketlab.resources.masked_lm import MaskedLanguageModel as MaskedLanguageModel
+    from ticketlab.resources.masked_lm import MaskPredictions as MaskPredictions
     from ticketlab.resources.resources import Resources as Resources
     from ticketlab.resources.sentence_encoder import SentenceEncoder as SentenceEncoder
     from ticketlab.resources.word_vectors import WordVectors as WordVectors

@@ -33,7 +33,7 @@ ATTACKS = {
 
 @pytest.fixture(scope="module")
 def victim(demo_tokenizer: Any, real_data: Path) -> Victim:
-    """A small random classifier with a real vocabulary, whose answers differ much between texts."""
+    """A small random classifier with a real vocabulary, whose logits differ widely between texts."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(11)
         sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
@@ -53,12 +53,12 @@ def _sentences_are_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[str, torch.Tensor] = {}
     encode = SentenceEncoder.encode
 
-    def remembering(encoder: SentenceEncoder, sentences: Sequence[str]) -> torch.Tensor:
+    def cached(encoder: SentenceEncoder, sentences: Sequence[str]) -> torch.Tensor:
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in known]
         known.update(zip(new, encode(encoder, new), strict=True))
         return torch.stack([known[sentence] for sentence in sentences])
 
-    monkeypatch.setattr(SentenceEncoder, "encode", remembering)
+    monkeypatch.setattr(SentenceEncoder, "encode", cached)
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -77,7 +77,7 @@ def loaded(folder):
 
 @torch.inference_mode()
 def by_transformers(folder, texts):
-    """The logits of each text by itself; a text of no token is its end."""
+    """Return the logits of each text alone; a text without tokens is replaced by the end token."""
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     return torch.cat([model(**tokenizer(text if tokenizer(text)["input_ids"] else END, return_tensors="pt")).logits for text in texts])

@@ -48,12 +48,12 @@ def attack(how, victim, examples, *, columns=("text",), **more):
 
 
 def seen_whole(victim, text):
-    """Whether the victim sees every word: stock textattack attacks also those beyond what it sees."""
+    """Return whether the victim sees every word; stock textattack also attacks words that it does not see."""
     return len(victim.tokenizer(text)["input_ids"]) <= victim.max_length
 
 
-def told(victim, texts):
-    """Examples whose label the victim gets right, but for the last two."""
+def examples_of(victim, texts):
+    """Return examples that the victim classifies correctly, except for the last two."""
     rows = [Example(str(number), (text,), int(victim([text]).argmax())) for number, text in enumerate(texts)]
     return [*rows[:-2], *(evolve(row, label=1 - row.label) for row in rows[-2:])]
 
@@ -77,7 +77,7 @@ def swap_of(mlm, candidates=50, min_confidence=0.0, whole_words=False):
 
 
 def stock_attack(victim, mlm, encoder, tag, min_similarity):
-    """textattack's recipe, of its own classes, on our resources."""
+    """Return textattack's recipe with its own classes and our resources."""
     textattack = import_textattack()
     from textattack.constraints.grammaticality import PartOfSpeech
     from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
@@ -123,7 +123,7 @@ def test_results_on_real_reviews_equal_textattacks(real_data, victim, demo_mlm, 
         text for text in (json.loads(line)["sentence"] for line in lines) if 15 <= len(text.split()) <= 16 and seen_whole(victim, text)
     ][:8]
     how = BAE(mlm=demo_mlm_folder, encoder=tiny_encoder_folder, min_similarity=0.998)
-    examples = told(victim, some)
+    examples = examples_of(victim, some)
     records = attack(how, victim, examples)
     resources = how.resources()
     stock = stock_attack(victim, demo_mlm, resources.load_encoder(), resources.load_tagger(), 0.998)
@@ -170,19 +170,19 @@ def test_whole_words_excludes_pieces_of_words(demo_mlm):
 
 
 @pytest.fixture
-def mlm_of_marks(tiny_mlm_folder):
-    """It expects special tokens everywhere."""
+def mlm_of_specials(tiny_mlm_folder):
+    """A masked language model that predicts special tokens everywhere."""
     mlm = MaskedLanguageModel.load(tiny_mlm_folder)
     with torch.no_grad():
         mlm.model.cls.predictions.bias[:5] += 20
     return mlm
 
 
-def test_special_tokens_are_never_written_into_a_text(mlm_of_marks):
+def test_special_tokens_are_never_written_into_a_text(mlm_of_specials):
     current = text_of("a good film")
-    stock = texts_of(stock_swap(mlm_of_marks, 20), current, [1])
+    stock = texts_of(stock_swap(mlm_of_specials, 20), current, [1])
     assert sum("[" in text for text in stock) == 5
-    found = texts_of(swap_of(mlm_of_marks, 20), current, [1])
+    found = texts_of(swap_of(mlm_of_specials, 20), current, [1])
     assert not any("[" in text for text in found)
     assert found[: len(stock) - 5] == [text for text in stock if "[" not in text]
 
@@ -204,7 +204,7 @@ def test_a_word_beyond_the_models_maximum_length_is_not_changed(how):
 
 def test_records_do_not_depend_on_the_number_in_flight(how, victim):
     texts = ["the film was good and the music great", "The movie is bad, but the song is not bad!", "good", "a tune of moods", "", "..."]
-    examples = told(victim, texts)
+    examples = examples_of(victim, texts)
     alone = [attack(how, victim, [example], in_flight=1)[0] for example in examples]
     assert attack(how, victim, examples, in_flight=64) == alone
     assert any(record.words_changed for record in alone)

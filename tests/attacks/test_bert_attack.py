@@ -49,12 +49,12 @@ def attack(how, victim, examples, *, columns=("text",), **more):
 
 
 def seen_whole(victim, text):
-    """Whether the victim sees every word: stock textattack attacks also those beyond what it sees."""
+    """Return whether the victim sees every word; stock textattack also attacks words that it does not see."""
     return len(victim.tokenizer(text)["input_ids"]) <= victim.max_length
 
 
-def told(victim, texts):
-    """Examples whose label the victim gets right, but for the last two."""
+def examples_of(victim, texts):
+    """Return examples that the victim classifies correctly, except for the last two."""
     rows = [Example(str(number), (text,), int(victim([text]).argmax())) for number, text in enumerate(texts)]
     return [*rows[:-2], *(evolve(row, label=1 - row.label) for row in rows[-2:])]
 
@@ -69,7 +69,7 @@ def stock_swap(mlm, candidates):
 
 
 def stock_attack(victim, mlm, encoder):
-    """textattack's recipe, of its own classes, on our resources."""
+    """Return textattack's recipe with its own classes and our resources."""
     textattack = import_textattack()
     from textattack.constraints.overlap import MaxWordsPerturbed
     from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
@@ -109,7 +109,7 @@ def test_results_on_real_reviews_equal_textattacks(real_data, victim, demo_mlm, 
 
     some = [text for text in texts if 5 <= len(text.split()) <= 10 and pieces(text) <= 3 and seen_whole(victim, text)][:17]
     how = BertAttack(mlm=demo_mlm_folder, encoder=tiny_encoder_folder, candidates=8, long_words="first")
-    examples = told(victim, some)
+    examples = examples_of(victim, some)
     records = attack(how, victim, examples)
     stock = stock_attack(victim, demo_mlm, how.resources().load_encoder())
     for example, record in zip(examples, records, strict=True):
@@ -161,19 +161,19 @@ def test_the_combinations_of_lowest_perplexity_are_found(demo_mlm, text):
     assert expected
 
 
-def test_the_search_for_combinations_ends_at_the_limit_and_is_reported(mlm_of_stops, capsys):
+def test_the_search_for_combinations_ends_at_the_limit_and_is_reported(mlm_of_punctuation, capsys):
     current = text_of("a zzzzzzzz film")
     for candidates, said in ((2, False), (6, True)):
-        swap = swap_by_pieces(mlm_of_stops, candidates=candidates, order="first", combinations=300)
+        swap = swap_by_pieces(mlm_of_punctuation, candidates=candidates, order="first", combinations=300)
         assert swap._get_transformations(current, {1}) == []
-        assert ("bert-attack: for `zzzzzzzz` 300 combinations" in capsys.readouterr().err) is said
-    swap_by_pieces(mlm_of_stops, candidates=6, order="first", combinations=300)._get_transformations(current, {1})
+        assert ("only the first 300 combinations of pieces were examined for `zzzzzzzz`" in capsys.readouterr().err) is said
+    swap_by_pieces(mlm_of_punctuation, candidates=6, order="first", combinations=300)._get_transformations(current, {1})
     assert capsys.readouterr().err == ""
 
 
 @pytest.fixture
-def mlm_of_stops(tiny_mlm_folder):
-    """It expects punctuation everywhere, which is no word."""
+def mlm_of_punctuation(tiny_mlm_folder):
+    """A masked language model that predicts punctuation everywhere, which is not a word."""
     mlm = MaskedLanguageModel.load(tiny_mlm_folder)
     with torch.no_grad():
         for mark in ".,!?'-":
@@ -182,8 +182,8 @@ def mlm_of_stops(tiny_mlm_folder):
 
 
 @pytest.fixture
-def mlm_of_marks(tiny_mlm_folder):
-    """It expects special tokens everywhere."""
+def mlm_of_specials(tiny_mlm_folder):
+    """A masked language model that predicts special tokens everywhere."""
     mlm = MaskedLanguageModel.load(tiny_mlm_folder)
     with torch.no_grad():
         mlm.model.cls.predictions.bias[:5] += 1000
@@ -191,13 +191,13 @@ def mlm_of_marks(tiny_mlm_folder):
 
 
 @pytest.mark.parametrize("order", ["first", "perplexity"])
-def test_special_tokens_are_never_written_into_a_text(mlm_of_marks, order):
+def test_special_tokens_are_never_written_into_a_text(mlm_of_specials, order):
     current = text_of("a good films")
-    stock = [found.text for found in stock_swap(mlm_of_marks, 8)._get_transformations(current, {1, 2})]
+    stock = [found.text for found in stock_swap(mlm_of_specials, 8)._get_transformations(current, {1, 2})]
     assert any("[SEP]" in text for text in stock)
     found = [
         found.text
-        for found in swap_by_pieces(mlm_of_marks, candidates=8, order=order, combinations=10_000)._get_transformations(current, {1, 2})
+        for found in swap_by_pieces(mlm_of_specials, candidates=8, order=order, combinations=10_000)._get_transformations(current, {1, 2})
     ]
     assert len(found) > 5
     assert not any("[" in text for text in found)
@@ -215,7 +215,7 @@ def test_a_word_beyond_the_models_maximum_length_is_not_changed(how, victim):
 
 def test_records_do_not_depend_on_the_number_in_flight(how, victim):
     texts = ["the film was good and the music great", "The movie is bad, but the song is not bad!", "good", "a tune of moods", "", "..."]
-    examples = told(victim, texts)
+    examples = examples_of(victim, texts)
     alone = [attack(how, victim, [example], in_flight=1)[0] for example in examples]
     assert attack(how, victim, examples, in_flight=64) == alone
     assert any(record.words_changed for record in alone)
@@ -223,7 +223,7 @@ def test_records_do_not_depend_on_the_number_in_flight(how, victim):
 
 def test_at_most_the_maximum_fraction_of_words_is_changed(how, victim):
     texts = ["the film was good and the music great and the plot very dull", "a good movie of bad songs and bad tunes and great cast"] * 2
-    for record in attack(evolve(how, max_words_perturbed=0.1), victim, told(victim, [*texts, "", ""])):
+    for record in attack(evolve(how, max_words_perturbed=0.1), victim, examples_of(victim, [*texts, "", ""])):
         assert record.words_changed <= -(-record.words_total // 10)
 
 

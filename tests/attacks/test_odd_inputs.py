@@ -63,7 +63,7 @@ def answer(victim, text) -> int:
 
 
 def faults(attack, records) -> dict[str, str]:
-    """Return the messages of records without an outcome. What textattack's own recipes raise is theirs."""
+    """Return the messages of records without an outcome, except exceptions of textattack's own recipes."""
     lost = {record.id: record.message for record in records if record.status in ("error", "timeout")}
     return {} if attack.name == "textattack" and all(lost.values()) else lost
 

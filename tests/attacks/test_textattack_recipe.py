@@ -114,7 +114,7 @@ def test_the_thresholds_shown_are_those_of_the_recipe(name, settings, victim):
 def test_the_neighbours_of_a_texts_words_are_searched_in_advance(kind, recipe, settings, victim, monkeypatch):
     how = kind(**recipe, word_vectors=settings["word_vectors"], encoder=settings["encoder"])
     resources = how.prepare()
-    vectors = read(Path(settings["word_vectors"]))  # that nobody asked before
+    vectors = read(Path(settings["word_vectors"]))  # not in the cache of `load`
     monkeypatch.setattr(Resources, "load_word_vectors", lambda _: vectors)
     how.warm(resources, ["the Film was good, and the music great"])
     monkeypatch.setattr(vectors, "_candidates", lambda *_: pytest.fail("a word was searched again"))
@@ -210,11 +210,11 @@ LISTED = "`ticketlab show attack textattack` lists those that run"
         ("textattack:prutti", f"at.recipe: textattack has no recipe 'prutti'; did you mean `pruthi`? ({LISTED})"),
         ("textattack:nosuch", f"at.recipe: textattack has no recipe 'nosuch' ({LISTED})"),
         ("textattack:pws", f"at.recipe: textattack has no recipe 'pws'; did you mean `pwws` or `pso`? ({LISTED})"),
-        ("textatack:pruthi", "at: there is no attack `textatack`; did you mean `textattack`?"),
+        ("textatack:pruthi", "at: unknown attack `textatack`; did you mean `textattack`?"),
         ("deepwordbug:3", "at: attack `deepwordbug` has no variants: omit `:3`"),
         (
             {"name": "textattack:pruthi", "recipe": "iga"},
-            "`textattack:pruthi` and recipe = 'iga' contradict each other",
+            "at: `textattack:pruthi` and recipe = 'iga' contradict each other; write one of them",
         ),
     ],
 )

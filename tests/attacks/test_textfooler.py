@@ -94,7 +94,7 @@ def test_odd_texts_get_a_status(textfooler, victim, text):
 
 
 class Counting:
-    """Embeds a text as its length beside twenty; counts what it is asked."""
+    """Embeds a text as its length and a constant; counts the embedded texts."""
 
     def __init__(self):
         self.asked = 0

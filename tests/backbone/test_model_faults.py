@@ -109,7 +109,7 @@ def no_unknown(folder):
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        pytest.param(config(id2label={"0": "neg", "2": "pos"}), "`id2label` has a gap: it names 0, 2, and not output 1", id="gap"),
+        pytest.param(config(id2label={"0": "neg", "2": "pos"}), "`id2label` has a gap: it names 0, 2, but not output 1", id="gap"),
         pytest.param(config(id2label={"0": "pos", "1": "pos"}), "two outputs are called `pos`", id="a name twice"),
         pytest.param(
             config(id2label={"0": "neg"}), "not a classifier with one label per text: it predicts a score .*, 1 output\\)", id="fewer names"
@@ -119,15 +119,13 @@ def no_unknown(folder):
         pytest.param(config(id2label={}), "names no label", id="no names"),
         pytest.param(config(problem_type="multi_label_classification"), "predicts each label independently", id="several labels"),
         pytest.param(config(label2id={"negative": 1, "positive": 0}), "contradicts itself: `negative` is output 0", id="two orders"),
-        pytest.param(config(architectures=5), "`architectures` must be a list of class names, and is 5", id="architectures a number"),
+        pytest.param(config(architectures=5), "`architectures` must be a list of class names, not 5", id="architectures a number"),
         pytest.param(config(model_type=None), "has no `model_type`", id="no family"),
         pytest.param(config(model_type="bertt"), "has no model type `bertt`; did you mean `bert`", id="a family misspelt"),
         pytest.param(config(model_type="own", auto_map={"AutoModel": "own.Model"}), "which is never run", id="foreign code"),
-        pytest.param(
-            config(hidden_dropout_prob=float("nan")), "`hidden_dropout_prob` must be .* from 0 to 1, and is nan", id="dropout nan"
-        ),
+        pytest.param(config(hidden_dropout_prob=float("nan")), "`hidden_dropout_prob` must be .* from 0 to 1, not nan", id="dropout nan"),
         pytest.param(config(classifier_dropout=-0.1), "`classifier_dropout` must be a number from 0 to 1", id="dropout negative"),
-        pytest.param(config(layer_norm_eps=float("nan")), "`layer_norm_eps` must be a number, and is nan", id="epsilon nan"),
+        pytest.param(config(layer_norm_eps=float("nan")), "`layer_norm_eps` must be a number, not nan", id="epsilon nan"),
         pytest.param(config(num_hidden_layers="two"), "`num_hidden_layers` must be a valid whole number", id="layers in words"),
         pytest.param(config(vocab_size=10**12), "`vocab_size` must be a valid whole number", id="a huge vocabulary"),
         pytest.param(
@@ -138,13 +136,11 @@ def no_unknown(folder):
             write("config.json", b'{"model_type": "bert", "x": ' + DEEP + b"}"), "config.json is nested too deeply", id="deep config"
         ),
         pytest.param(write("config.json", b"\xff\xfe{"), "config.json is not valid JSON", id="config not text"),
-        pytest.param(write("config.json", LFS), "config.json is a pointer of Git LFS", id="config a pointer"),
+        pytest.param(write("config.json", LFS), "config.json is a Git LFS pointer", id="config a pointer"),
         pytest.param(header(b'{"__metadata__": ' + DEEP + b"}"), "model.safetensors is damaged", id="deep header"),
         pytest.param(write("model.safetensors", (2**62).to_bytes(8, "little")), "model.safetensors is damaged", id="huge header"),
-        pytest.param(write("model.safetensors", LFS), "model.safetensors is a pointer of Git LFS", id="weights a pointer"),
-        pytest.param(
-            weights(lambda s: {k: v for k, v in s.items() if k != QUERY}), f"1 weight is not in the checkpoint, `{QUERY}`", id="missing"
-        ),
+        pytest.param(write("model.safetensors", LFS), "model.safetensors is a Git LFS pointer", id="weights a pointer"),
+        pytest.param(weights(lambda s: {k: v for k, v in s.items() if k != QUERY}), rf"1 weight is missing \(`{QUERY}`\)", id="missing"),
         pytest.param(weights(lambda s: s | {QUERY: s[QUERY][:3].clone()}), f"`{QUERY}` has the shape 3 x 32", id="reshaped"),
         pytest.param(weights(lambda s: s | {QUERY: s[QUERY].to(torch.int8)}), f"`{QUERY}` is stored as I8", id="whole numbers"),
         pytest.param(weights(lambda s: s | {QUERY: s[QUERY] * torch.nan}), f"`{QUERY}` are not all finite", id="not finite"),
@@ -155,17 +151,17 @@ def no_unknown(folder):
         pytest.param(without("model.safetensors"), "has no weights .model.safetensors", id="no weights"),
         pytest.param(
             in_turn(sharded, without("model-00002-of-00002.safetensors")),
-            "1 of 2 files of its weights are missing, model-00002",
+            "1 of 2 files of its weights are missing, the first is model-00002",
             id="shard",
         ),
         pytest.param(in_turn(sharded, write("model.safetensors.index.json", b"{}")), "`weight_map`", id="index without a map"),
-        pytest.param(settings(model_max_length=0), "`model_max_length` must be a number of tokens, and is 0", id="no room"),
-        pytest.param(settings(model_max_length="512"), "`model_max_length` must be a number of tokens, and is '512'", id="room in words"),
+        pytest.param(settings(model_max_length=0), "`model_max_length` must be a number of tokens, not 0", id="no room"),
+        pytest.param(settings(model_max_length="512"), "`model_max_length` must be a number of tokens, not '512'", id="room in words"),
         pytest.param(
             write("tokenizer_config.json", b'{"a": ' + DEEP + b"}"), "tokenizer_config.json is nested too deeply", id="deep settings"
         ),
         pytest.param(write("tokenizer.json", DEEP), "cannot be loaded", id="deep tokenizer"),
-        pytest.param(write("tokenizer.json", LFS), "tokenizer.json is a pointer of Git LFS", id="tokenizer a pointer"),
+        pytest.param(write("tokenizer.json", LFS), "tokenizer.json is a Git LFS pointer", id="tokenizer a pointer"),
         pytest.param(no_padding, "no padding token", id="no padding token"),
         pytest.param(no_unknown, "fails on characters that its vocabulary lacks", id="no unknown token"),
         pytest.param(settings(pad_token="<nope>"), "the tokenizer has 455 tokens and the model 454", id="a token too many"),
@@ -205,7 +201,7 @@ def test_a_damaged_model_is_refused_by_every_loader(model, load, damage, expecte
     [
         (
             weights(lambda s: s | {"own_head.weight": s[QUERY].clone()}),
-            "1 weight that `BertForSequenceClassification` does not use, `own_head",
+            "1 weight that `BertForSequenceClassification` does not use, such as `own_head",
         ),
         (config(auto_map={"AutoModelForSequenceClassification": "own.Model"}), "loaded as the `bert` of transformers"),
     ],

@@ -52,7 +52,7 @@ def random_model(variant, attention="eager", heads=4, neurons=10, auto=AutoModel
 
 @st.composite
 def masks_for(draw, model):
-    """Masks for some of the layers that keep any number of units, also none or all."""
+    """Masks for some of the layers that keep any number of units, including none or all."""
     masks = {}
     for name, (count,) in ((name, shape) for name, shape in Backbone(model).units().items() if not name.startswith("weights/")):
         one = st.lists(st.booleans(), min_size=count, max_size=count)

@@ -102,7 +102,7 @@ def test_three_rounds_of_attach_copy_and_detach_do_not_change_the_weights(bert):
 def test_attaching_twice_is_refused_and_detaching_twice_is_not():
     linear = nn.Linear(2, 2)
     attach_mask(linear)
-    with pytest.raises(ValueError, match="parametrized already"):
+    with pytest.raises(ValueError, match="already parametrized"):
         attach_mask(linear)
     detach_mask(linear)
     detach_mask(linear)

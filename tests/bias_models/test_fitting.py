@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ticketlab.bias_models.fitting import Classifier, cross_fit
-from ticketlab.bias_models.folds import check, deal
+from ticketlab.bias_models.folds import assign_folds, check
 from ticketlab.core.errors import DataError
 
 
@@ -12,7 +12,7 @@ def texts(count):
 
 def test_labels_are_distributed_evenly_over_folds():
     labels = np.array([0] * 40 + [1] * 12 + [2] * 3)
-    fold = deal(texts(55), labels, 5)
+    fold = assign_folds(texts(55), labels, 5)
     counts = np.array([[((fold == part) & (labels == label)).sum() for label in range(3)] for part in range(5)])
     assert (counts[:, 0] == 8).all()
     assert sorted(counts[:, 1]) == [2, 2, 2, 3, 3]
@@ -22,15 +22,15 @@ def test_labels_are_distributed_evenly_over_folds():
 def test_the_fold_of_an_example_does_not_depend_on_the_order():
     labels = np.array([0, 1, 2, 1] * 15)
     seen = texts(60)
-    fold = dict(zip(seen, deal(seen, labels, 5), strict=True))
+    fold = dict(zip(seen, assign_folds(seen, labels, 5), strict=True))
     order = np.random.default_rng(0).permutation(60)
-    assert [fold[seen[index]] for index in order] == deal([seen[index] for index in order], labels[order], 5).tolist()
+    assert [fold[seen[index]] for index in order] == assign_folds([seen[index] for index in order], labels[order], 5).tolist()
     assert fold != dict(zip(seen, [index % 5 for index in range(60)], strict=True))
 
 
 def test_examples_with_the_same_texts_are_in_the_same_fold():
     seen = [(f"claim {number % 20}",) for number in range(60)]
-    fold = deal(seen, np.arange(60) % 2, 5)
+    fold = assign_folds(seen, np.arange(60) % 2, 5)
     assert all(len({fold[index] for index in range(60) if seen[index] == claim}) == 1 for claim in set(seen))
     assert set(fold) == set(range(5))
 
@@ -40,7 +40,7 @@ def test_a_noisy_label_is_memorised_in_one_fold_and_not_across_five():
     features = generator.normal(size=(60, 200))  # more features than examples: any labels can be fitted
     labels = generator.integers(0, 2, 60)
     seen, _ = cross_fit(features, labels, np.zeros(60, dtype=np.int64), 2, 1e6)
-    unseen, _ = cross_fit(features, labels, deal(texts(60), labels, 5), 2, 1e6)
+    unseen, _ = cross_fit(features, labels, assign_folds(texts(60), labels, 5), 2, 1e6)
     rows = np.arange(60)
     assert (seen[rows, labels] > 0.99).all()
     assert 0.3 < (unseen[rows, labels] > 0.5).mean() < 0.7
@@ -97,7 +97,7 @@ def test_more_features_are_penalised_more():
 
 
 def test_a_classifier_that_does_not_converge_is_reported(monkeypatch):
-    monkeypatch.setattr("ticketlab.bias_models.fitting.MOST_ITERATIONS", 1)
+    monkeypatch.setattr("ticketlab.bias_models.fitting.MAX_ITERATIONS", 1)
     generator = np.random.default_rng(0)
     assert not Classifier(generator.normal(size=(50, 20)), generator.integers(0, 2, 50), 2, 1e6).converged
 

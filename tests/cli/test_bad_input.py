@@ -149,9 +149,9 @@ def refused(result: Result, *expected: str, code: int = 2) -> None:
         ("okk.csv", "did you mean `ok.csv`?"),
         ("nowhere/x.csv", "nowhere/x.csv: there is no such file or folder"),
         ("/dev/null", "/dev/null"),
-        (" ", "there is no task ` `"),
-        ("", "there is no task ``"),
-        ("фильм", "there is no task `фильм`"),
+        (" ", "unknown task ` `"),
+        ("", "unknown task ``"),
+        ("фильм", "unknown task `фильм`"),
         ("local", "needs a path"),
         ("\udcff.csv", "not UTF-8"),
         pytest.param("~nobody-of-this-name/x.csv", "~nobody-of-this-name/x.csv: there is no such file"),
@@ -177,7 +177,7 @@ def test_a_bad_data_set_is_refused(task: str, expected: str) -> None:
         (["--sparsity", "nan"], "search.sparsity: must be a finite number"),
         (["--precision", "fp16"], "'fp16' is not one of"),
         pytest.param(["--attack", "deepwordbug", "--attack", "deepwordbug"], "already named `deepwordbug`", marks=needs_attacks),
-        (["--attack", ""], "there is no attack ``"),
+        (["--attack", ""], "unknown attack ``"),
         pytest.param(
             ["--attack", "textfooler", "--word-vectors", "nowhere.txt"], "word vectors `nowhere.txt` not found", marks=needs_attacks
         ),
@@ -222,10 +222,10 @@ def test_a_bad_flag_is_refused(flags: list[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("per_task = 3", "per_task: must hold tables of stages"),
-        ("scales.small = 3", "scales: must hold tables of stages"),
+        ("per_task = 3", "per_task: must contain tables of stages"),
+        ("scales.small = 3", "scales: must contain tables of stages"),
         ("tasks = 3", "tasks: must be a list, not 3"),
-        ("tasks = [[1]]", "tasks[0]: must name something of kind task"),
+        ("tasks = [[1]]", "tasks[0]: must name a component of kind task"),
         ("seeds = [-1]", "seeds: must be at least 0"),
         ('[""]\nkind = "train"', "a stage name may contain letters"),
         ('["../../x"]\nkind = "train"', "../../x: a stage name may contain letters"),
@@ -277,7 +277,7 @@ def _without(name: str) -> Callable[[Path], None]:
         pytest.param(_without("model.safetensors"), "model.safetensors", id="no weights"),
         pytest.param(_without("config.json"), "no config.json", id="no config"),
         pytest.param(_without("tokenizer.json"), "no tokenizer", id="no tokenizer"),
-        pytest.param(_config(model_type="gpt2"), "not in the checkpoint", id="another family"),
+        pytest.param(_config(model_type="gpt2"), "the checkpoint is incomplete", id="another family"),
         pytest.param(_config(model_type="own", auto_map={"AutoConfig": "own.Config"}), "never run", id="custom code"),
         pytest.param(_write("tokenizer.json", b"{"), "cannot be loaded", id="tokenizer not JSON"),
         pytest.param(_config(num_attention_heads=5), "cannot be loaded", id="five heads"),
@@ -460,5 +460,5 @@ def test_ctrl_c_while_a_command_is_imported_is_one_line() -> None:
     code = f"import sys\nclass Stop:\n    def find_spec(self, *_): raise KeyboardInterrupt\n{MAIN.partition('; main()')[0]}\n"
     code += "sys.meta_path.insert(0, Stop())\nmain()"
     done = subprocess.run([sys.executable, "-c", code, "run", "--task", "demo"], capture_output=True, text=True, check=False)
-    assert done.stderr == "interrupted; the same command resumes from there\n"
+    assert done.stderr == "interrupted; run the same command again to resume\n"
     assert done.returncode == 130

@@ -45,7 +45,7 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["attack", "x", "--batchsize", "1"], ["unknown option `--batchsize` (`ticketlab attack"], id="unknown option"),
         pytest.param(["run", "--lab", ""], ["invalid value for '--lab': the path is empty"], id="empty path"),
         pytest.param(["run", "--task", "demo", "--model", "a\0b"], ["a path cannot contain a NUL character"], id="NUL in a path"),
-        pytest.param(["run", "x" * 1_000_000], ["there is no recipe `xxx", "xxx ... ", "ends in .toml"], id="a megabyte"),
+        pytest.param(["run", "x" * 1_000_000], ["unknown recipe `xxx", "xxx ... ", "ends in .toml"], id="a megabyte"),
         pytest.param(["run", "--xyz", "1"], ["unknown option `--xyz` (`"], id="unknown short option"),
         pytest.param(
             ["run", "--seed", "1", "--seed=2"], ["--seed is given more than once", "run the command once for each"], id="option twice"
@@ -79,7 +79,7 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["show", "prunner"], ["did you mean `pruner`?"], id="kind"),
         pytest.param(["show", "pruner", "hard-concret"], ["did you mean `hard-concrete`?"], id="component"),
         pytest.param(["show", "stage", "trains"], ["did you mean `train`?"], id="stage kind"),
-        pytest.param(["evaluate", "bert", "--task", "demo"], ["bert: no folder here", "owner/name"], id="model"),
+        pytest.param(["evaluate", "bert", "--task", "demo"], ["bert: neither a folder here", "owner/name"], id="model"),
         pytest.param(["evaluate", "./bert"], ["--task"], id="evaluate without task"),
         pytest.param(["ticket", "info", "nowhere.safetensors"], ["there is no such file"], id="ticket"),
         pytest.param(["ticket", "draw", "nowhere", "--sparsity", "0.3", "--out", "x"], ["nowhere", "result.json"], id="scores"),
@@ -136,9 +136,9 @@ def test_a_recipe_that_is_not_toml_is_named(invoke: Any, tmp_path: Path) -> None
         pytest.param(
             OSError(28, "No space left on device", "lab/x"), 1, "error: lab/x cannot be written: no space is left (", id="the disk"
         ),
-        pytest.param(KeyboardInterrupt(), 130, "interrupted; the same command resumes", id="ctrl-c"),
+        pytest.param(KeyboardInterrupt(), 130, "interrupted; run the same command again to resume", id="ctrl-c"),
         pytest.param(
-            Interrupted("stopped after step 3 of finetune"), 130, "stopped after step 3 of finetune; the same", id="ctrl-c, saved"
+            Interrupted("stopped after step 3 of finetune"), 130, "stopped after step 3 of finetune; run the same", id="ctrl-c, saved"
         ),
     ],
 )

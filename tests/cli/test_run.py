@@ -142,5 +142,5 @@ def test_a_run_stands_for_the_model_that_it_evaluated(tmp_path: Path) -> None:
     (stage / "model" / "config.json").unlink()
     (stage / "model").rmdir()
     stage.rmdir()
-    with pytest.raises(UsageError, match="not in the lab any more"):
+    with pytest.raises(UsageError, match="no longer in the lab"):
         locate(str(run))

@@ -82,7 +82,7 @@ def run(code: str, number: int, arguments: tuple[str, ...] = QUICK) -> subproces
 )
 def test_a_signal_prints_one_line_and_sets_the_exit_code(where: str, number: int, words: str, arguments: tuple[str, ...]) -> None:
     done = run(where, number, arguments)
-    assert done.stderr == f"{words}; the same command resumes from there\n"
+    assert done.stderr == f"{words}; run the same command again to resume\n"
     assert done.stdout == ""
     assert done.returncode == 128 + number
 

@@ -55,7 +55,7 @@ def test_a_run_shows_each_challenge_set_with_its_majority_and_its_subsets(invoke
     result = run(invoke, tiny, sets, "srnet", "--ood", sets.hans, *fever, "--seeds", "2")
     assert result.exit_code == 0, result.stderr
     assert "hans under nli: entailment is entailment; non-entailment is contradiction or neutral" in result.stderr
-    assert "bias: `overlap` is right in" in result.stderr
+    assert "bias: `overlap` has an accuracy of" in result.stderr
     assert "symmetric under nli: REFUTES is contradiction; SUPPORTS is entailment" in result.stderr
     for words in ("majority class", "hans by heuristic", "subsequence", "hans: classes", "symmetric: classes"):
         assert words in result.stdout, words

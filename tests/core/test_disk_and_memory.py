@@ -49,7 +49,7 @@ def wrapped(problem: BaseException) -> BaseException:
     ],
     ids=lambda value: f"{type(value).__name__} {value}"[:40] if isinstance(value, BaseException) else str(value),
 )
-def test_a_shortage_is_recognised(problem: BaseException, expected: str | None) -> None:
+def test_out_of_disk_and_out_of_memory_errors_are_recognised(problem: BaseException, expected: str | None) -> None:
     assert disk_and_memory.kind(problem) == expected
 
 
@@ -59,7 +59,7 @@ def test_the_error_for_too_little_memory_says_how_much_was_requested_and_what_to
     assert "4,096 MB were requested at once" in str(on_cpu)
     assert "lower search.batch_size (now 32)" in str(on_cpu)
     on_gpu = str(disk_and_memory.explained(RuntimeError(CUDA)))
-    assert "the GPU has not enough memory (2.00 GiB were requested at once, 1.20 GiB of 79.11 GiB are free)" in on_gpu
+    assert "the GPU does not have enough memory (2.00 GiB were requested at once, 1.20 GiB of 79.11 GiB are free)" in on_gpu
 
 
 def test_the_error_for_a_full_disk_names_the_file_and_the_free_space(tmp_path: Path) -> None:

@@ -45,11 +45,11 @@ def test_line_breaks_are_kept_with_lines():
 @pytest.mark.parametrize(
     ("name", "known", "expected"),
     [
-        ("epochs", ["csv", "task"], "; there is `csv`, `task`"),
+        ("epochs", ["csv", "task"], "; available: `csv`, `task`"),
         ("--Sparcity", ["--sparsity", "--stop"], "; did you mean `--sparsity`?"),
         ("hard", ["hard-concrete", "magnitude"], "; did you mean `hard-concrete`?"),
-        ("ma", ["magnitude", "random"], "; there is `magnitude`, `random`"),
-        ("x" * 1_000_000, ["magnitude"], "; there is `magnitude`"),
+        ("ma", ["magnitude", "random"], "; available: `magnitude`, `random`"),
+        ("x" * 1_000_000, ["magnitude"], "; available: `magnitude`"),
         ("x", [f"name{number:03}" for number in range(50)], "`name039` and 10 more"),
         ("x", [], ""),
     ],

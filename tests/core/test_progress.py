@@ -1,4 +1,4 @@
-"""What the bar shows on a terminal."""
+"""The progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def on_terminal(monkeypatch):
-    """Return what to call in a test to have a terminal: before, the capturing of output would take its place."""
+    """Return a function that a test calls to get a terminal. Before the test, pytest's output capturing would replace it."""
 
     def begin() -> Terminal:
         made = Terminal()

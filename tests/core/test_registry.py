@@ -61,7 +61,7 @@ BROKEN = [
         for name in (5, "5", "", " ", "a b", "a\x1b[2J", "x" * 1_000_000, None, "../a", "a/b", "-a", "a=b")
     ),
     pytest.param(plugin(recipes=lambda: {"a\nb": "a.toml"}), "invalid name 'a\\nb' of a recipe", id="a recipe's name in two lines"),
-    pytest.param(plugin(pruners=lambda: [Lazy("a", 3, "a:B")]), "a summary must be a text, not 3", id="a summary that is a number"),
+    pytest.param(plugin(pruners=lambda: [Lazy("a", 3, "a:B")]), "a summary must be a string, not 3", id="a summary that is a number"),
     pytest.param(plugin(pruners=lambda: [Lazy("a", "s", 3)]), "the target of the pruner `a` must be", id="a target that is a number"),
     pytest.param(plugin(pruners=lambda: 3), "TypeError", id="no list"),
     pytest.param(plugin(recipes=lambda: ["a.toml"]), "ValueError", id="recipes without names"),
@@ -93,7 +93,7 @@ def test_a_broken_plugin_is_an_error_with_strict_plugins(
 
 def test_the_error_for_an_unknown_component_names_broken_plugins(builtins_only: Registry) -> None:
     builtins_only.register(plugin(pruners=raising(ValueError("bad"))), OURS)
-    with pytest.raises(SettingError, match=r"there is no pruner `middle`.*\(ours 1 does not load: ValueError: bad\)"):
+    with pytest.raises(SettingError, match=r"unknown pruner `middle`.*\(ours 1 does not load: ValueError: bad\)"):
         builtins_only.get("pruner", "middle")
     assert builtins_only.get("pruner", "magnitude").name == "magnitude"
 

@@ -74,10 +74,10 @@ def _classes() -> list[Any]:
         pytest.param({"limit": -1}, "at.limit: must be above 0, not -1.0", id="a bound with None allowed"),
         pytest.param({"flag": 1}, "at.flag: must be true or false, not 1", id="int for bool"),
         pytest.param({"flag": "false"}, "at.flag: must be true or false, not 'false'", id="text for bool"),
-        pytest.param({"text": 3}, "at.text: must be a text, not 3", id="int for text"),
+        pytest.param({"text": 3}, "at.text: must be a string, not 3", id="int for text"),
         pytest.param({"names": "ab"}, "at.names: must be a list, not 'ab'", id="text for a list"),
         pytest.param({"names": {"a": 1}}, "at.names: must be a list, not {'a': 1}", id="table for a list"),
-        pytest.param({"names": ["a", 3]}, "at.names: must be a text, not 3", id="wrong item of a list"),
+        pytest.param({"names": ["a", 3]}, "at.names: must be a string, not 3", id="wrong item of a list"),
         pytest.param({"scope": "globl"}, "at.scope: must be one of global, local, not 'globl'", id="choice"),
         pytest.param({"scope": 3}, "at.scope: must be one of global, local, not 3", id="int for a choice"),
         pytest.param({"mode": "sloow"}, "at.mode: must be one of fast, slow, not 'sloow'", id="choice by type"),
@@ -87,18 +87,18 @@ def _classes() -> list[Any]:
         pytest.param({"share": "none"}, "at.share: 'none' is not a fraction", id="none where there is no None"),
         pytest.param({"cuont": 3}, "at.cuont: test `everything` has no such setting; did you mean `count`?", id="unknown, near"),
         pytest.param(
-            {"zzz": 3}, "at.zzz: test `everything` has no such setting; there is `adversary`, `attacks`, `count`", id="unknown, far"
+            {"zzz": 3}, "at.zzz: test `everything` has no such setting; available: `adversary`, `attacks`, `count`", id="unknown, far"
         ),
-        pytest.param({"adversary": "freelbb"}, "at.adversary: there is no adversary `freelbb`; did you mean `freelb`?", id="component"),
-        pytest.param({"adversary": 3}, "at.adversary: must name something of kind adversary", id="int for a component"),
-        pytest.param({"adversary": {}}, "at.adversary: must name something of kind adversary", id="component without a name"),
+        pytest.param({"adversary": "freelbb"}, "at.adversary: unknown adversary `freelbb`; did you mean `freelb`?", id="component"),
+        pytest.param({"adversary": 3}, "at.adversary: must name a component of kind adversary", id="int for a component"),
+        pytest.param({"adversary": {}}, "at.adversary: must name a component of kind adversary", id="component without a name"),
         pytest.param({"adversary": {"name": "freelb", "stps": 2}}, "at.adversary.stps: adversary `freelb` has no such", id="nested key"),
         pytest.param({"adversary": {"name": "freelb", "steps": 0}}, "at.adversary.steps: must be at least 1, not 0", id="nested bound"),
         pytest.param(
             {"adversary": CrossEntropy()}, "at.adversary: must be of kind adversary, and `cross-entropy` is of kind loss", id="kind"
         ),
         pytest.param({"attacks": "deepwordbug"}, "at.attacks: must be a list, not 'deepwordbug'", id="text for components"),
-        pytest.param({"attacks": ["deepwordbug", "x"]}, "at.attacks[1]: there is no attack `x`", id="second component"),
+        pytest.param({"attacks": ["deepwordbug", "x"]}, "at.attacks[1]: unknown attack `x`", id="second component"),
     ],
 )
 def test_an_invalid_setting_is_reported_with_its_path(table: dict[str, Any], message: str) -> None:

@@ -79,9 +79,9 @@ def test_an_existing_folder_takes_precedence(lab: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fine-tun", r"^fine-tun: no folder here, and no recipe with a finished run in lab; did you mean `fine-tune`\?$"),
-        ("latest", r"^latest: there is no lab at elsewhere \(--lab names another\)$"),
-        ("latest ", r"^latest: no finished run in empty has a model that it measured \(--lab names another lab\)$"),
+        ("fine-tun", r"^fine-tun: neither a folder here nor a recipe with a finished run in lab; did you mean `fine-tune`\?$"),
+        ("latest", r"^latest: no lab at `elsewhere` \(use --lab for another folder\)$"),
+        ("latest ", r"^latest: no finished run in empty has an evaluated model \(use --lab for another lab\)$"),
     ],
 )
 def test_a_missing_run_is_reported(lab: Path, name: str, message: str) -> None:
@@ -126,7 +126,7 @@ def test_the_error_for_a_pattern_that_matches_several_runs_suggests_latest(words
 
 
 @needs_textattack
-def test_a_missing_resource_is_an_error_before_any_data_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_resource_is_an_error_before_any_data_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     composed = compose("fine-tune", tasks="demo", model="demo", attacks=["textfooler"], sets="attack.attacks.textfooler.encoder=/nowhere")
     monkeypatch.setattr("ticketlab.tasks.demo.reviews.DemoTask.load", lambda _: pytest.fail("data were read"))
     with pytest.raises(ResourceError, match=r"^--attack textfooler: .*sentence encoder `/nowhere` not found.*`--encoder NAME`"):

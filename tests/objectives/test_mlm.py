@@ -71,7 +71,7 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         ("w.csv", f"one,two\n{ROWS}", {}, r"w\.csv: the text could be `one` or `two`; name it with STAGE\.objective\.text_column"),
         ("w.csv", f"one,two\n{ROWS}", {"text_column": "tow"}, r"objective\.text_column: there is no column `tow`; did you mean `two`"),
         ("w.csv", f"one,two\n{ROWS}", {"text_column": "x"}, r"the columns are .*one.*two"),
-        ("w.csv", "n\n1\n2\n3", {}, r"there is no text column"),
+        ("w.csv", "n\n1\n2\n3", {}, r"no text column found"),
         ("w.txt", "\n \n\n", {}, r"w\.txt: there are too few paragraphs in `text` \(0 for training"),
         ("w.txt", "only one", {}, r"too few paragraphs"),
         (
@@ -119,7 +119,7 @@ def training_context(model) -> TrainingContext:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"objective\.text: masked language modelling needs a text: a \.txt file"),
+        ("", r"objective\.text: masked language modelling needs text: a \.txt file"),
         ("./nowhere.txt", r"nowhere\.txt: there is no such file or folder"),
         ("no-such-set", r"there is no file or folder no-such-set: cannot read no-such-set from the hub: .*pass a local text"),
     ],

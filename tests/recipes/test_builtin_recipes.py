@@ -38,7 +38,7 @@ def test_a_recipe_builds_at_every_scale_for_every_task(name: str, scale: str) ->
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_has_a_small_scale_and_ends_in_numbers(name: str) -> None:
+def test_a_recipe_has_a_small_scale_and_ends_in_a_measurement(name: str) -> None:
     assert "small" in RECIPES[name]["scales"]
     assert RECIPES[name]["summary"]
     kinds = {stage.name for stage in build(name).stages.values()}

@@ -1,4 +1,4 @@
-"""The label of a recipe is its name and its differences from the recipe of that name."""
+"""The label of a recipe is its name and its differences from the recipe of that name without overrides."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ STEPS = "scores without training"
         ("lottery-ticket", {}, ["search.lr=1e-3"], "--set search.lr=1e-3", STEPS),
         ("lottery-ticket", {}, ["search.batch_size=8"], "--set search.batch_size=8", STEPS),
         ("robust-ticket", {"pruner": "magnitude"}, ["search.adversary.steps=7"], "--set search.adversary.steps=7", STEPS),
-        ("robust-ticket", {}, ["search.sparsity=0.5"], "--set search.sparsity=0.5", "aims at no sparsity"),
+        ("robust-ticket", {}, ["search.sparsity=0.5"], "--set search.sparsity=0.5", "has no target sparsity"),
         ("robust-ticket", {}, ["search.lr=1e-3"], "--set search.lr=1e-3", "`pruner.lr`"),
         ("robust-ticket", {}, ["finetune.select_on=macro_f1"], "--set finetune.select_on=macro_f1", '`select` is "last"'),
         ("robust-ticket", {}, ["finetune.select_after=0.5"], "--set finetune.select_after=0.5", '`select` is "last"'),
@@ -91,7 +91,7 @@ TEXT = {"name": "mlm", "text": "notes.txt"}
         ({"kind": "train", "objective": TEXT, "loss": "focal"}, "`loss` has no effect: the objective `mlm` learns from no labels"),
         ({"kind": "train", "objective": TEXT, "teacher": "./x"}, "`teacher` has no effect: the objective `mlm` learns from no labels"),
         ({"kind": "search", "pruner": "importance", "stop": {"name": "mask-distance", "weights": 0.5}}, "`stop.weights` has no effect"),
-        ({"kind": "search", "sparsity": 0.7}, "`sparsity` has no effect: `hard-concrete` aims at no sparsity"),
+        ({"kind": "search", "sparsity": 0.7}, "`sparsity` has no effect: `hard-concrete` has no target sparsity"),
         ({"kind": "train", "ticket": "./t", "hold_mask": False}, "`ticket` has no effect: `hold_mask` is false and `reinit` is none"),
         ({"kind": "train", "select_after": 0.5}, '`select_after` has no effect: `select` is "last"'),
         ({"kind": "draw", "search": "./s", "like": "./t", "sparsity": 0.6}, "`sparsity` has no effect: as many units"),
@@ -119,7 +119,7 @@ def test_a_stop_rule_that_compared_masks_of_another_sparsity_is_reported() -> No
 def test_learning_rates_that_restart_before_the_end_of_their_warm_up_are_reported() -> None:
     search = {"kind": "search", "pruner": {"name": "imp", "restart": True}, "warmup": 0.1, "select": "best"}
     (remark,) = ineffective_settings.stage_warnings(made(search=search), "search")
-    assert "they only rise" in remark
+    assert "they never stop rising" in remark
     assert not ineffective_settings.stage_warnings(made(search=search | {"warmup": 0.0}), "search")
     assert not ineffective_settings.stage_warnings(made(search=search | {"pruner": "imp"}), "search")
 

@@ -208,17 +208,17 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
         pytest.param('a = 3\n[b]\nkind="train"', "a: a recipe has no such setting", id="head"),
         pytest.param('modle = "x"\n[b]\nkind="train"', "modle: a recipe has no such setting; did you mean `model`?", id="head, near"),
         pytest.param("[a]\nlr = 1", "a: a stage needs a `kind`: train, bias, search", id="no kind"),
-        pytest.param('[a]\nkind = "trian"', "a.kind: there is no stage kind `trian`; did you mean `train`?", id="kind"),
+        pytest.param('[a]\nkind = "trian"', "a.kind: unknown stage kind `trian`; did you mean `train`?", id="kind"),
         pytest.param('["a b"]\nkind = "train"', "a b: a stage name may contain letters, digits", id="name with a space"),
         pytest.param('["../x"]\nkind = "train"', "../x: a stage name may contain letters, digits", id="name with a path"),
         pytest.param("max_length = 3", "max_length: must be at least 4", id="too short"),
         pytest.param("max_length = true", "max_length: must be a whole number, not True", id="length of another type"),
         pytest.param('precision = "fp64"', "precision: must be one of auto, fp32, bf16, not 'fp64'", id="precision"),
-        pytest.param("model = 3", "model: must be a text, not 3", id="model"),
+        pytest.param("model = 3", "model: must be a string, not 3", id="model"),
         pytest.param("train_rows = 0", "train_rows: must be at least 1, not 0", id="rows"),
         pytest.param("train_rows = true", "train_rows: must be a whole number, not True", id="rows of another type"),
         pytest.param("paper_seeds = 0", "paper_seeds: must be at least 1, not 0", id="trials"),
-        pytest.param('paper_seeds = "five"', "paper_seeds: must be a whole number, not 'five'", id="trials in words"),
+        pytest.param('paper_seeds = "five"', "paper_seeds: must be a whole number, not 'five'", id="a number in words"),
         pytest.param("seeds = 3", "seeds: must be a list, not 3", id="one seed"),
         pytest.param("seeds = []", "seeds: name at least one seed", id="no seed"),
         pytest.param("seeds = [-1]", "seeds: must be at least 0, not -1", id="negative seed"),
@@ -226,7 +226,7 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
         pytest.param("seeds = [1, 1]", "seeds: a seed is named twice", id="seed twice"),
         pytest.param('tasks = "demo"', "tasks: must be a list, not 'demo'", id="one task"),
         pytest.param("tasks = 3", "tasks: must be a list, not 3", id="no task"),
-        pytest.param('tasks = ["demoo"]', "tasks[0]: there is no task `demoo`; did you mean `demo`?", id="task"),
+        pytest.param('tasks = ["demoo"]', "tasks[0]: unknown task `demoo`; did you mean `demo`?", id="task"),
         pytest.param('tasks = ["demo", "demo"]', "tasks[1]: another task is already named `demo`", id="task twice"),
         pytest.param(
             'tasks = [{name="local", path="a/x.csv"}, {name="local", path="b/x.csv"}]',
@@ -234,9 +234,9 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
             id="two files of one name",
         ),
         pytest.param("ood_map = ['a']", "ood_map: must be a list of TASK_LABEL=OOD_LABEL, not ['a']", id="a label without its counterpart"),
-        pytest.param("per_task = 3", "per_task: must hold tables", id="per_task"),
-        pytest.param("per_task.demo.tasks = ['sst2']", "per_task.demo.tasks: settings of one task cannot", id="tasks of a task"),
-        pytest.param("per_task.demo = 3", "per_task: must hold tables", id="per_task of a number"),
+        pytest.param("per_task = 3", "per_task: must contain tables", id="per_task"),
+        pytest.param("per_task.demo.tasks = ['sst2']", "per_task.demo.tasks: the settings of a task cannot", id="tasks of a task"),
+        pytest.param("per_task.demo = 3", "per_task: must contain tables", id="per_task of a number"),
     ],
 )
 def test_an_invalid_recipe_is_refused(text: str, message: str) -> None:
@@ -260,7 +260,7 @@ def test_an_invalid_recipe_is_refused(text: str, message: str) -> None:
         ),
         pytest.param(
             '[s]\nkind="search"\n[e]\nkind="evaluate"\nmodel="s"',
-            "e.model: a search with `hard-concrete` leaves scores and no model",
+            "e.model: a search with `hard-concrete` produces scores and no model",
             id="model",
         ),
         pytest.param('[d]\nkind="draw"', "d.search: there is no earlier stage `search`", id="what is not set"),
@@ -345,7 +345,7 @@ def test_an_error_in_an_override_does_not_name_the_file(tmp_path: Path) -> None:
         pytest.param(b"[[a]]\nkind = 'train'\n", "an empty recipe", id="a list of stages"),
     ],
 )
-def test_a_file_that_is_no_recipe_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_not_a_recipe_is_reported(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(content)
     with pytest.raises(UsageError) as problem:
@@ -395,7 +395,7 @@ def test_the_digest_is_of_what_results_depend_on(text: str, same: bool) -> None:
 @given(
     st.dictionaries(st.sampled_from(["summary", "paper", "model"]), st.text()), st.lists(st.integers(0, 2**63 - 1), min_size=1, unique=True)
 )
-def test_a_recipe_survives_toml(head: dict[str, str], seeds: list[int]) -> None:
+def test_a_recipe_round_trips_through_toml(head: dict[str, str], seeds: list[int]) -> None:
     recipe = build_recipe("mine", {**head, "seeds": seeds, "tasks": ["demo"], **tomllib.loads(BASE)})
     again = build_recipe("mine", tomllib.loads(recipe.to_toml()))
     assert again == recipe

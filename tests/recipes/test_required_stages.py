@@ -49,7 +49,7 @@ def test_a_bias_model_or_a_file_is_chosen_for_every_loss_that_needs_one(tmp_path
 
 
 def test_an_unknown_or_unneeded_bias_model_is_refused():
-    with pytest.raises(UsageError, match=r"--bias overlop: there is no bias model `overlop`; did you mean `overlap`"):
+    with pytest.raises(UsageError, match=r"--bias overlop: neither a file nor a bias model; did you mean `overlap`"):
         table("srnet", bias="overlop")
     with pytest.raises(UsageError, match=r"no loss of this recipe needs a bias model"):
         table("robust-ticket", bias="overlap")
@@ -69,7 +69,7 @@ def test_a_loss_that_is_set_by_path_gets_the_bias_model_of_the_recipe():
 def test_a_stage_named_teacher_with_another_loss_is_not_used_as_the_teacher(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('[teacher]\nkind = "train"\nloss = "focal"\n\n[student]\nkind = "train"\n')
-    with pytest.raises(UsageError, match=r"student\.teacher: the stage `teacher` is not a training with plain cross-entropy"):
+    with pytest.raises(UsageError, match=r"student\.teacher: the stage `teacher` does not train with plain cross-entropy"):
         compose(file, tasks=["mnli"], stages={"student": {"loss": "confreg"}})
 
 
@@ -89,7 +89,7 @@ def test_the_loss_of_a_search_on_plain_text_needs_nothing(tmp_path):
 
 
 def test_an_unknown_loss_is_refused_with_its_path():
-    with pytest.raises(UsageError, match=r"search\.loss: there is no loss `poee`; did you mean `poe`"):
+    with pytest.raises(UsageError, match=r"search\.loss: unknown loss `poee`; did you mean `poe`"):
         table("srnet", sets=["search.loss=poee"])
 
 
@@ -113,7 +113,7 @@ def test_challenge_sets_replace_those_of_the_recipe():
 
 
 def test_the_label_map_of_the_recipe_is_replaced_along_with_its_challenge_sets():
-    """PAWS calls a duplicate a paraphrase, and HANS knows neither."""
+    """PAWS calls a duplicate a paraphrase, and HANS has neither label."""
     assert compose("srnet", tasks=["qqp"]).ood_map == ("not_duplicate=not_paraphrase", "duplicate=paraphrase")
     assert compose("srnet", tasks=["qqp"], ood=["hans"], ood_map=["duplicate=entailment"]).ood_map == ("duplicate=entailment",)
 

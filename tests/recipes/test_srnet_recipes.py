@@ -96,5 +96,5 @@ def test_the_small_scale_takes_a_few_epochs_of_two_thousand_rows(name: str, task
     recipe = build(name, task, "small")
     assert recipe.train_rows == 2000
     for stage in recipe.stages.values():
-        assert getattr(stage, "epochs", 0) <= (10 if "pretrained" in name else 4)  # where masks have everything to learn
+        assert getattr(stage, "epochs", 0) <= (10 if "pretrained" in name else 4)  # the masks start from scratch there
         assert getattr(stage, "eval_steps", None) is None

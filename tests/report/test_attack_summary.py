@@ -156,7 +156,7 @@ def test_the_mean_over_seeds_has_the_size_of_the_smallest_sample() -> None:
     assert (old.mean, old.n, old.interval) == (20.0, None, None)
 
 
-def test_attacks_that_augment_a_training_are_no_result_but_their_errors_count() -> None:
+def test_attacks_that_augment_training_are_not_results_but_their_errors_count() -> None:
     found = results(attacked(10, 20))
     stages = found["tasks"]["sst2"]["0"]
     stages["perturb"] = {"kind": "attack", "of": "finetune", "attacks": {"pwws": attacked(90, 90, errors=2)}, "cost": {"seconds": 5.0}}
@@ -170,7 +170,7 @@ def test_attacks_that_augment_a_training_are_no_result_but_their_errors_count() 
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
-def test_no_cell_is_cut_off(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_cell_is_truncated(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
     run_recipe.print_rows(result_rows(results(attacked(100, 2000, 30), name="textattack:InputReductionFeng2018")), "title")
     text = capsys.readouterr().out

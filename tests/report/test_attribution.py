@@ -125,7 +125,7 @@ def test_tables_of_several_evaluations_and_attacks_show_each_number_once(
 @pytest.mark.parametrize(
     ("model", "seconds"),
     [
-        # all seconds, those of the optimizer steps of searches, and of trainings
+        # all seconds, those of the optimizer steps of searches, and those of training
         pytest.param(evaluate(0.9), (6.0, None, 5.0), id="retrain does not start from finetune"),
         pytest.param(evaluate(0.9, at="6"), (None, None, None), id="a checkpoint"),
         pytest.param(evaluate(0.9, "search"), (None, 20.0, None), id="a model that starts from a checkpoint"),
@@ -137,7 +137,7 @@ def test_seconds_count_the_stages_that_led_to_the_model_and_only_whole_ones(mode
     after = train(11, start="finetune", ticket="search")
     (row,) = result_rows(results({"search": search, "after": after, "evaluate": model}))
     assert tuple(one and one.mean for one in (row.seconds, row.search_seconds, row.training_seconds)) == seconds
-    assert any("only whole trainings are timed" in note for note in identity_notes([row])) == (row.seconds is None)
+    assert any("only whole stages are timed" in note for note in identity_notes([row])) == (row.seconds is None)
 
 
 def test_latency_includes_the_examples_of_challenge_sets() -> None:
@@ -150,7 +150,7 @@ def test_seeds_that_share_a_measurement_count_once_with_a_note() -> None:
     stages = {"evaluate": evaluate(0.8, "./model", key="one"), "attack": attack(0.3, "./model", key="two")}
     (row,) = result_rows(results(stages, stages, stages))
     assert (row.seeds, row.clean and row.clean.deviation, row.attacks[0].aua and row.attacks[0].aua.deviation) == (1, None, None)
-    assert identity_notes([row]) == ["mine: seeds share a measurement, because nothing in it depends on the seed: 1 of 3 counts"]
+    assert identity_notes([row]) == ["mine: seeds share a measurement, because it does not depend on the seed: 1 of 3 counts"]
 
 
 def test_notes_report_models_and_measurements_with_the_same_key() -> None:

@@ -17,7 +17,7 @@ def _means(found: dict[str, Any]) -> dict[str, float | None]:
 def test_a_model_from_a_search_has_the_search_s_sparsity_scores_and_seconds() -> None:
     (row,) = result_rows(results(stages()))
     assert {name: measure.mean for name, measure in row.sparsity.items()} == {"weights": 0.5}
-    # seconds: 3 bias + 7 teacher + 10 finetune + 20 search; optimizer steps: 15 of the search, 5 + 8 of the two trainings
+    # seconds: 3 bias + 7 teacher + 10 finetune + 20 search; optimizer steps: 15 of the search, 5 + 8 of the two train stages
     assert _means(stages()) == {"seconds": 40.0, "search_seconds": 15.0, "training_seconds": 13.0, "parameters": 640}
 
 

@@ -134,7 +134,7 @@ def test_the_table_shows_percentages_and_names_a_reduced_scale() -> None:
 
 
 @pytest.mark.parametrize(("width", "tables"), [(200, 1), (80, 2)])
-def test_a_table_too_wide_for_the_terminal_is_split_and_no_cell_is_cut_off(
+def test_a_table_too_wide_for_the_terminal_is_split_without_truncating_cells(
     width: int, tables: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stages = _ticket(0.8, 0.2)

@@ -79,7 +79,7 @@ def test_sets_of_more_than_forty_classes_are_listed_on_stderr(monkeypatch: pytes
     found["tasks"]["mnli"]["0"]["evaluate"]["clean"] = judged(many, many)
     lines, error = shown(result_rows(found), 200, monkeypatch, capsys)
     assert not any("class 7" in line for line in lines)
-    assert error == "mnli: classes: 41 are too many for a table; their numbers are in results.json and in the file of --csv\n"
+    assert error == "mnli: classes: 41 are too many for a table; their numbers are in results.json and the --csv file\n"
 
 
 def test_subsets_have_a_line_each_with_a_dash_for_the_recall_of_a_label_without_examples(
@@ -107,7 +107,7 @@ def test_class_tables_show_the_percentages_of_examples_and_predictions_of_each_s
         "neutral 30.0 30.0 ± 0.0 100.0 ± 0.0",
         "contradiction 20.0 20.0 ± 0.0 100.0 ± 0.0",
     ]
-    assert "outside: predictions that mean no label of the set" in " ".join(lines)
+    assert "outside: predictions that map to no label of the set" in " ".join(lines)
 
 
 def test_one_seed_has_no_deviation_and_a_set_without_subsets_has_no_subset_table(
@@ -132,7 +132,7 @@ def test_columns_with_many_values_come_last_and_those_with_more_than_forty_are_l
     assert order == sorted(order)
     assert sum(line.startswith("subcase ") for line in lines) == 40
     assert not any("template" in line for line in lines)
-    assert error == "hans by template: 41 values are too many for a table; their numbers are in results.json and in the file of --csv\n"
+    assert error == "hans by template: 41 values are too many for a table; their numbers are in results.json and the --csv file\n"
 
 
 def test_several_models_are_side_by_side_under_the_distinct_part_of_their_labels(
@@ -165,7 +165,7 @@ def test_each_task_has_its_own_majority_under_its_rows(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("width", [80, 120, 160])
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_nothing_is_cut_off_or_too_wide(
+def test_nothing_is_truncated_or_too_wide(
     width: int, seeds: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sets = {"hans": hans(30, 10, columns={"subcase": 14}), "fever_symmetric_v1": hans(34, 10), "paws_qqp": hans(38, 10)}

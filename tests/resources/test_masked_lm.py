@@ -179,7 +179,7 @@ def truncated_weights(folder):
     ("change", "reason"),
     [
         (no_tokenizer, "no tokenizer"),
-        (another_tokenizer, "do not belong together"),
+        (another_tokenizer, "do not match"),
         (no_mask_token, "no mask token"),
         (truncated_weights, "damaged or cut short"),
     ],

@@ -127,7 +127,7 @@ def test_results_are_cached_and_cannot_be_changed_by_the_caller():
         asked.append(words)
         return ["NOUN"] * len(words)
 
-    remembering = tagger.cached(tag)
-    remembering(["a", "b"]).append("spoilt")
-    assert remembering(("a", "b")) == ["NOUN", "NOUN"]
+    cached = tagger.cached(tag)
+    cached(["a", "b"]).append("spoilt")
+    assert cached(("a", "b")) == ["NOUN", "NOUN"]
     assert asked == [("a", "b")]

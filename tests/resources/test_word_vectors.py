@@ -270,7 +270,7 @@ def test_the_words_of_an_array_are_checked(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A folder for what is kept, of small files too."""
+    """A cache folder, used for small files too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(vector_cache, "SMALLEST", 0)

@@ -86,7 +86,7 @@ def test_a_run_resolves_to_its_model_and_cards_separate_the_model_from_its_check
     assert provenance_of(folder / "model").measurements[0].examples.split(";")[0].endswith("examples of test")
 
 
-def test_a_changed_model_in_the_same_folder_is_another_run(tiny, tmp_path, pairs):
+def test_a_changed_model_in_the_same_folder_gives_another_run(tiny, tmp_path, pairs):
     shutil.copytree(tiny["bert"], tmp_path / "model")
     recipe = compose("fine-tune", tasks=str(pairs / "one.jsonl"), model=str(tmp_path / "model"), attacks=["none"])
     before = directory_name(recipe)

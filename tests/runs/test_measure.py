@@ -1,4 +1,4 @@
-"""``ticketlab.evaluate`` and ``ticketlab.attack``, and what a finished run says of its numbers."""
+"""``ticketlab.evaluate`` and ``ticketlab.attack``, and the numbers of a finished run."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def test_a_challenge_set_is_evaluated_too(recipes: list[Any], tmp_path: Path) ->
 
 
 def test_a_setting_that_no_attack_has_is_an_error(recipes: list[Any], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--word-vectors: no attack .*deepwordbug"):
+    with pytest.raises(UsageError, match=r"--word-vectors: none of the requested attacks \(deepwordbug\) has this setting"):
         measure.attack(tmp_path, tasks="demo", attacks=["deepwordbug"], word_vectors="vectors.txt")
 
 
-def test_a_run_of_several_tasks_or_seeds_is_asked_for_one() -> None:
+def test_several_tasks_or_seeds_require_a_choice() -> None:
     stages = {"evaluate": {"kind": "evaluate", "clean": {"accuracy": 0.5}}}
     done = results({"one": {"0": stages, "1": stages}, "two": {"0": stages}})
     assert done.metrics(task="two") == {"accuracy": 0.5}
@@ -79,7 +79,7 @@ def test_a_run_of_several_tasks_or_seeds_is_asked_for_one() -> None:
             done.metrics(**named)  # type: ignore[arg-type]
 
 
-def test_a_stage_is_named_where_several_evaluate_or_attack() -> None:
+def test_a_stage_must_be_named_if_several_evaluate_or_attack() -> None:
     evaluated = {name: {"kind": "evaluate", "clean": {"accuracy": value}} for name, value in (("before", 0.25), ("after", 0.75))}
     attacked = {name: {"kind": "attack", "attacks": {"pwws": {"aua": value}}} for name, value in (("first", 0.1), ("second", 0.2))}
     other = {"third": {"kind": "attack", "attacks": {"bae": {"aua": 0.3}}}}

@@ -101,7 +101,7 @@ def test_all_missing_resources_of_attacks_are_reported_before_training(make_reci
         "--attack textfooler, textbugger: ",
     ):
         assert part in str(problem.value)
-    assert "`--attack deepwordbug` needs none of this" in str(problem.value)
+    assert "`--attack deepwordbug` needs no resources" in str(problem.value)
     assert "\n" not in str(problem.value)
     assert not list((tmp_path / "lab" / "stages").rglob("result.json"))
 

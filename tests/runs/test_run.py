@@ -105,7 +105,7 @@ def test_recipes_share_their_stages(make_recipe, shared_lab):
 
 
 def _die_in(stage: str, recipe, lab) -> None:
-    """Run the recipe and kill the own process in the middle of a stage, as `kill -9` would."""
+    """Run the recipe and kill this process in the middle of a stage, as `kill -9` would."""
     torch.set_num_threads(1)
     saved, added = Checkpoint.save, RecordFile.add
     count = 0

@@ -49,7 +49,7 @@ def attack(model: Path, tmp_path: Path) -> Callable[..., tuple[dict[str, Any], P
 
 
 @needs_textattack
-def test_the_result_says_how_near_the_texts_are_and_by_which_encoder(attack: Any, tiny: dict[str, Path]) -> None:
+def test_the_result_has_the_similarity_of_the_texts_and_the_encoder(attack: Any, tiny: dict[str, Path]) -> None:
     folder = str(tiny["roberta"])
     found, file = attack(similarity=folder)
     numbers = found["attacks"]["deepwordbug"]
@@ -68,30 +68,30 @@ def test_the_result_says_how_near_the_texts_are_and_by_which_encoder(attack: Any
 
 
 @needs_textattack
-def test_without_an_encoder_nothing_is_said(attack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_encoder_there_is_no_similarity(attack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     named, _ = attack(similarity="none")
     monkeypatch.setattr("ticketlab.resources.resources.ENCODER_PACKAGES", {})
-    found, _ = attack(lab="other")  # auto, and there is none
+    found, _ = attack(lab="other")  # auto, without an installed encoder
     for numbers in (named["attacks"]["deepwordbug"], found["attacks"]["deepwordbug"]):
         assert (numbers["similarity"], numbers["similarity_of"]["n"], numbers["similarity_encoder"]) == (None, 0, None)
         assert numbers["queries"] is not None
 
 
 @needs_textattack
-def test_another_encoder_is_another_result(attack: Any, tiny: dict[str, Path]) -> None:
+def test_the_encoder_is_part_of_the_key(attack: Any, tiny: dict[str, Path]) -> None:
     keys = {attack(similarity=encoder)[0]["key"] for encoder in ("none", str(tiny["roberta"]), str(tiny["electra"]))}
     assert len(keys) == 3
 
 
 @needs_textattack
-def test_an_encoder_that_is_not_there_is_an_error_before_anything_runs(attack: Any, tmp_path: Path) -> None:
+def test_a_missing_encoder_is_an_error_before_anything_runs(attack: Any, tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="sentence encoder `nowhere` not found"):
         attack(similarity="nowhere")
     assert not (tmp_path / "lab").exists()
 
 
 @needs_textattack
-def test_files_are_equal_byte_for_byte_however_the_work_was_shared_out(attack: Any, tiny: dict[str, Path]) -> None:
+def test_record_files_do_not_depend_on_how_the_work_is_distributed(attack: Any, tiny: dict[str, Path]) -> None:
     files = {
         attack(lab=f"{in_flight}-{workers}", similarity=str(tiny["roberta"]), in_flight=in_flight, workers=workers)[1].read_bytes()
         for in_flight, workers in ((1, 1), (64, 1), (3, 2))

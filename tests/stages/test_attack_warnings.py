@@ -1,4 +1,4 @@
-"""The attack stage warns of numbers that say little, keeps that in its result, and says it again when it is found in the lab."""
+"""The attack stage warns about numbers that mean little, stores the warnings, and repeats them when it is found in the lab."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ needs_textattack = pytest.mark.skipif(importlib.util.find_spec("textattack") is 
 
 
 @needs_textattack
-def test_an_attack_that_can_change_nothing_on_a_model_that_says_one_thing_is_no_result_without_a_word(
+def test_an_attack_without_candidates_on_a_constant_model_gives_warnings(
     tiny: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made, tokenizer = load_classifier(str(tiny["bert"]), ("neg", "pos"), seed=0)
@@ -42,7 +42,7 @@ def test_an_attack_that_can_change_nothing_on_a_model_that_says_one_thing_is_no_
     assert found["sample"]["labels"] == {"neg": 39, "pos": 2}
     assert [line.split(":")[0].split(";")[0] for line in found["warnings"]] == [
         "few examples of `pos` are in the sample (39 neg, 2 pos)",
-        "the model says `neg` to every example of the sample",
+        "the model predicts `neg` for every example of the sample",
         "deepwordbug had no candidate for any word of 39 attacked examples, so Aua says nothing about robustness",
     ]
     assert found["attacks"]["deepwordbug"]["replaceable_words_of"] == {"count": 0, "total": 38 * 2 + 14}

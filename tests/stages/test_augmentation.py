@@ -1,4 +1,4 @@
-"""Training on texts that led a model astray: which count, where they come from, and what results say of it."""
+"""Training on texts that fooled a model: which ones are used, where they come from, and what the results record about them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def added(*texts: AdversarialExample, repeated: int = 0) -> Any:
     return augment(DATA, AdversarialDataset(("text",), texts, repeated, (Path("records.jsonl"),)))
 
 
-def test_texts_come_after_the_training_examples_and_nowhere_else() -> None:
+def test_texts_are_appended_to_the_training_examples_only() -> None:
     found = added(text("train-2", "a bda film", "negative"), text("train-1", "a goood film"), repeated=3)
     own, more = found.data.splits["train"][:2], found.data.splits["train"][2:]
     assert own == DATA.splits["train"]
@@ -68,19 +68,19 @@ def test_texts_come_after_the_training_examples_and_nowhere_else() -> None:
 @pytest.mark.parametrize(
     "stranger",
     [
-        pytest.param(text("train-9"), id="an id that there is not"),
+        pytest.param(text("train-9"), id="an unknown id"),
         pytest.param(text("train-3"), id="a development example"),
         pytest.param(text("test-1", label="negative"), id="a test example"),
         pytest.param(text("train-2"), id="another label"),
-        pytest.param(text("train-2", label="neutral"), id="a label that there is not"),
+        pytest.param(text("train-2", label="neutral"), id="an unknown label"),
         pytest.param(text("train-1", before=("a good book",)), id="other words"),
     ],
 )
-def test_only_texts_of_training_examples_count(stranger: AdversarialExample) -> None:
+def test_only_texts_of_training_examples_are_used(stranger: AdversarialExample) -> None:
     found = added(stranger, text("train-1", before=("a good film",)))
     assert [example.id for example in found.data.splits["train"]] == ["train-1", "train-2", "pwws/train-1"]
     assert found.unknown == 1
-    with pytest.raises(DataError, match=r"records.jsonl: of 1 text none comes from a training example of films"):
+    with pytest.raises(DataError, match=r"records.jsonl: none of 1 text comes from a training example of films"):
         added(stranger)
 
 
@@ -96,9 +96,9 @@ def test_ids_are_unique() -> None:
     assert [example.id for example in found.data.splits["train"]][2:] == ["pwws/train-1#2", "pwws/train-1#3"]
 
 
-def test_texts_of_another_number_of_columns_are_refused() -> None:
+def test_texts_with_another_number_of_columns_are_refused() -> None:
     pair = AdversarialExample("pwws/train-1", "train-1", ("a", "b"), "positive", "pwws", "", "train")
-    with pytest.raises(DataError, match="has 2 texts under the columns text"):
+    with pytest.raises(DataError, match="has 2 texts for the columns text"):
         added(pair)
 
 
@@ -127,7 +127,7 @@ def make(tiny: dict[str, Path]) -> Callable[..., recipe.Recipe]:
     [
         (
             ["perturb.split=test"],
-            r"^retrain.augment: `perturb` attacks test examples, and a training may learn only from training examples",
+            r"^retrain.augment: `perturb` attacks test examples, and training may use only training examples",
         ),
         (["perturb.split=all"], r"^retrain.augment: `perturb` attacks all examples"),
         (["perturb.split=dev"], r"\(--set perturb.split=train\)$"),
@@ -148,13 +148,13 @@ def test_invalid_augmentation_is_refused_when_the_recipe_is_built(
     assert "\n" not in str(problem.value)
 
 
-def test_a_training_without_the_task_learns_from_none(make: Callable[..., recipe.Recipe]) -> None:
+def test_training_without_the_task_uses_no_adversarial_texts(make: Callable[..., recipe.Recipe]) -> None:
     stage: Any = make("retrain.objective.name=mlm", "retrain.objective.text=text.txt").stages["retrain"]
     assert "augment" not in stage.references()
     assert "augment" not in stage.identity()
 
 
-def test_leaving_attacks_out_leaves_those_that_are_learnt_from() -> None:
+def test_removing_attacks_keeps_those_that_augment_the_training() -> None:
     composed = compose("adversarial-augmentation", tasks=["demo"], attacks=["none"])
     assert list(composed.stages) == ["finetune", "perturb", "retrain", "evaluate"]
     named: Any = compose("adversarial-augmentation", tasks=["demo"], attacks=["pwws"], examples=7).stages
@@ -163,7 +163,7 @@ def test_leaving_attacks_out_leaves_those_that_are_learnt_from() -> None:
 
 
 def records(path: Path, *, split: str = "train", examples: list[Example] | None = None) -> Path:
-    """Write a file of records as an attack on the demo leaves it."""
+    """Write a file of records as an attack on the demo writes it."""
     data = DEMO.load()
     file = RecordFile(path, "abc", attack="pwws", columns=["text"], model="finetune", sample={"split": split, "size": 9, "seed": 0})
     for example in examples or data.splits[split][:9]:
@@ -178,7 +178,7 @@ def stages(done: ticketlab.Run) -> dict[str, Any]:
     return dict(found)
 
 
-def test_training_on_records_and_on_data_exported_from_them_is_the_same(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
+def test_records_and_data_exported_from_them_give_the_same_training(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
     file = records(tmp_path / "pwws.jsonl")
     export.write(collect([file]), tmp_path / "adversarial.csv")
     found = {}
@@ -195,7 +195,7 @@ def test_training_on_records_and_on_data_exported_from_them_is_the_same(make: Ca
     assert plain["loss"] != first["loss"]
 
 
-def test_editing_the_file_is_another_training(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
+def test_editing_the_file_changes_the_key(make: Callable[..., recipe.Recipe], tmp_path: Path) -> None:
     file = records(tmp_path / "pwws.jsonl")
     small = make(f"retrain.augment={file}", without=("finetune", "perturb", "evaluate"))
     first = stages(ticketlab.run(small, tmp_path / "lab"))["retrain"]
@@ -221,7 +221,7 @@ def test_a_search_learns_from_adversarial_texts_too(make: Callable[..., recipe.R
         (lambda path: records(path, split="test"), r"comes from test; only examples of train may be used for training"),
         (
             lambda path: records(path, examples=[Example("train-0", ("other words",), 0)]),
-            r"of 1 text none comes from a training example",
+            r"none of 1 text comes from a training example",
         ),
         (
             lambda path: path.write_text('{"text": "a", "label": "b"}\n', encoding="utf-8"),

@@ -148,7 +148,7 @@ def test_claim_only_works_for_single_texts(apply):
     assert found["train"]["n"] == 40
 
 
-def test_too_few_examples_of_a_label_are_named(apply):
+def test_a_label_with_too_few_examples_is_reported(apply):
     data = planted(0.5)
     few = tuple(example for example in data.splits["train"] if example.label < 2)
     lone = next(example for example in data.splits["train"] if example.label == 2)
@@ -158,7 +158,7 @@ def test_too_few_examples_of_a_label_are_named(apply):
     assert found["fitted"] == len(few) + 1
 
 
-def test_other_word_vectors_change_the_key_of_the_stage(tmp_path, tiny):
+def test_the_word_vectors_are_part_of_the_key(tmp_path, tiny):
     vectors = tmp_path / "vectors.txt"
     task = tmp_path / "pairs.csv"
     generator = random.Random(4)

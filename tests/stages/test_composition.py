@@ -1,4 +1,4 @@
-"""Every pruner with every adversary, and each of them from every start and on every family.
+"""Every pruner with every adversary, and each of them from every start and with every model family.
 
 What is trained gets gradients, what is frozen stays bit-equal.
 """
@@ -40,7 +40,7 @@ def combinations():
         yield pytest.param(family, pruner, adversary, start, id=f"{family}-{pruner}-{adversary}-{start}")
 
 
-def test_every_pair_is_combined():
+def test_the_combinations_cover_every_pair():
     rows = [row.values for row in combinations()]
     dimensions = (FAMILIES, PRUNERS, ADVERSARIES, STARTS)
     for one, two in itertools.combinations(range(4), 2):

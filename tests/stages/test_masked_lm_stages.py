@@ -99,7 +99,7 @@ def test_an_existing_head_is_kept_and_nothing_is_trained(make, tmp_path, capsys)
     found = stages_of(again)["head"]["train"]
     assert (found["head"], found["steps"], found["trainable_parameters"]) == ("found", 0, 0)
     assert found["before"] == found["after"] == stages_of(first)["head"]["train"]["after"]
-    assert "has a head for `mlm` already" in capsys.readouterr().err
+    assert "already has a head for `mlm`" in capsys.readouterr().err
     one, other = (load_file(f"{path}/model.safetensors") for path in (place, model_of(tmp_path / "two", again, "head")))
     assert one.keys() == other.keys()
     assert all(torch.equal(one[name], other[name]) for name in one)
@@ -169,7 +169,7 @@ def _die_in(stage, made, lab) -> None:
 
 
 @pytest.mark.parametrize("stage", ["head", "all"])
-def test_a_killed_training_ends_with_the_same_bits(make, tmp_path, stage):
+def test_a_killed_training_stage_resumes_to_the_same_bits(make, tmp_path, stage):
     made = make("head.adversary=freelb", f"head.trains={stage}", stages=("head",))
     whole = run(made, tmp_path / "whole")
     child = multiprocessing.get_context("fork").Process(target=_die_in, args=(stage, made, tmp_path / "parts"))

@@ -140,7 +140,7 @@ def whole_search(tiny, tmp_path_factory):
 
 
 @pytest.mark.parametrize("after", [1, 3, 5])
-def test_a_search_that_is_killed_ends_at_the_same_step_with_the_same_bits(after, tiny, whole_search, tmp_path):
+def test_a_killed_search_stops_at_the_same_step_with_the_same_bits(after, tiny, whole_search, tmp_path):
     process = multiprocessing.get_context("fork").Process(target=_search_and_die, args=(tiny["bert"], tmp_path / "killed", after))
     process.start()
     process.join()
@@ -176,7 +176,7 @@ def test_a_ticket_drawn_at_the_first_observation_is_that_of_a_search_that_ended_
     assert stages_of(ended)["search"]["search"]["steps"] == stop["drawn_at"]
     scores = [(folder(tmp_path, one, "search") / "scores.safetensors").read_bytes() for one in (done, ended)]
     assert scores[0] == scores[1]
-    with pytest.raises(SettingError, match=r"search\.stop\.draw_at: the ticket is from an earlier observation"):
+    with pytest.raises(SettingError, match=r"search\.stop\.draw_at: the ticket comes from an earlier observation"):
         make(tiny["bert"], *early, "search.select=best", without=only)
 
 
@@ -221,9 +221,9 @@ def test_a_pruner_that_does_not_declare_its_groups_is_checked_when_drawing():
     ],
     ids=["nothing", "next to nothing", "all that the guard gives", "all heads", "everything"],
 )
-def test_any_ratio_works_to_the_end_with_exactly_its_units(heads, neurons, keep, kept, tiny, tmp_path_factory):
+def test_any_ratio_removes_exactly_its_number_of_units(heads, neurons, keep, kept, tiny, tmp_path_factory):
     sets = (f"draw.heads={heads}", f"draw.neurons={neurons}", f"draw.keep_a_head={str(keep).lower()}", "search.epochs=0.5")
-    stages = stages_of(run(make(tiny["bert"], *sets), tmp_path_factory.getbasetemp() / "ends"))  # one search serves all
+    stages = stages_of(run(make(tiny["bert"], *sets), tmp_path_factory.getbasetemp() / "ends"))  # one search is enough for all of them
     groups = stages["draw"]["ticket"]["groups"]
     assert (groups["heads"]["kept"], groups["neurons"]["kept"]) == kept
     assert stages["evaluate"]["clean"]["n"] == 24

@@ -97,7 +97,7 @@ def same_bits(one, other) -> bool:
 
 
 def alive() -> tuple[int, int]:
-    """Return the numbers of tensors and of classes that exist."""
+    """Return the numbers of tensors and of classes that are alive."""
     gc.collect()
     things = gc.get_objects()
     return sum(issubclass(type(thing), torch.Tensor) for thing in things), sum(issubclass(type(thing), type) for thing in things)

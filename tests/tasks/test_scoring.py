@@ -103,7 +103,7 @@ def test_binary_f1_is_that_of_the_positive_label_as_in_glue() -> None:
     )
 
 
-def test_another_number_of_predictions_than_examples_is_an_error() -> None:
+def test_a_wrong_number_of_predictions_is_an_error() -> None:
     data = set_of(HANS, [0, 1])
     with pytest.raises(ValueError, match="longer"):
         score_predictions([0, 1, 1], data.splits["test"], data, ((0,), (1,)))

@@ -137,8 +137,8 @@ def test_drawing_does_not_change_the_scores():
         ({"weights/a": [1.0]}, 1.5, "between 0 and 1, not 1.5"),
         ({"weights/a": [1.0]}, -0.1, "between 0 and 1"),
         ({"weights/a": [1.0]}, math.nan, "between 0 and 1, not nan"),
-        ({"heads/0": [1.0], "neurons/0": [1.0]}, {"heads": 0.0}, "given for heads, the scores are of heads, neurons"),
-        ({"weights/a": [1.0]}, {"weights": 0.0, "heads": 0.5}, "given for heads, weights, the scores are of weights"),
+        ({"heads/0": [1.0], "neurons/0": [1.0]}, {"heads": 0.0}, "given for heads, but the scores are of heads, neurons"),
+        ({"weights/a": [1.0]}, {"weights": 0.0, "heads": 0.5}, "given for heads, weights, but the scores are of weights"),
         ({"heads/0": [1.0, 2.0], "heads/1": [1.0, 2.0]}, 1.0, "4 of 4 heads are to be removed.*at most 2"),
     ],
 )

@@ -173,8 +173,8 @@ def rewrite(path, **changes):
     "changes",
     [
         pytest.param({"header": {"labels": ["good", "bad"]}}, id="labels in another order"),
-        pytest.param({"header": {"labels": [0, 1]}}, id="labels that are no texts"),
-        pytest.param({"header": {"head": {"a": 1}}}, id="a head that is no list"),
+        pytest.param({"header": {"labels": [0, 1]}}, id="labels that are not texts"),
+        pytest.param({"header": {"head": {"a": 1}}}, id="a head that is not a list"),
         pytest.param({"head/classifier.weight": np.zeros((2, 3), dtype=np.float32)}, id="other values"),
         pytest.param({"head/classifier.bias": np.zeros(2, dtype=np.int32)}, id="another type"),
         pytest.param({"head/classifier.bias": np.zeros((1, 2), dtype=np.float32)}, id="another shape"),

@@ -22,7 +22,7 @@ class FGM(Adversary):
     """
 
     name: ClassVar[str] = "fgm"
-    summary: ClassVar[str] = "one step along the gradient, in addition to the clean loss"
+    summary: ClassVar[str] = "train on the clean word embeddings and on a one-step perturbation of them"
     paper: ClassVar[str] = "Miyato et al., 2017, https://arxiv.org/abs/1605.07725"
 
     step_size: float = setting(0.05, above=0, help="length of the perturbation (epsilon), Frobenius norm per example")

@@ -28,7 +28,7 @@ class BAE(Attack):
     summary: ClassVar[str] = "replace important words by predictions of a masked language model that does not see them"
     paper: ClassVar[str] = "Garg and Ramakrishnan, 2020, BAE: BERT-based Adversarial Examples for Text Classification"
     languages: ClassVar[str] = (
-        "English; with another masked language model, sentence encoder and `tagger` none, their language, but stop words are English"
+        "English; other languages with their own masked language model and sentence encoder and no tagger, but stop words stay English"
     )
     required_resources: ClassVar[tuple[str, ...]] = ("mlm", "encoder", "tagger")
 

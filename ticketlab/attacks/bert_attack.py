@@ -31,7 +31,7 @@ class BertAttack(Attack):
     summary: ClassVar[str] = "replace important words by predictions of a masked language model that sees them"
     paper: ClassVar[str] = "Li et al., 2020, BERT-ATTACK: Adversarial Attack Against BERT Using BERT"
     languages: ClassVar[str] = (
-        "English; with another masked language model and sentence encoder, the language of these, but stop words are English"
+        "English; other languages with their own masked language model and sentence encoder, but stop words stay English"
     )
     required_resources: ClassVar[tuple[str, ...]] = ("mlm", "encoder")
 

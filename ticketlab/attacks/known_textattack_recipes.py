@@ -37,7 +37,7 @@ class KnownRecipe:
     neighbours: int = 0
     """The number of neighbours of a word that it takes from the word vectors."""
     unavailable: str = ""
-    """What it needs that has no substitute here; such a recipe is refused."""
+    """What it needs that has no substitute here. The recipe is then refused."""
 
 
 _BAE, _BERT_ATTACK, _DEEPWORDBUG, _TEXTBUGGER, _TEXTFOOLER = BAE(), BertAttack(), DeepWordBug(), TextBugger(), TextFooler()
@@ -76,7 +76,7 @@ RECIPES = {
             "clare",
             "Li et al., 2021, Contextualized Perturbation for Textual Adversarial Attack",
             ("mlm", "encoder", "tagger"),
-            "50 predictions each, of probability 0.0005 for a word, 0.0 for an insertion, 0.005 for two merged words; "
+            "50 predictions each, of probability at least 0.0005 for a word, 0.0 for an insertion, 0.005 for two merged words; "
             f"cosine {_USE}, at least 0.7 in windows of 15 words",
         ),
         KnownRecipe(
@@ -95,7 +95,7 @@ RECIPES = {
             "Wang et al., 2019, Natural Language Adversarial Attack and Defense in Word Level",
             ("word_vectors",),
             "50 neighbours of a word, at a squared distance of at most 0.5; at most 0.2 of the words; population 60, 20 iterations, 5 "
-            "replacements at a place",
+            "replacements per position",
             neighbours=50,
         ),
         KnownRecipe(
@@ -109,7 +109,7 @@ RECIPES = {
             "leap",
             "Xiao et al., 2023, LEAP: Efficient and Automated Test Method for NLP Software",
             ("wordnet",),
-            "at most 0.16 of the words; population 60, 20 iterations, 20 retries of a turn",
+            "at most 0.16 of the words; population 60, 20 iterations, 20 retries per turn",
         ),
         KnownRecipe("MorpheusTan2020", "morpheus", unavailable=_TEXT),
         KnownRecipe("PSOZang2020", "pso", unavailable="the sememes of HowNet"),

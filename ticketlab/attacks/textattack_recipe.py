@@ -39,7 +39,7 @@ class TextAttackRecipe(Attack):
     paper: ClassVar[str] = (
         "Morris et al., 2020, TextAttack: A Framework for Adversarial Attacks, Data Augmentation, and Adversarial Training in NLP"
     )
-    languages: ClassVar[str] = "English: so are the recipes' stop words and most resources; recipes that edit characters insert a to z"
+    languages: ClassVar[str] = "English, like the recipes' stop words and most resources; recipes that edit characters insert a to z"
     variant: ClassVar[str] = "recipe"
     required_resources: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder", "mlm", "tagger", "wordnet")
 
@@ -79,7 +79,7 @@ class TextAttackRecipe(Attack):
         return Attack._checked(self, engine)
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
-        """Search the neighbours of all words, if the recipe uses them; see :meth:`Attack.warm`."""
+        """Find the neighbours of all words, if the recipe uses them; see :meth:`Attack.warm`."""
         from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
         if self._known().neighbours:
@@ -98,7 +98,7 @@ class TextAttackRecipe(Attack):
         names |= {"UntargetedClassification": lambda *_, **__: goal, "LevenshteinEditDistance": few_edits}
         built = with_names(recipe.build, names)(victim)
         built.goal_function.query_budget = goal.query_budget
-        built.goal_function.batch_size = 1 << 20  # the victim batches by itself
+        built.goal_function.batch_size = 1 << 20  # the victim makes its own batches
         return built
 
     @staticmethod

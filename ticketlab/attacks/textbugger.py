@@ -21,15 +21,15 @@ class TextBugger(Attack):
     """Ranks words by how much deleting them lowers the victim's confidence, then inserts the worst of five bugs into one after another.
 
     The bugs are an inserted space, a deleted letter, two swapped letters, a homoglyph, and a near neighbour of the word.
-    The paper's encoder (USE) is not distributed in packages: results on others are comparable among themselves.
+    The paper's encoder (USE) is not distributed in packages: results on others are comparable only among themselves.
     """
 
     name: ClassVar[str] = "textbugger"
     summary: ClassVar[str] = "misspell important words, or replace them by near neighbours"
     paper: ClassVar[str] = "Li et al., 2019, TextBugger: Generating Adversarial Text Against Real-world Applications"
     languages: ClassVar[str] = (
-        "English; with other word vectors and another sentence encoder, the language of these, but homoglyphs are those of a "
-        "to z, and stop words are English"
+        "English; other languages with their own word vectors and sentence encoder, but homoglyphs exist only for a to z, and stop words "
+        "stay English"
     )
     required_resources: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder")
 
@@ -41,7 +41,7 @@ class TextBugger(Attack):
     encoder: str | None = settings.encoder()
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
-        """Search the neighbours of all words; see :meth:`Attack.warm`."""
+        """Find the neighbours of all words; see :meth:`Attack.warm`."""
         from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
         fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, excluded=stop_words.english())

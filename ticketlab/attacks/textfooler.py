@@ -21,14 +21,14 @@ class TextFooler(Attack):
     """Ranks words by how much deleting them lowers the victim's confidence, then replaces one after another by a near neighbour.
 
     Of premise and hypothesis only the hypothesis is changed. The paper's word vectors (counter-fitted) and encoder (USE) are not
-    distributed in packages: results on others are comparable among themselves.
+    distributed in packages: results on others are comparable only among themselves.
     """
 
     name: ClassVar[str] = "textfooler"
     summary: ClassVar[str] = "replace important words by near neighbours of the same meaning"
     paper: ClassVar[str] = "Jin et al., 2020, Is BERT Really Robust? A Strong Baseline for Natural Language Attack"
     languages: ClassVar[str] = (
-        "English; with other word vectors, another sentence encoder and `tagger` none, the language of these, but stop words are English"
+        "English; other languages with their own word vectors and sentence encoder and no tagger, but stop words stay English"
     )
     required_resources: ClassVar[tuple[str, ...]] = ("word_vectors", "encoder", "tagger")
 
@@ -50,7 +50,7 @@ class TextFooler(Attack):
     tagger: str = settings.tagger()
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
-        """Search the neighbours of all words; see :meth:`Attack.warm`."""
+        """Find the neighbours of all words; see :meth:`Attack.warm`."""
         from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
         fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, excluded=stop_words.textfooler())

@@ -200,8 +200,8 @@ def load_finished(
     check_missing(folder, missing)
     if extra:
         warn(
-            f"the checkpoint has {counted(len(extra), 'weight')} that `{type(model).__name__}` does not use, `{extra[0]}` the first; "
-            "the model that was trained with them computes something else"
+            f"the checkpoint has {counted(len(extra), 'weight')} that `{type(model).__name__}` does not use, such as `{extra[0]}`; "
+            "the loaded model may differ from the one that was trained"
         )
     tokenizer = _tokenizer_for(model, folder, source, warn)
     _try_out(folder, model, tokenizer)

@@ -1,4 +1,4 @@
-"""Masks over a backbone: parametrizations for the forward passes of a search, and zeroed weights held at zero during a training."""
+"""Masks over a backbone: parametrizations for the forward passes of a search, and a callback that holds removed weights at zero."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def attach_mask(linear: nn.Linear) -> MaskedWeight:
     :raises ValueError: the weight is already parametrized.
     """
     if parametrize.is_parametrized(linear, "weight"):
-        raise ValueError("the weight is parametrized already; detach that first")
+        raise ValueError("the weight is already parametrized; remove the parametrization first")
     masked = MaskedWeight()
     parametrize.register_parametrization(linear, "weight", masked)
     _give_copies_their_own_class(type(linear))
@@ -138,7 +138,7 @@ class RemovedWeights:
         return self._kept
 
     def zero(self, tensor: Tensor) -> None:
-        """Zero the removed entries of a parameter or of its gradient, in place. NaN and infinite values become NaN and are noticed."""
+        """Zero the removed entries of a parameter or of its gradient, in place. NaN and infinity become NaN, so they are detected."""
         tensor.detach().mul_(self.on(tensor.device))  # several times faster than masked_fill_ on a CPU, and called in every step
 
 

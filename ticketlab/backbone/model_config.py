@@ -20,7 +20,7 @@ SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediat
 LARGEST = 2**31
 """No valid size is this large."""
 LFS = b"version https://git-lfs"
-"""The beginning of a Git LFS pointer, which is in place of a file that was not fetched."""
+"""The beginning of a Git LFS pointer, which stands in for a file that was not fetched."""
 
 
 def read_json(name: str, path: Path) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def read_json(name: str, path: Path) -> dict[str, Any]:
     try:
         content = path.read_bytes()
         if content.startswith(LFS):
-            raise UsageError(f"{name}: {path.name} is a pointer of Git LFS, not the file itself; `git lfs pull` fetches it")
+            raise UsageError(f"{name}: {path.name} is a Git LFS pointer, not the file itself; `git lfs pull` fetches it")
         table = json.loads(content)
     except RecursionError:
         raise UsageError(f"{name}: {path.name} is nested too deeply to be read") from None
@@ -56,11 +56,11 @@ def check(name: str, table: Mapping[str, Any]) -> None:
         raise UsageError(f'{name}: {FILE} has no `model_type` ({kind!r}), the family of the model, such as "bert"')
     classes = table.get("architectures")
     if classes is not None and not (isinstance(classes, list) and all(isinstance(cls, str) for cls in classes)):
-        raise UsageError(f"{name}: {FILE}: `architectures` must be a list of class names, and is {_shown(classes)}")
+        raise UsageError(f"{name}: {FILE}: `architectures` must be a list of class names, not {_shown(classes)}")
     for size in SIZES:
         value = table.get(size)
         if isinstance(value, str | float | bool) or (isinstance(value, int) and not 1 <= value < LARGEST):
-            raise UsageError(f"{name}: {FILE}: `{size}` must be a valid whole number, and is {_shown(value)}")
+            raise UsageError(f"{name}: {FILE}: `{size}` must be a valid whole number, not {_shown(value)}")
     if "quantization_config" in table:
         raise UsageError(
             f"{name}: its weights are quantised (`quantization_config` in {FILE}), which is not supported; use the original model"
@@ -68,10 +68,10 @@ def check(name: str, table: Mapping[str, Any]) -> None:
     for key, value in _numbers(table):
         if math.isnan(value) or ("drop" in key.rpartition(".")[2] and not 0 <= value <= 1):
             expected = "a number from 0 to 1" if "drop" in key else "a number"
-            raise UsageError(f"{name}: {FILE}: `{key}` must be {expected}, and is {_shown(value)}")
+            raise UsageError(f"{name}: {FILE}: `{key}` must be {expected}, not {_shown(value)}")
     named = table.get("id2label")
     if named is not None and not (isinstance(named, dict) and all(key.isdecimal() for key in named)):
-        raise UsageError(f"{name}: {FILE}: `id2label` must map the numbers of the outputs to labels, and is {_shown(named)}")
+        raise UsageError(f"{name}: {FILE}: `id2label` must map the numbers of the outputs to labels, not {_shown(named)}")
 
 
 def custom_code(name: str, table: Mapping[str, Any]) -> str | None:
@@ -102,7 +102,7 @@ def labels(name: str, config: PretrainedConfig) -> tuple[str, ...]:
         raise UsageError(f"{name}: {FILE}: `id2label` names no label")
     missing = next((index for index in range(count) if index not in named), None)
     if missing is not None:
-        raise UsageError(f"{name}: {FILE}: `id2label` has a gap: it names {', '.join(map(str, sorted(named)))}, and not output {missing}")
+        raise UsageError(f"{name}: {FILE}: `id2label` has a gap: it names {', '.join(map(str, sorted(named)))}, but not output {missing}")
     for index in range(count):
         if not isinstance(named[index], str | int | float) or not str(named[index]).strip():
             raise UsageError(f"{name}: {FILE}: `id2label` has no name for output {index} ({_shown(named[index])})")

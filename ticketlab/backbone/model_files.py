@@ -37,7 +37,7 @@ QUANTISED = ("I8", "U8", "F8_E4M3", "F8_E5M2", "I32")
 def explain_not_a_model(folder: Path) -> str:
     """Return what a folder without a config.json is and what to do; an empty string if that is unknown."""
     if layout.is_run(folder):
-        return "it is the folder of a run; as a model, use a run that evaluated one, or the `model` folder of its stage"
+        return "it is the folder of a run without a model; use a run that evaluated one, or the `model` folder of a stage"
     if layout.is_lab(folder):
         return f"it is a lab; use one of the runs in {folder / 'runs'}"
     if (folder / layout.TICKET).is_file():
@@ -83,14 +83,14 @@ def _files(name: str, folder: Path) -> list[Path]:
     shards = sorted(set(places.values()))
     missing = [shard for shard in shards if not (folder / shard).is_file()]
     if missing:
-        raise UsageError(f"{name}: {len(missing)} of {len(shards)} files of its weights are missing, {missing[0]} the first")
+        raise UsageError(f"{name}: {len(missing)} of {len(shards)} files of its weights are missing, the first is {missing[0]}")
     return [folder / shard for shard in shards]
 
 
 def _check_file(name: str, file: Path) -> None:
     with file.open("rb") as content:
         if content.read(len(LFS)) == LFS:
-            raise UsageError(f"{name}: {file.name} is a pointer of Git LFS, not the weights; `git lfs pull` fetches them")
+            raise UsageError(f"{name}: {file.name} is a Git LFS pointer, not the weights; `git lfs pull` fetches them")
     try:
         with safe_open(file, "pt") as weights:
             kinds = {key: weights.get_slice(key).get_dtype() for key in weights.keys() if key.endswith(".weight")}  # noqa: SIM118

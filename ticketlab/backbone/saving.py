@@ -39,7 +39,7 @@ def write_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, fold
     """Write the files of :func:`save` into an existing folder. Raises ``ValueError`` as :func:`save`."""
     covered = [name for name, module in model.named_modules() if parametrize.is_parametrized(module)]
     if covered:
-        raise ValueError(f"`{covered[0]}` and {len(covered) - 1} more carry parametrizations; detach them before saving")
+        raise ValueError(f"`{covered[0]}` and {len(covered) - 1} more have parametrizations; detach them before saving")
     state = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     with silence_transformers():
         model.save_pretrained(folder, state_dict=state)

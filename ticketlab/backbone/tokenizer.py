@@ -110,7 +110,7 @@ def _check_files(name: str, folder: Path) -> dict[str, Any]:
     for file in files:
         with file.open("rb") as content:
             if content.read(len(LFS)) == LFS:
-                raise UsageError(f"{name}: {file.name} is a pointer of Git LFS, not the tokenizer; `git lfs pull` fetches it")
+                raise UsageError(f"{name}: {file.name} is a Git LFS pointer, not the tokenizer; `git lfs pull` fetches it")
     return read_json(name, folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
 
 
@@ -134,7 +134,7 @@ def _check_size(name: str, tokenizer: PreTrainedTokenizerBase, config: Pretraine
     size = len(tokenizer)
     last = max(ids, key=ids.__getitem__, default="")
     if not rows // 2 <= size <= rows:
-        raise UsageError(f"{name}: the tokenizer has {size} tokens and the model {rows}; they do not belong together")
+        raise UsageError(f"{name}: the tokenizer has {size} tokens and the model {rows}; they do not match")
     if ids.get(last, 0) >= rows:
         raise UsageError(
             f"{name}: the tokenizer's `{last}` has the id {ids[last]}, but the ids of the model's word embeddings end at {rows - 1}"
@@ -148,7 +148,7 @@ def _max_length(name: str, tokenizer: PreTrainedTokenizerBase, config: Pretraine
     """
     own: Any = tokenizer.model_max_length
     if isinstance(own, bool) or not isinstance(own, int | float) or math.isnan(own) or own < 1:
-        raise UsageError(f"{name}: {SETTINGS}: `model_max_length` must be a number of tokens, and is {own!r}")
+        raise UsageError(f"{name}: {SETTINGS}: `model_max_length` must be a number of tokens, not {own!r}")
     limit = getattr(config, "max_position_embeddings", None)
     try:
         most = adapter_of(config.model_type).max_length(config) if has_adapter(config.model_type) else limit

@@ -108,8 +108,8 @@ def check_missing(name: str, missing: Sequence[str]) -> None:
     :raises UsageError: weights are missing.
     """
     if missing:
-        weights_are = "weight is" if len(missing) == 1 else "weights are"
-        raise UsageError(f"{name}: {len(missing)} {weights_are} not in the checkpoint, `{missing[0]}` the first; it is incomplete")
+        weights_are, more = ("weight is", "") if len(missing) == 1 else ("weights are", ", ...")
+        raise UsageError(f"{name}: the checkpoint is incomplete: {len(missing)} {weights_are} missing (`{missing[0]}`{more})")
 
 
 def _check_shapes(name: str, source: str, model: PreTrainedModel, mismatched: Sequence[Any]) -> None:
@@ -121,7 +121,8 @@ def _check_shapes(name: str, source: str, model: PreTrainedModel, mismatched: Se
         stored = model_files.shape_of(Path(source), key)
         has = f"has the shape {_shape(stored)}" if stored else "has another shape"
         labels = f", with {counted(len(model.config.id2label), 'label')} in `id2label`" if is_head(model, key) else ""
-        raise UsageError(f"{name}: `{key}` {has} in the checkpoint, and {_shape(model.state_dict()[key].shape)} by config.json{labels}")
+        expected = _shape(model.state_dict()[key].shape)
+        raise UsageError(f"{name}: `{key}` {has} in the checkpoint, but {expected} according to config.json{labels}")
 
 
 def _shape(sizes: Sequence[int]) -> str:

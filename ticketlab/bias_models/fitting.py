@@ -13,7 +13,7 @@ from ticketlab.bias_models.base import Features
 from ticketlab.bias_models.folds import Numbers
 
 Probabilities = NDArray[np.float64]
-MOST_ITERATIONS = 1000
+MAX_ITERATIONS = 1000
 
 
 class Classifier:
@@ -30,11 +30,11 @@ class Classifier:
         from sklearn.preprocessing import StandardScaler
 
         self._classes = classes
-        self._pipeline: Any = make_pipeline(StandardScaler(), LogisticRegression(C=c / features.shape[1], max_iter=MOST_ITERATIONS))
+        self._pipeline: Any = make_pipeline(StandardScaler(), LogisticRegression(C=c / features.shape[1], max_iter=MAX_ITERATIONS))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             self._pipeline.fit(features, labels)
-        self.converged = bool(self._pipeline[-1].n_iter_.max() < MOST_ITERATIONS)
+        self.converged = bool(self._pipeline[-1].n_iter_.max() < MAX_ITERATIONS)
 
     def __call__(self, features: Features) -> Probabilities:
         """Return the probability of each label, (rows, classes)."""

@@ -13,24 +13,24 @@ from ticketlab.tasks.reading.hash_order import hash_rank
 Numbers = NDArray[np.int64]
 
 
-def deal(seen: Sequence[tuple[str, ...]], labels: Numbers, folds: int) -> Numbers:
+def assign_folds(seen: Sequence[tuple[str, ...]], labels: Numbers, folds: int) -> Numbers:
     """Return the fold of each example, given the texts that the bias model sees of it.
 
     Examples with the same texts are in the same fold. Otherwise the classifier would already know the label of a text or, in a data set
-    that has each claim with both labels, would have learnt the opposite one. The groups are ordered by a hash of their texts, and each goes
-    to the fold with the fewest examples of its labels. The result does not depend on the order of the examples, nor on a seed.
+    that has each claim with both labels, would have learned the opposite one. The groups are ordered by a hash of their texts, and each
+    goes to the fold with the fewest examples of its labels. The result does not depend on the order of the examples, nor on a seed.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, texts in enumerate(seen):
         groups.setdefault(texts, []).append(index)
     counts = np.zeros((folds, int(labels.max(initial=0)) + 1), dtype=np.int64)
-    dealt = np.empty(len(seen), dtype=np.int64)
+    assigned = np.empty(len(seen), dtype=np.int64)
     for texts in sorted(groups, key=lambda texts: hash_rank("\0".join(texts))):
         members = groups[texts]
         fold = int(counts[:, labels[members]].sum(axis=1).argmin())
         np.add.at(counts[fold], labels[members], 1)
-        dealt[members] = fold
-    return dealt
+        assigned[members] = fold
+    return assigned
 
 
 def check(labels: Numbers, fold: Numbers, label_names: Sequence[str], folds: int) -> None:

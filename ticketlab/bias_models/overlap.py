@@ -13,8 +13,8 @@ from ticketlab.bias_models.words import Matrix, WordTable, WordVectorSource, spl
 from ticketlab.core import progress
 from ticketlab.tasks.base import Example
 
-NOTICE = 1000
-"""Pairs between two updates of the progress bar."""
+PAIRS_PER_UPDATE = 1000
+"""Pairs per update of the progress bar."""
 
 
 @frozen
@@ -46,8 +46,8 @@ class WordOverlap(BiasModel):
         with progress.bar("word overlap", len(pairs)) as bar:
             for row, (premise, hypothesis) in enumerate(pairs):
                 rows[row] = _of_pair(premise, hypothesis, vocabulary, unit)
-                if (row + 1) % NOTICE == 0:
-                    bar.advance(NOTICE)
+                if (row + 1) % PAIRS_PER_UPDATE == 0:
+                    bar.advance(PAIRS_PER_UPDATE)
         return rows
 
 

@@ -22,7 +22,7 @@ from ticketlab.tasks.reading.rows import value_of
 
 ID = "id"
 FLOOR = 1e-6
-"""Probabilities are raised to at least this before taking the logarithm."""
+"""Probabilities are clipped to at least this before taking the logarithm."""
 TOLERANCE = 1e-3
 """The largest difference from 1 of a row's sum. Each row is divided by its sum."""
 

@@ -42,7 +42,7 @@ class DefaultCommandGroup(LazyGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Pass the arguments to the default command, unless they begin with a subcommand or a help option.
 
-        :raises UsageError: the first argument is nearly the name of a subcommand, and no file or folder has this name.
+        :raises UsageError: the first argument resembles the name of a subcommand, and is not a file or folder.
         """
         if not args and ctx.resilient_parsing:
             return super().parse_args(ctx, args)  # shell completion: the command is not known yet

@@ -57,7 +57,7 @@ COMPARISONS = {
 @shared_options.SET
 @shared_options.OUTPUT
 def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, csv_file: Path | None) -> None:
-    """Train three models in minutes, without network, and compare them under attack (robust) or on a challenge set (unbiased).
+    """Train three models in minutes, offline, and compare them under attack (robust) or on a challenge set (unbiased).
 
     robust runs the recipes fine-tune, random-ticket and robust-ticket; unbiased runs srnet-dense, srnet-dense-poe and srnet-from-poe.
     They run at the scale `demo`, on built-in text, with the encoder of the extra `ticketlab[demo]`. --set applies to those of the three

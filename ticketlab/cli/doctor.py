@@ -12,6 +12,7 @@ from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import registry
 from ticketlab.core.errors import ResourceError
+from ticketlab.core.formatting import counted
 
 HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -28,7 +29,7 @@ def doctor(as_json: bool) -> None:
     lines = {
         "python": f"{facts['python']} on {facts['platform']}",
         "packages": packages,
-        "device": f"{facts['device']}, {facts['threads']} threads",
+        "device": f"{facts['device']}, {counted(facts['threads'], 'thread')}",
         "precision": f"{facts['precision']} (what `auto` selects on this machine)",
         "hub": "offline" if facts["hub_offline"] else "online, downloads are allowed",
     }

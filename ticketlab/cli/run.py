@@ -100,7 +100,7 @@ def run(
     csv_file: Path | None,
     **options: Any,
 ) -> None:
-    """Run RECIPE, a name (`ticketlab recipes`) or a TOML file. The default is to fine-tune, search, draw, retrain, evaluate and attack.
+    """Run RECIPE, a name (`ticketlab recipes`) or a TOML file. Without RECIPE: fine-tune, search, draw, retrain, evaluate and attack.
 
     Stages whose results are in the lab are not computed again. After Ctrl-C or a crash, the same command resumes the run.
     """

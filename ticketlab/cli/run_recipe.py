@@ -1,4 +1,4 @@
-"""What every command that runs a recipe shares: the run itself, and printing its plan, tables, notes and files."""
+"""Code shared by all commands that run a recipe: run it, print its plan, tables and notes, and write its files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def print_plan(recipe: Recipe, lab: Path) -> None:
 def check_csv(csv_file: Path | None, recipes: Sequence[Recipe]) -> None:
     """Check, before any work, that the csv file does not hold the numbers of other runs.
 
-    :raises UsageError: it does.
+    :raises UsageError: it holds them.
     """
     from ticketlab.report.csv_file import check_csv_runs, csv_has_content
 

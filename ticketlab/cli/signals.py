@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 IMPORTING = "<frozen importlib._bootstrap"
 SHOW_CURSOR = "\x1b[?25h"
-RESUME = "the same command resumes from there"
+RESUME = "run the same command again to resume"
 MESSAGES = {"SIGINT": f"interrupted; {RESUME}", "SIGTERM": f"terminated; {RESUME}", "SIGHUP": f"the terminal was closed; {RESUME}"}
 
 

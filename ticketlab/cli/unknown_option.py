@@ -33,7 +33,7 @@ def hint(option: str, context: click.Context) -> str:
         found = _named(nearest(name, {field.name for _, field, _ in settings}, CUTOFF) or "", settings)
     if found:
         more = f", and {len(found) - MAX_SETTINGS} more" if len(found) > MAX_SETTINGS else ""
-        return f"; it is a setting, with these values now: {', '.join(f'--set {one}' for one in found[:MAX_SETTINGS])}{more}"
+        return f"; it is a setting with these current values: {', '.join(f'--set {one}' for one in found[:MAX_SETTINGS])}{more}"
     return f"; did you mean `{near}`?" if near else ""
 
 

@@ -11,14 +11,16 @@ REFUSED = {
     ("task", "stsb"): "task `stsb` is a regression (how similar two sentences are, from 0 to 5), and ticketlab trains classifiers: "
     "it has no regression objective and no Pearson or Spearman correlation; for a classifier of pairs see `mrpc`, `qqp` and `rte`",
 }
-"""Well-known components that do not exist, with the reason: by kind and name, in lower case and without `-` and `_`."""
+"""Why there is no component of a well-known name, by kind and name, in lower case and without `-` and `_`."""
 
 
 @hookimpl
 def ticketlab_pruners() -> Components:
     """Pruners of the papers."""
     return [
-        Lazy("hard-concrete", "train a stochastic gate per weight, weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"),
+        Lazy(
+            "hard-concrete", "train a stochastic gate per weight, with the weights frozen", "ticketlab.pruners.hard_concrete:HardConcrete"
+        ),
         Lazy("imp", "train the weights, and remove the smallest step by step", "ticketlab.pruners.imp:IMP"),
         Lazy("imp-rewind", "like imp, and rewind the weights to their initial values", "ticketlab.pruners.imp:IMPRewind"),
         Lazy("importance", "train a coefficient per head and neuron together with the weights", "ticketlab.pruners.importance:Importance"),
@@ -33,7 +35,7 @@ def ticketlab_adversaries() -> Components:
     """Adversaries on the word embeddings."""
     return [
         Lazy("none", "plain training, one pass per step", "ticketlab.adversaries.none:Clean"),
-        Lazy("fgm", "one step along the gradient, in addition to the clean loss", "ticketlab.adversaries.fgm:FGM"),
+        Lazy("fgm", "train on the clean word embeddings and on a one-step perturbation of them", "ticketlab.adversaries.fgm:FGM"),
         Lazy("pgd", "train on the last of K perturbations of the word embeddings", "ticketlab.adversaries.pgd:PGD"),
         Lazy("freelb", "average the loss over K perturbations of the word embeddings", "ticketlab.adversaries.freelb:FreeLB"),
     ]
@@ -43,7 +45,7 @@ def ticketlab_adversaries() -> Components:
 def ticketlab_losses() -> Components:
     """Losses of a classification task."""
     return [
-        Lazy("cross-entropy", "minus the log-probability of the label", "ticketlab.losses.cross_entropy:CrossEntropy"),
+        Lazy("cross-entropy", "the negative log-probability of the label", "ticketlab.losses.cross_entropy:CrossEntropy"),
         Lazy("focal", "cross-entropy that fades as the model becomes confident", "ticketlab.losses.focal:Focal"),
         Lazy("poe", "cross-entropy of the model's probabilities times those of a bias model", "ticketlab.losses.poe:ProductOfExperts"),
         Lazy("reweight", "cross-entropy, weighted by how wrong a bias model is", "ticketlab.losses.reweight:Reweight"),
@@ -57,7 +59,7 @@ def ticketlab_losses() -> Components:
 
 @hookimpl
 def ticketlab_bias_models() -> Components:
-    """Shortcuts of the papers' tasks."""
+    """Bias models for the shortcuts of the papers' tasks."""
     return [
         Lazy(
             "overlap",
@@ -73,15 +75,19 @@ def ticketlab_bias_models() -> Components:
 def ticketlab_attacks() -> Components:
     """Attacks of the papers."""
     return [
-        Lazy("bae", "replace important words by guesses of a masked language model that does not see them", "ticketlab.attacks.bae:BAE"),
+        Lazy(
+            "bae",
+            "replace important words by predictions of a masked language model that does not see them",
+            "ticketlab.attacks.bae:BAE",
+        ),
         Lazy(
             "bert-attack",
-            "replace important words by guesses of a masked language model that sees them",
+            "replace important words by predictions of a masked language model that sees them",
             "ticketlab.attacks.bert_attack:BertAttack",
         ),
         Lazy("deepwordbug", "swap, delete, insert and replace characters of important words", "ticketlab.attacks.deepwordbug:DeepWordBug"),
         Lazy("pwws", "replace important words by synonyms from WordNet", "ticketlab.attacks.pwws:PWWS"),
-        Lazy("textattack", "a recipe of textattack by name, on our resources", "ticketlab.attacks.textattack_recipe:TextAttackRecipe"),
+        Lazy("textattack", "a recipe of textattack by name, with local resources", "ticketlab.attacks.textattack_recipe:TextAttackRecipe"),
         Lazy("textbugger", "misspell important words, or replace them by near neighbours", "ticketlab.attacks.textbugger:TextBugger"),
         Lazy("textfooler", "replace important words by near neighbours of the same meaning", "ticketlab.attacks.textfooler:TextFooler"),
     ]
@@ -89,17 +95,17 @@ def ticketlab_attacks() -> Components:
 
 @hookimpl
 def ticketlab_tasks() -> Components:
-    """Data sets of the papers, local files, and the embedded demo."""
+    """Data sets of the papers, local files, and the built-in demo tasks."""
     hub = [
         ("sst2", "movie reviews, two classes (GLUE)"),
         ("imdb", "long movie reviews, two classes"),
         ("ag_news", "news, four classes"),
         ("qnli", "does the sentence answer the question (GLUE)"),
-        ("qqp", "are two questions the same (GLUE)"),
-        ("mrpc", "do two sentences say the same (GLUE)"),
+        ("qqp", "do two questions ask the same thing (GLUE)"),
+        ("mrpc", "do two sentences mean the same (GLUE)"),
         ("cola", "is the sentence grammatical (GLUE)"),
         ("rte", "does the second sentence follow from the first, two classes (GLUE)"),
-        ("wnli", "does the sentence with its pronoun replaced follow, two classes; adversarial (GLUE)"),
+        ("wnli", "does the second sentence, with the pronoun replaced, follow from the first, two classes; adversarial (GLUE)"),
         ("mnli", "entailment between two sentences, three classes (GLUE)"),
     ]
     hub_challenges = [
@@ -114,15 +120,15 @@ def ticketlab_tasks() -> Components:
     ]
     places = {"hub": hub, "hub_challenges": hub_challenges, "manual_download": manual_download}
     return [
-        Lazy("demo", "embedded review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo.reviews:DemoTask"),
+        Lazy("demo", "built-in review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo.reviews:DemoTask"),
         Lazy(
             "demo_nli",
-            "embedded sentence pairs, two classes, with a word-overlap shortcut of configurable strength",
+            "built-in sentence pairs, two classes, with a word-overlap shortcut of configurable strength",
             "ticketlab.tasks.demo.pairs:DemoPairs",
         ),
         Lazy(
             "demo_nli_ood",
-            "embedded challenge set of demo_nli: word overlap says nothing about the label",
+            "built-in challenge set of demo_nli: word overlap says nothing about the label",
             "ticketlab.tasks.demo.pairs:DemoPairsOOD",
         ),
         Lazy(
@@ -141,9 +147,9 @@ def ticketlab_tasks() -> Components:
 
 @hookimpl
 def ticketlab_stop_rules() -> Components:
-    """When a search has seen enough."""
+    """Rules that end a search early."""
     return [
-        Lazy("none", "run all the epochs", "ticketlab.stop_rules.none:Never"),
+        Lazy("none", "run all epochs", "ticketlab.stop_rules.none:Never"),
         Lazy("fixed", "stop at a fixed time", "ticketlab.stop_rules.fixed:Fixed"),
         Lazy("mask-distance", "stop when the masks that would be drawn stop changing", "ticketlab.stop_rules.mask_distance:MaskDistance"),
         Lazy("patience", "stop when the development accuracy stops rising", "ticketlab.stop_rules.patience:Patience"),
@@ -152,7 +158,7 @@ def ticketlab_stop_rules() -> Components:
 
 @hookimpl
 def ticketlab_objectives() -> Components:
-    """What a training minimises."""
+    """Objectives that a training stage minimises."""
     return [
         Lazy("task", "the labels of the task, with a loss", "ticketlab.objectives.task:TaskObjective"),
         Lazy("mlm", "masked language modelling on plain text, without a task", "ticketlab.objectives.mlm:MaskedLM"),

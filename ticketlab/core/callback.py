@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Base class of what takes part in a training. The loop calls the methods in this order; by default they do nothing."""
+    """Base class of callbacks. The training loop calls the methods in this order; by default they do nothing."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return optimizer groups of the callback's own parameters, each with its learning rate."""
         return []
 
     def on_train_start(self, optimizer: Optimizer) -> None:
-        """Called once, before the first step of a new or resumed training. A checkpoint has been loaded by then."""
+        """Called once, before the first step of a new or resumed training session. A checkpoint has been loaded by then."""
 
     def schedule_start(self, step: int) -> int:
         """Return the latest step, at most ``step``, at which the learning rate schedule restarts."""
@@ -33,13 +33,13 @@ class Callback:
         """Called when the gradients of the loss are complete, before penalties, clipping and the optimizer."""
 
     def penalty(self) -> Tensor | None:
-        """Return a scalar, a function of the trained parameters, to add to the loss once per step, whatever the number of passes."""
+        """Return a scalar, a function of the trained parameters, to add to the loss once per step, however many passes the step makes."""
         return None
 
     def add_penalty(self) -> None:
-        """Add the gradient of a penalty to the gradients in place, for a penalty whose gradient is known; instead of :meth:`penalty`.
+        """Add a penalty's gradient to the gradients in place. Use it instead of :meth:`penalty` if the gradient has a closed form.
 
-        The training decides whether penalties are added before clipping or after it.
+        The training stage decides whether penalties are added before or after clipping.
         """
 
     def on_step_end(self, step: int) -> bool:

@@ -11,8 +11,8 @@ from attrs import frozen
 class Component:
     """A named set of settings: a frozen attrs class whose fields are made by :func:`ticketlab.core.settings.setting`.
 
-    ``version`` is part of the keys of cached results: raise it when the same settings give other results. ``variant`` is the name of the
-    setting, if any, that ``NAME:VALUE`` sets where a component is named.
+    ``version`` is part of the keys of cached results: increment it when the same settings give different results. ``variant`` is the name
+    of the setting, if any, that ``NAME:VALUE`` sets where a component is named.
     """
 
     kind: ClassVar[str]

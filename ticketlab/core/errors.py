@@ -28,7 +28,7 @@ class SettingError(UsageError):
 
 
 class DataError(UsageError):
-    """A data set that cannot be read, or whose rows do not make a task."""
+    """A data set that cannot be read, or whose rows do not form a task."""
 
 
 class Unavailable(DataError):
@@ -48,7 +48,7 @@ class Damaged(TicketlabError):
 
 
 class TrainingDiverged(TicketlabError):
-    """A training whose loss is no longer finite. The last finite checkpoint is kept."""
+    """The loss of a training stage is no longer finite. The last finite checkpoint is kept."""
 
 
 class OutOfSpace(TicketlabError):
@@ -79,7 +79,7 @@ class HungUp(Interrupted):
 
 LISTED_NAMES = 40
 SIMILAR = 0.65
-"""The similarity (difflib's ratio) from which one name counts as a misspelling of another."""
+"""The minimum similarity (difflib's ratio) at which one name counts as a misspelling of another."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -89,7 +89,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near is not None:
         return f"; did you mean `{near}`?"
     more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
-    return f"; there is {', '.join(f'`{known_name}`' for known_name in names[:LISTED_NAMES])}{more}" if names else ""
+    return f"; available: {', '.join(f'`{known_name}`' for known_name in names[:LISTED_NAMES])}{more}" if names else ""
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = SIMILAR) -> str | None:

@@ -32,9 +32,9 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_new(path: Path, write: Callable[[Path], object]) -> None:
-    """Do as :func:`write_atomic`, but never overwrite an existing file with other content.
+    """Like :func:`write_atomic`, but never overwrite an existing file that has different content.
 
-    :raises UsageError: there is such a file.
+    :raises UsageError: such a file exists.
     """
     import filecmp
 
@@ -67,7 +67,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text. Raises as :func:`read_json`."""
+    """Parse a JSON string. Raises the same errors as :func:`read_json`."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except RecursionError:

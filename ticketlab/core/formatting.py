@@ -20,7 +20,7 @@ def verb(number: int, one: str = "is", many: str = "are") -> str:
 
 
 def printable(text: object, *, lines: bool = False) -> str:
-    r"""Return a text that is safe to print on a terminal: characters that move the cursor, set colours or reverse text are escaped.
+    r"""Return text that is safe to print on a terminal: characters that move the cursor, set colours or reverse text are escaped.
 
     All external text that is shown to people passes through here: labels, names of columns and files, provenance, messages. JSON does not.
     Line breaks are escaped as well, unless ``lines`` is set.

@@ -76,7 +76,7 @@ def ticketlab_tasks() -> Components:  # type: ignore[empty-body]
 
 @hookspec
 def ticketlab_objectives() -> Components:  # type: ignore[empty-body]
-    """Return objectives: what a training minimises."""
+    """Return objectives: what a training stage minimises."""
 
 
 @hookspec
@@ -106,4 +106,4 @@ def ticketlab_on_log(record: Mapping[str, Any]) -> None:
 
 @hookspec
 def ticketlab_stage_finished(stage: str, result: Mapping[str, Any]) -> None:
-    """Called when a stage of a run has its result, computed or found in the lab."""
+    """Called when the result of a stage of a run has been computed or found in the lab."""

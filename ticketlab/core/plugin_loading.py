@@ -194,7 +194,7 @@ class LoadedPlugins:
         for item in self._call(plugin, hook) or ():
             if isinstance(item, Lazy):
                 if not isinstance(item.target, str):
-                    raise TypeError(f"the target of the {kind} `{item.name}` must be a text, not {item.target!r}")
+                    raise TypeError(f"the target of the {kind} `{item.name}` must be a string, not {item.target!r}")
                 yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, item.target)
             elif isinstance(item, type) and issubclass(item, Component) and item.kind == kind:
                 yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, item)
@@ -228,12 +228,12 @@ def _valid_name(kind: str, name: object) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         shown = repr(name) if len(repr(name)) <= LONGEST_NAME else f"{repr(name)[:LONGEST_NAME]}..."
         raise TypeError(
-            f"invalid name {shown} of a {kind}; a name is a text of 1 to {LONGEST_NAME} letters, digits and any of `_-.+`, not all digits"
+            f"invalid name {shown} of a {kind}; a name is a string of 1 to {LONGEST_NAME} letters, digits and any of `_-.+`, not all digits"
         )
     return name
 
 
 def _valid_summary(summary: object) -> str:
     if not isinstance(summary, str):
-        raise TypeError(f"a summary must be a text, not {summary!r}")
+        raise TypeError(f"a summary must be a string, not {summary!r}")
     return summary

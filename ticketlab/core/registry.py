@@ -44,7 +44,7 @@ class Registry(LoadedPlugins):
     def entry(self, kind: str, name: str) -> Entry:
         """Return the entry of a component. In ``NAME:VALUE`` the name is the part before the colon.
 
-        :raises SettingError: there is no such name; the message suggests the nearest.
+        :raises SettingError: there is no such component; the message suggests the nearest name.
         :raises PluginError: two plugins claim the name.
         """
         name, _ = self.split(kind, name)
@@ -54,11 +54,11 @@ class Registry(LoadedPlugins):
             if (reason := reason_absent(kind, name)) is not None:
                 raise SettingError(reason)
             broken = "".join(f" ({problem.message})" for problem in self.problems if not problem.name)
-            raise SettingError(f"there is no {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}")
+            raise SettingError(f"unknown {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}")
         return found
 
     def get(self, kind: str, name: str) -> type[Component]:
-        """Return the class of a component, importing it if needed. Raises as :meth:`entry` and :meth:`Entry.load`.
+        """Return the class of a component, importing it if needed. Raises the errors of :meth:`entry` and :meth:`Entry.load`.
 
         :raises SettingError: the name is ``NAME:VALUE``, and the component has no variants.
         """
@@ -87,7 +87,7 @@ class Registry(LoadedPlugins):
         return found.source if found else Source(type(component).__module__, "")
 
     def version(self, component: Component) -> str:
-        """Return the version of a component's code, as it is part of stage keys."""
+        """Return the version of a component's code that is part of stage keys."""
         return f"{self.source(component).version}/{component.version}"
 
     def _refuse_duplicate(self, kind: str, name: str) -> None:
@@ -113,7 +113,7 @@ def load(files: Sequence[str | Path] = (), *, entry_points: bool = True) -> Regi
 
 
 def load_plugins(*files: str | Path) -> Registry:
-    """Use plugin files from now on, in addition to the built-ins and the installed plugins. Raises as :func:`load`."""
+    """Use plugin files from now on, in addition to the built-ins and the installed plugins. Raises the errors of :func:`load`."""
     registry = load(files)
     use(registry)
     return registry

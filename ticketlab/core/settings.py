@@ -51,8 +51,8 @@ def setting(
 ) -> Any:
     """Declare one setting of a component.
 
-    Numbers must be finite, fit in a 32-bit float or a 64-bit integer, and not exceed the bound that :data:`LARGEST` sets for their unit.
-    ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch of queries): it is
+    Numbers must be finite, fit in a 32-bit float or a 64-bit integer, and not exceed the bound that :data:`LARGEST` has for their unit.
+    ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch size): it is
     excluded from hashes. Bounds hold for each item of a tuple and are not checked for ``None``. ``check`` is called with a value that
     has passed all other checks, and raises ValueError for an invalid one; its message follows the name of the setting.
     """
@@ -159,7 +159,7 @@ def _make_converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=False)
     converter.register_structure_hook(int, _strict("a whole number", int))
     converter.register_structure_hook(float, _strict("a number", float, int))
-    converter.register_structure_hook(str, _strict("a text", str))
+    converter.register_structure_hook(str, _strict("a string", str))
     converter.register_structure_hook(bool, _strict("true or false", bool))
     converter.register_structure_hook_func(_is_optional, _structure_optional)
     converter.register_structure_hook_func(_is_choice, _structure_choice)
@@ -279,7 +279,7 @@ def build_component(kind: str, value: Any, where: str) -> Component:
         return value
     table = {"name": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else None
     if table is None or not isinstance(table.get("name"), str):
-        raise SettingError(f"{where}: must name something of kind {kind}, or be a table with a `name`, not {value!r}")
+        raise SettingError(f"{where}: must name a component of kind {kind}, or be a table with a `name`, not {value!r}")
     name = table.pop("name")
     try:
         cls = registry.current().get(kind, name)

@@ -1,7 +1,7 @@
 """Temporary files and folders whose names identify their process, so that those of killed processes, and no others, are removed.
 
-A name ends in MACHINE-PID-RANDOM. Files of a process that no longer runs on this machine are stale. Whether a process on another machine
-still runs is unknown, so its files are stale after a day; no write takes that long.
+A name ends in MACHINE-PID-RANDOM. Files of a process that no longer runs on this machine are stale. Whether a process is
+still running on another machine is unknown, so its files are stale after a day; no write takes that long.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 
 NAME = re.compile(r"\.(?P<of>.+)\.(?:(?P<machine>[0-9a-f]{6})-(?P<pid>\d+)-)?[0-9a-f]{8}(?:\.old)?", re.DOTALL)
 FOLDER = re.compile(r"ticketlab-(?:nltk-|(?:nltk-)?(?P<machine>[0-9a-f]{6})-(?P<pid>\d+)-)[a-z0-9_]{8}")
-"""Names from earlier versions have no machine and no process."""
+"""Names from earlier versions have neither machine nor process id."""
 LONGEST = 50
-"""Characters of a file's name that its temporary name keeps, so that the whole stays within the limit of file systems."""
+"""Characters of a file's name that its temporary name keeps, so that it stays within the length limit of file systems."""
 DAY = 24 * 3600.0
 
 
@@ -30,7 +30,7 @@ def temporary_path(path: Path) -> Path:
 
 
 def mark() -> str:
-    """Return the identification of this process: the machine (or container) and the process id there."""
+    """Return an identifier of this process: the machine (or container) and the process id there."""
     return f"{_machine()}-{os.getpid()}-"
 
 
@@ -107,7 +107,7 @@ def _remove(entry: os.DirEntry[str]) -> None:
 
 @functools.cache
 def _machine() -> str:
-    """Return an id of this machine and its process id namespace, which each container has its own of."""
+    """Return an id of this machine and its process id namespace; each container has its own namespace."""
     facts = [os.uname().nodename] if hasattr(os, "uname") else []
     with contextlib.suppress(OSError):
         facts.append(Path("/proc/sys/kernel/random/boot_id").read_text())

@@ -1,3 +1,3 @@
-"""The version of ticketlab. Nothing else states it."""
+"""The version of ticketlab, defined only here."""
 
 __version__ = "0.1.0"

@@ -1,1 +1,1 @@
-"""Exports a finished model as dense, shrunk or ONNX, with a model card."""
+"""Exports a finished model in the format dense, shrunk or ONNX, with a model card."""

@@ -130,11 +130,19 @@ class Card:
         yield "## Results"
         yield "Accuracy, accuracy under attack and success rate of the attack are percentages; queries are the mean per attacked example."
         rows = [
-            (one.task, one.attack, _percent(one.clean), _percent(one.aua), _percent(one.suc), _number(one.queries), one.examples)
-            for one in self.provenance.measurements
+            (
+                measurement.task,
+                measurement.attack,
+                _percent(measurement.clean),
+                _percent(measurement.aua),
+                _percent(measurement.suc),
+                _number(measurement.queries),
+                measurement.examples,
+            )
+            for measurement in self.provenance.measurements
         ]
         yield table(("Task", "Attack", "Accuracy", "Under attack", "Success", "Queries", "Examples"), rows)
-        warnings = dict.fromkeys(warning for one in self.provenance.measurements for warning in one.warnings)
+        warnings = dict.fromkeys(warning for measurement in self.provenance.measurements for warning in measurement.warnings)
         if warnings:
             yield "\n".join(f"- {escape(warning)}" for warning in warnings)
         yield "These results were measured on the model before the export, not on the exported file."

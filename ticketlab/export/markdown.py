@@ -11,7 +11,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!]|:(?=//)|(?<=www)\.)")
 
 
 def escape(text: object) -> str:
-    """Return a text as one line without Markdown markup or invisible characters, for a paragraph or a cell of a table."""
+    """Return text as one line without Markdown markup or invisible characters, for a paragraph or a cell of a table."""
     return SPECIAL.sub(r"\\\1", printable(" ".join(str(text).split())))
 
 

@@ -80,7 +80,7 @@ def export_model(
     :raises ExportFailed: the logits of the ONNX file differ from the model's.
     """
     if format not in FORMATS:
-        raise UsageError(f"there is no format `{format}`{did_you_mean(format, FORMATS)}")
+        raise UsageError(f"unknown format `{format}`{did_you_mean(format, FORMATS)}")
     if format == "onnx":
         onnx.check_packages()
     provenance = provenance or Provenance()

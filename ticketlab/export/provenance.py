@@ -1,4 +1,4 @@
-"""The known provenance of a model. A model card states this and nothing else about the model's history."""
+"""The known provenance of a model: everything that a model card says about its history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticketlab.tickets.ticket import Ticket
 
 @frozen
 class Measurement:
-    """One measurement of the model: its accuracy on a split, or under an attack. Numbers are fractions; None means no examples.
+    """One measurement of the model: its accuracy on a split, or under an attack. Numbers are fractions, except queries; None: no examples.
 
     ``attack`` is the name of the attack, or "no attack". ``examples`` describes the examples: their number, the split, the seed of the
     sample. ``warnings`` are reasons why the numbers may be misleading.

@@ -1,1 +1,1 @@
-"""Batch-invariant inference: the logits of a text do not depend on its batch. Random state."""
+"""Batch-invariant inference, in which the logits of a text do not depend on its batch, and random states."""

@@ -57,7 +57,7 @@ class _BatchInvariantLinear:
 
 
 class BatchInvariantLinears:
-    """The linear layers of a model. ``complete``: every other layer with parameters is known to be batch-invariant as it is."""
+    """The linear layers of a model. ``complete``: every other layer with parameters is known to be batch-invariant unchanged."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype | None) -> None:
         self._linears = [

@@ -1,4 +1,4 @@
-"""Seeds and states of random generators, for each attacked example and for checkpoints of a training."""
+"""Seeds and states of random generators, for attacked examples and for checkpoints of training runs."""
 
 from __future__ import annotations
 

@@ -13,16 +13,16 @@ from ticketlab.lab.results import augmentation_sources, checkpoint_name, read_re
 
 
 def locate(model: str) -> str:
-    """Return the folder or hub name of MODEL. For the directory of a run it is the folder of the model that the run reported.
+    """Return the folder or hub name of MODEL. If MODEL is the directory of a run, it is the folder of the model that the run reported.
 
-    :raises UsageError: there is no such folder, and the name cannot be that of a model on the hub.
+    :raises UsageError: there is no such folder, and the name cannot be the name of a model on the hub.
     """
     place = resolve(model)
     if not Path(place).exists() and "/" not in place:
         what = (
             "an encoder without a classifier; train one with `ticketlab run`"
             if model == "demo"
-            else "no folder here, and no recipe with a finished run in the lab"
+            else "neither a folder here nor a recipe with a finished run in the lab"
         )
         raise UsageError(f"{model}: {what} (a model on the hub is written owner/name)")
     return place
@@ -44,9 +44,9 @@ def resolve(model: str) -> str:
 
 
 def display_name(model: str) -> str:
-    """Return the name of MODEL in tables. For a run that holds several models it includes the one that is used.
+    """Return the name of MODEL in tables. For a run with several models, it includes the name of the model that is used.
 
-    :raises UsageError: as :func:`resolve`.
+    :raises UsageError: see :func:`resolve`.
     """
     folder = files.expand(model)
     if not is_run(folder):
@@ -79,9 +79,9 @@ def _of_run(folder: Path) -> Path:
 def _reported(folder: Path) -> _Reported:
     results = read_results(folder / RESULTS)
     models = [
-        (one.task, one.seed, one.result["of"], one.result.get("at", ""), one.siblings[one.result["of"]]["key"])
-        for one in stage_results(results)
-        if one.result.get("of") in one.siblings and one.name not in augmentation_sources(one.siblings)
+        (stage.task, stage.seed, stage.result["of"], stage.result.get("at", ""), stage.siblings[stage.result["of"]]["key"])
+        for stage in stage_results(results)
+        if stage.result.get("of") in stage.siblings and stage.name not in augmentation_sources(stage.siblings)
     ]
     if not models:
         raise UsageError(f"{folder}: the run evaluated no model of its own")

@@ -19,7 +19,7 @@ from ticketlab.lab.results import augmentation_sources
 LATEST = "latest"
 DEMO = "demo"
 Kind = Literal["model", "attack", "draw", "search"]
-_KIND_NAMES: dict[Kind, str] = {"model": "a model that it measured", "attack": "an attack", "draw": "a ticket", "search": "a search"}
+_KIND_NAMES: dict[Kind, str] = {"model": "an evaluated model", "attack": "an attack", "draw": "a ticket", "search": "a search"}
 
 
 @frozen
@@ -56,7 +56,7 @@ def find_run(name: str, lab: Path, kind: Kind) -> str:
 
 
 def has_results(results: Mapping[str, Any], kind: Kind) -> bool:
-    """Return whether the results of a run have a stage of ``kind``, or for ``"model"`` a model of the run that was measured."""
+    """Return whether the results of a run include a stage of ``kind``; for ``"model"``, whether the run measured a model of its own."""
     by_seed = [stages for seeds in results["tasks"].values() for stages in seeds.values()]
     if kind == "model":
         return any(measured_models(stages) for stages in by_seed)
@@ -82,15 +82,15 @@ def _runs(lab: Path, pattern: str, kind: Kind) -> Iterator[_Run]:
 
 
 def _refuse(name: str, lab: Path, kind: Kind) -> None:
-    """Refuse ``latest`` in a lab without such runs, and names that are close to that of a recipe with runs.
+    """Refuse ``latest`` in a lab without such runs, and names that are close to the name of a recipe with runs.
 
     :raises UsageError: ``name`` is one of them.
     """
     if name == LATEST and not lab.is_dir():
-        raise UsageError(f"{name}: there is no lab at {lab} (--lab names another)")
+        raise UsageError(f"{name}: no lab at `{lab}` (use --lab for another folder)")
     if name == LATEST:
-        raise UsageError(f"{name}: no finished run in {lab} has {_KIND_NAMES[kind]} (--lab names another lab)")
+        raise UsageError(f"{name}: no finished run in {lab} has {_KIND_NAMES[kind]} (use --lab for another lab)")
     known = {run.recipe for run in _runs(lab, "*", kind)}
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     if near:
-        raise UsageError(f"{name}: no folder here, and no recipe with a finished run in {lab}; did you mean `{near[0]}`?")
+        raise UsageError(f"{name}: neither a folder here nor a recipe with a finished run in {lab}; did you mean `{near[0]}`?")

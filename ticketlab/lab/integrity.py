@@ -1,7 +1,7 @@
 """Checks the files of a finished stage by size and hash, so that a damaged file is never used.
 
-The hashes are in the stage's ``result.json``, under ``sealed``, along with one of the result itself. This file is written last, atomically.
-They are BLAKE2b, the fastest cryptographic hash in Python on machines without instructions for SHA-256 (0.6 GB/s on one core).
+The hashes are in the stage's ``result.json``, under ``sealed``, along with a hash of the result itself. This file is written last,
+atomically. The hash is BLAKE2b, the fastest cryptographic hash in Python on machines without instructions for SHA-256 (0.6 GB/s per core).
 Each process hashes a file once, when it first reads it.
 """
 
@@ -23,7 +23,7 @@ SEALED = "sealed"
 KEY = re.compile("[0-9a-f]{64}")
 """The name of a stage's folder."""
 DEEPEST = 2
-"""The most folders between a stage's own and a file of it."""
+"""The maximum number of folders between a stage's folder and one of its files."""
 
 
 def seal(folder: Path, result: Mapping[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:
@@ -126,4 +126,4 @@ def _hash_once(path: Path, size: int, changed: int, number: int) -> str:
 
 @functools.cache
 def _warn_unsealed() -> None:
-    progress.say("some stages of the lab were finished before ticketlab kept hashes of their files: damage to them is not detected")
+    progress.say("some stages of the lab were finished before ticketlab stored hashes of their files: damage to them is not detected")

@@ -86,7 +86,7 @@ class Lab:
             temporary.sweep(folder)
 
     def _remove_if_empty(self, folder: Path) -> None:
-        """Remove the folder of a stage that has written nothing within a day of its start."""
+        """Remove the folder of a stage that started more than a day ago and has written nothing."""
         lock = folder / LOCK
         with contextlib.suppress(OSError):
             if [file.name for file in folder.iterdir()] == [LOCK] and time.time() - lock.stat().st_mtime > temporary.DAY:

@@ -49,7 +49,7 @@ def model_folder(checkpoint: str = "") -> str:
 
 
 def run_name(recipe: str, digest: str) -> str:
-    """Return the name of a run's directory: the name of its recipe and the start of the digest of all that its results depend on."""
+    """Return the name of a run's directory: the recipe's name and the first digits of the digest of everything its results depend on."""
     return f"{recipe}-{digest[:10]}"
 
 

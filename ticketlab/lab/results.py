@@ -1,4 +1,4 @@
-"""Reads ``results.json``: its stages, how they refer to one another, and whether their numbers are possible."""
+"""Reads ``results.json``: its stages, the references between them, and whether their numbers are possible."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ KIND_OF_ENTRIES = {
     **dict.fromkeys(("recall", "sparsity", "bias_degree_of"), "accuracy"),
     **dict.fromkeys(("labels", "predicted", "dropped", "mixed", "by_attack", "trained_on"), "n"),
 }
-"""The number that each entry of a mapping is like. The keys of these mappings are names of labels or groups of units."""
+"""For mappings by label or group of units: the number whose bounds apply to each entry."""
 NAMED = {"subsets": 2, "ood": 1, "attacks": 1, "groups": 1}
-"""Mappings whose keys are arbitrary names, and the number of nested levels for which that holds."""
+"""Mappings with arbitrary names as keys, and the number of nested levels with such keys."""
 PARTS = {"correct": "n", "count": "total"}
 """Numbers that count a part of what another number counts."""
 SLACK = 1e-9
@@ -45,7 +45,7 @@ def checkpoint_name(of: str, at: str) -> str:
 
 
 def augmentation_sources(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the names of the attack stages whose texts a training learns from. They do not measure the model that they attack.
+    """Return the names of the attack stages whose texts augment a training stage. They do not measure the model that they attack.
 
     ``stages`` are those of one task and seed, by name.
     """
@@ -83,7 +83,7 @@ def stage_results(results: Mapping[str, Any]) -> Iterator[StageResult]:
 
 
 def stage_folders(run: Path, kind: str) -> list[Path]:
-    """Return the folders of a finished run's stages of one ``kind``, each once. Raises as :func:`read_results`."""
+    """Return the folders of a finished run's stages of one ``kind``, each once. Raises the errors of :func:`read_results`."""
     keys = dict.fromkeys(stage.key for stage in stage_results(read_results(run / RESULTS)) if stage.kind == kind)
     return [stage_folder(lab_of_run(run), key) for key in keys]
 

@@ -1,1 +1,1 @@
-"""Losses of classification, debiasing losses among them."""
+"""Classification losses, including debiasing losses."""

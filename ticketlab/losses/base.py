@@ -23,7 +23,7 @@ class Loss(Component):
 
     - ``bias``: ``bias_log_probs``, the log-probabilities of a bias model, (rows, classes);
     - ``teacher``: ``teacher_probs``, the probabilities of a teacher, (rows, classes);
-    - ``progress``: ``progress``, the fraction of the training that is done, from 0 to 1.
+    - ``progress``: ``progress``, the fraction of the training steps that are done, from 0 to 1.
     """
 
     def __init_subclass__(cls, **settings: Any) -> None:

@@ -16,7 +16,7 @@ class CrossEntropy(Loss):
     """The standard loss of a classification task. All examples have the same weight."""
 
     name: ClassVar[str] = "cross-entropy"
-    summary: ClassVar[str] = "minus the log-probability of the label"
+    summary: ClassVar[str] = "the negative log-probability of the label"
 
     def per_example(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses and ones. See :meth:`Loss.per_example`."""

@@ -26,7 +26,7 @@ class ProductOfExperts(Loss):
     paper: ClassVar[str] = "Clark et al., 2019, https://aclanthology.org/D19-1418"
     required_inputs: ClassVar[tuple[LossInput, ...]] = ("bias", "progress")
 
-    anneal: float = setting(1.0, at_least=0, at_most=1, help="power of the bias model's probabilities at the end of the training")
+    anneal: float = setting(1.0, at_least=0, at_most=1, help="power of the bias model's probabilities at the end of training")
 
     def per_example(self, logits: Tensor, labels: Tensor, *, bias_log_probs: Tensor, progress: float) -> tuple[Tensor, Tensor]:
         """Return the losses and ones. See :meth:`Loss.per_example`."""

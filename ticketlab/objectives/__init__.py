@@ -1,1 +1,1 @@
-"""Objectives: what a training learns, the task or masked language modelling."""
+"""Objectives: what a model is trained on, the task or masked language modelling."""

@@ -1,6 +1,6 @@
-"""The base class of objectives: what a training minimises, and on which data.
+"""The base class of objectives: what training minimises, and on which data.
 
-Who makes what, in the order of a training:
+A training run uses these classes in this order:
 
 1. A stage builds a :class:`TrainingContext` (model, data, loss, seed) and calls :meth:`Objective.start_session` with it.
 2. The :class:`TrainingSession` that it returns has loaded the model and tokenised the rows. The stage attaches pruners and other
@@ -54,10 +54,10 @@ class TrainingContext:
 
 
 class TrainingSession(ABC):
-    """The model, tokenizer and rows of one training. The model has the objective's head and starts on the CPU.
+    """The model, tokenizer and rows of one training run. The model has the objective's head and starts on the CPU.
 
     ``head`` tells whether the head was in the checkpoint (``found``) or is newly initialised (``new``), for objectives whose head is kept
-    from one training to the next. It is None for all others.
+    from one training run to the next. It is None for all others.
     """
 
     model: Any
@@ -71,7 +71,7 @@ class TrainingSession(ABC):
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
-        """Return scores on the development rows, ``dev_accuracy`` among them. The mode of every submodule is restored."""
+        """Return scores on the development rows, including ``dev_accuracy``. The mode of every submodule is restored."""
 
     def facts(self) -> dict[str, Any]:
         """Return the entries of the result about the rows and their coverage by the model, as JSON values."""

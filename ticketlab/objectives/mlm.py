@@ -55,7 +55,7 @@ class MaskedLM(Objective):
         0.15, above=0, at_most=1, unit="fraction", converter=parse_ratio, help="fraction of the tokens to predict; at least one per row"
     )
     rows: int | None = setting(None, at_least=1, unit="paragraphs", help="train on at most this many, chosen by a hash of the id")
-    dev_rows: int | None = setting(500, at_least=1, unit="paragraphs", help="evaluate on at most this many, chosen likewise")
+    dev_rows: int | None = setting(500, at_least=1, unit="paragraphs", help="evaluate on at most this many, chosen in the same way")
     max_length: int | None = setting(
         None,
         at_least=4,
@@ -141,7 +141,7 @@ class _MaskedLMSession(TrainingSession):
             raise DataError(
                 f"{self._settings.text}: none of {counted(len(chosen), 'paragraph')} has "
                 f"{counted(self._settings.shortest, 'token')} or more; "
-                "lower objective.shortest, or put more text on a line"
+                "lower objective.shortest, or put more text on each line"
             )
         return rows, short
 

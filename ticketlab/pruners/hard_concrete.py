@@ -35,7 +35,7 @@ class HardConcrete(Pruner):
     """
 
     name: ClassVar[str] = "hard-concrete"
-    summary: ClassVar[str] = "train a stochastic gate per weight, weights frozen"
+    summary: ClassVar[str] = "train a stochastic gate per weight, with the weights frozen"
     paper: ClassVar[str] = "Zheng et al., 2022, https://aclanthology.org/2022.acl-long.157"
 
     lr: float = setting(0.1, above=0, help="learning rate of the gates' locations")

@@ -30,9 +30,9 @@ Rewinding = Literal["never", "rounds", "end"]
 class IMP(Pruner):
     """Train all weights, and at every interval permanently remove some of the smallest, up to the requested sparsity.
 
-    The first pruning is done before the first step. The search ends one interval after the last pruning, or with the training. With
+    The first pruning is done before the first step. The search ends one interval after the last pruning, or after its last epoch. With
     ``restart``, every later pruning resets the optimizer and restarts the learning rate schedule, as in the published code: each round
-    then trains like the first interval of a whole training, including warm-up (the published scripts use none). Without it, one schedule
+    then trains like the first interval of a whole search, including warm-up (the published scripts use none). Without it, one schedule
     covers the whole search.
     """
 

@@ -1,4 +1,4 @@
-"""Importance coefficients: one trained factor for each attention head and each FFN neuron, learnt together with the weights.
+"""Importance coefficients: one trained factor for each attention head and each FFN neuron, learned together with the weights.
 
 EarlyRobust (Xi et al., 2022, Eq. 3-6) and ORTicket (2024, Eq. 3-7), after EarlyBERT (Chen et al., 2021).
 """

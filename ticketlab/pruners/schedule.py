@@ -25,7 +25,7 @@ class Pruning:
 
 
 def step_at(share: float, steps: int) -> int:
-    """Return the number of ``steps`` optimizer steps that are done at a fraction of the training, rounded to nearest, halves up."""
+    """Return the number of ``steps`` optimizer steps that are done at a fraction of the training, rounded half up."""
     return math.floor(share * steps + 0.5 + SLACK)
 
 
@@ -38,7 +38,7 @@ def prunings(target: float, amount: float, interval: float, steps: int) -> tuple
     """Return the prunings that reach the sparsity ``target``, the first before any step; none if the target is 0.
 
     Each removes ``amount`` of the ORIGINAL weights, so 1/10, 1/9, 1/8 ... of the remaining ones for an amount of 0.1. The last one removes
-    what is left to the target. ``interval`` is the fraction of the training between two prunings. With few steps, several prunings may
+    the remainder. ``interval`` is the fraction of the training between two prunings. With few steps, several prunings may
     have the same step.
 
     :raises SettingError: they do not fit into the training.

@@ -1,1 +1,1 @@
-"""Recipes: resolved tables, overrides by flags, requirements of losses, the built-in TOML files."""
+"""Recipes: composed from the built-in TOML files and overrides, resolved, and checked."""

@@ -1,4 +1,4 @@
-"""Composes a recipe from its name or file, the tasks, and overrides: what ``ticketlab run`` does, for use from Python."""
+"""Composes a recipe from its name or file, the tasks, and overrides, as ``ticketlab run`` does; for use from Python."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def compose(
         without_overrides[task] = _without_overrides(own, chosen=bool(chosen))
         table = own.to_table()
         if not table["tasks"]:
-            raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
+            raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
         table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
         if seeds is not None:
             table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -78,7 +78,7 @@ def compose(
 
 
 def _without_overrides(own: Recipe, *, chosen: bool) -> Recipe:
-    """Return the recipe that the name alone stands for. Of tasks that were ``chosen`` it uses all training examples."""
+    """Return the recipe without overrides. It uses all training examples of tasks that were ``chosen``."""
     tasks = tuple(evolve(task, train_rows=None, train_share=None) for task in own.tasks) if chosen else own.tasks
     plain = evolve(own, tasks=tasks)
     with contextlib.suppress(UsageError):  # without the overrides the recipe may be incomplete
@@ -89,7 +89,7 @@ def _without_overrides(own: Recipe, *, chosen: bool) -> Recipe:
 def _tasks_with_own_settings(raw: Table) -> list[str | None]:
     """Return the tasks to resolve the recipe for: each name that it has settings for, and None for all other tasks together.
 
-    They come in the order of the tasks. Local files have the name `local`.
+    They are in the order of the tasks. Local files have the name `local`.
     """
     tasks = raw.get("tasks") or []
     names = [task.get("name") if isinstance(task, Mapping) else task for task in tasks] if isinstance(tasks, list) else []

@@ -1,4 +1,4 @@
-"""How a recipe differs from the one that its name alone stands for. The label of every number of a run lists the differences."""
+"""Differences between a recipe and the recipe of the same name without overrides. The label of every number lists them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN_ELSEWHERE = {
     "tasks": ("positive_label",),
     "ood": ("positive_label",),
 }
-"""Settings of a stage, by its kind, and of data sets, that are shown with the numbers anyway."""
+"""Settings of a stage, by its kind, and of data sets, that are always shown with the numbers."""
 ADDED_WITH_LOSS = ("bias", "teacher")
 """References that are set because a loss needs them (:mod:`ticketlab.recipes.required_stages`)."""
 Settings = dict[tuple[str, ...], Any]
@@ -30,8 +30,8 @@ Settings = dict[tuple[str, ...], Any]
 def differences(recipe: Recipe, plain: Recipe | None) -> Settings:
     """Return the settings of ``recipe`` that differ from ``plain``. Those of a new stage or component are compared with its defaults.
 
-    Omitted are settings that change no number (:func:`ticketlab.core.settings.setting` with ``identity=False``), settings that are shown
-    with the numbers anyway, and the list of attacks. Without ``plain`` nothing differs.
+    Omitted are settings that change no number (:func:`ticketlab.core.settings.setting` with ``identity=False``), settings that are always
+    shown with the numbers, and the list of attacks. Without ``plain`` there are no differences.
     """
     if plain is None:
         return {}
@@ -77,7 +77,7 @@ def labelled(name: str, overrides: str) -> str:
 
 
 def _differing(component: Component, plain: Component | None) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the path and value of each setting that differs from ``plain``, by default from a component of the same class with defaults."""
+    """Yield the path and value of each setting that differs from ``plain``, or from the defaults of the class if ``plain`` is None."""
     plain = plain or _default(component)
     for field in settings_of(type(component)):
         value, other = getattr(component, field.name), getattr(plain, field.name, None)
@@ -128,11 +128,11 @@ def _paths_in(component: Component) -> Iterator[tuple[str, ...]]:
         if isinstance(value, Component):
             yield from ((field.name, *path) for path in _paths_in(value))
         elif field.metadata.get("many"):
-            yield from ((field.name, one.label, *path) for one in value for path in _paths_in(one))
+            yield from ((field.name, item.label, *path) for item in value for path in _paths_in(item))
 
 
 def _format(value: Any) -> str:
-    """Return a value in its shortest form; of a path only the last part."""
+    """Return a value in its shortest form: for a path, only the last part."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -40,21 +40,21 @@ class RecipeHead:
     scale: str = setting("full", help="the scale that the recipe was resolved at; `full` where nothing was reduced")
     model: str = setting("bert-base-uncased", help="a model of the hub, a folder, or `demo`")
     max_length: int = setting(
-        128, at_least=4, unit="tokens", help="longest input in tokens, 128 by default; longer texts are truncated, and counted"
+        128, at_least=4, unit="tokens", help="maximum length of an input in tokens, 128 by default; longer texts are truncated, and counted"
     )
     precision: str = setting(
         "auto",
         choices=("auto", "fp32", "bf16"),
-        help="`auto`, `fp32` or `bf16`; `auto` is bf16 on GPUs and CPUs that multiply it faster",
+        help="`auto`, `fp32` or `bf16`; `auto` is bf16 on GPUs and CPUs with fast bf16 arithmetic",
     )
     seeds: tuple[int, ...] = setting(
-        (0,), at_least=0, check=_check_seeds, help="a list; every stage that draws random numbers runs once for each"
+        (0,), at_least=0, check=_check_seeds, help="a list; every stage that draws random numbers runs once for each seed"
     )
     train_rows: int | None = setting(
         None,
         at_least=1,
         unit="examples",
-        help="at most this many training examples of each task that sets no limit itself, each class in its proportion; `none` for all",
+        help="maximum number of training examples for each task without its own limit, a stratified sample; `none` for all",
     )
     tasks: tuple[Task, ...] = component(
         "task",
@@ -71,11 +71,11 @@ class RecipeHead:
         help="challenge sets, a list like `tasks`: `evaluate` measures models on them too, and `mix_ood` trains on their training examples",
     )
     ood_map: tuple[str, ...] = setting(
-        (), check=_check_label_pairs, help="a list of `TASK_LABEL=OOD_LABEL`, where a challenge set has another name for a label"
+        (), check=_check_label_pairs, help="a list of `TASK_LABEL=OOD_LABEL`, for challenge sets that have another name for a label"
     )
 
 
 HEAD = tuple(field.name for field in settings_of(RecipeHead))
 """Top-level keys that are not stages."""
 DESCRIPTIVE = tuple(field.name for field in settings_of(RecipeHead) if not field.metadata["identity"])
-"""Those of them that describe a recipe and change no result."""
+"""The keys in :data:`HEAD` that describe a recipe and change no result."""

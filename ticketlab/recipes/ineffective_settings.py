@@ -25,7 +25,7 @@ WATCH_OOD = "watch_ood"
 
 @frozen
 class Request:
-    """What one flag, as the user wrote it, sets: settings of some stages, by path (``pruner.lr``)."""
+    """A flag, as the user wrote it, and what it sets: settings of some stages, by path (``pruner.lr``)."""
 
     flag: str
     stages: Sequence[str]
@@ -46,14 +46,14 @@ def ineffective_settings(recipe: Recipe, name: str) -> dict[str, UnusedSetting]:
 def stage_warnings(recipe: Recipe, name: str) -> list[str]:
     """Return the warnings of a stage: the settings that have no effect, grouped by reason, and its other caveats.
 
-    Numbers of a registered recipe are omitted: they belong to the pruner that the recipe was written with, which an override may replace.
+    Numeric settings of a registered recipe are omitted: they are for the recipe's own pruner, which an override may have replaced.
     """
     by_reason: dict[str, list[str]] = {}
     for path, setting in ineffective_settings(recipe, name).items():
-        if not (setting.quiet or (_is_registered(recipe) and _is_number(recipe.stages[name], path))):
+        if not (setting.harmless or (_is_registered(recipe) and _is_number(recipe.stages[name], path))):
             by_reason.setdefault(setting.reason, []).append(f"`{path}`")
     ineffective = [f"{joined(paths)} {'has' if len(paths) == 1 else 'have'} no effect: {reason}" for reason, paths in by_reason.items()]
-    return [*ineffective, *recipe.stages[name].doubts(recipe.stages)]
+    return [*ineffective, *recipe.stages[name].caveats(recipe.stages)]
 
 
 def refuse_ineffective(
@@ -72,7 +72,7 @@ def refuse_ineffective(
 
 
 def _problem(recipe: Recipe, request: Request) -> str:
-    """Return why a request has no effect on any stage that it applies to; empty if it has one."""
+    """Return why a request has no effect on any stage that it applies to; empty if it has an effect."""
     stages = [name for name in request.stages if name in recipe.stages]
     for path in request.paths:
         reasons = [_reason(recipe, name, path) for name in stages]
@@ -83,7 +83,7 @@ def _problem(recipe: Recipe, request: Request) -> str:
 
 
 def has_effect(recipe: Recipe, assignment: str) -> bool:
-    """Return whether ``path=value`` has an effect on a recipe, for a command that runs several.
+    """Return whether ``path=value`` has an effect on a recipe, for a command that runs several recipes.
 
     :raises SettingError: the recipe has no such setting, or the value is invalid.
     """
@@ -121,7 +121,7 @@ def _short(value: Any) -> str:
 
 
 def _reason(recipe: Recipe, name: str, path: str) -> str:
-    """Return why the setting at ``path``, or a setting that contains it, has no effect; empty if it has one."""
+    """Return why the setting at ``path``, or a setting that contains it, has no effect; empty if it has an effect."""
     unused = ineffective_settings(recipe, name)
     return next((setting.reason for prefix, setting in unused.items() if f"{path}.".startswith(f"{prefix}.")), "")
 

@@ -1,6 +1,6 @@
-"""Overrides of a recipe by name, as the flags of ``ticketlab run`` give them: which setting of which stages each one sets.
+"""Overrides of a recipe by name, as set by the flags of ``ticketlab run``: which setting of which stages each one changes.
 
-:data:`FLAGS` is the table of those that set one setting on every stage of a kind; the functions below handle the others.
+:data:`FLAGS` lists those that set one setting on every stage of a kind; the functions below handle the others.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ class Overrides(TypedDict, total=False):
     max_length: int
     precision: str
     sparsity: float | str
-    """Of every draw stage, for all units; may be a fraction such as ``"1/6"``."""
+    """The sparsity of every draw stage, for all units; may be a fraction such as ``"1/6"``."""
     heads: float | str
-    """Of every draw stage: the sparsity of heads, where it differs, as ``neurons`` for neurons."""
+    """The sparsity of heads in every draw stage, if it differs. ``neurons`` is the same for neurons."""
     neurons: float | str
     scope: str
-    """Of every draw stage, for all units."""
+    """The scope of every draw stage, for all units."""
     like: str
-    """Of every draw stage, instead of a sparsity: a run or a ticket file; see the setting of ``draw``."""
+    """For every draw stage, instead of a sparsity: a run or a ticket file; see the setting of ``draw``."""
     ood: Sequence[Task | str]
     """Challenge sets that replace the recipe's: names, paths or tasks."""
     ood_map: Sequence[str]
-    """``TASK_LABEL=OOD_LABEL``, where a challenge set has another name for a label; added to the recipe's unless ``ood`` is given."""
+    """``TASK_LABEL=OOD_LABEL`` pairs for labels with different names; added to the recipe's pairs unless ``ood`` is given."""
     pruner: str
-    """Of every search stage, as ``adversary``, ``loss`` and ``stop``."""
+    """The pruner of every search stage. ``adversary``, ``loss`` and ``stop`` also apply to every search stage."""
     bias: str
     """A bias model, or a file of probabilities, for every stage whose loss needs one."""
     adversary: str
     loss: str
     stop: str
     text: str
-    """Of every stage whose objective is masked language modelling: the file, folder or data set to train on."""
+    """For every stage whose objective is masked language modelling: the file, folder or data set to train on."""
     attacks: str | Sequence[str]
-    """Replace those of every attack stage; ``["none"]`` removes the attack stages."""
+    """The attacks of every attack stage; ``["none"]`` removes the attack stages."""
     examples: int
     """Number of examples to attack, in every attack stage."""
     word_vectors: str
-    """Of every attack that uses them, as ``encoder`` and ``mlm``."""
+    """For every attack that uses word vectors. ``encoder`` and ``mlm`` likewise apply to every attack that uses them."""
     encoder: str
     mlm: str
     stages: Mapping[str, Mapping[str, Any]]
@@ -131,12 +131,12 @@ def attack_tables(attacks: Sequence[Mapping[str, Any]], settings: Mapping[str, A
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list of a single text or task, or of the items of several."""
+    """Return a list of a single string or task, or of the items of several."""
     return [value] if isinstance(value, (str, Task)) else list(value)
 
 
 def find_tasks(tasks: Task | str | Sequence[Task | str]) -> list[Task]:
-    """Return tasks that are given as tasks, names or paths. Raises as :func:`ticketlab.tasks.datasets.lookup.find_task`."""
+    """Return the tasks for tasks, names or paths. Raises the errors of :func:`ticketlab.tasks.datasets.lookup.find_task`."""
     return [lookup.find_task(task) if isinstance(task, str) else task for task in as_list(tasks)]
 
 
@@ -156,7 +156,7 @@ def _set_challenge_sets(table: Table, overrides: Overrides) -> Table:
 
 
 def _pass_draw_settings_to_searches(table: Table, overrides: Overrides) -> Table:
-    """Set the sparsity and scope of the draw on its search too, since some pruners aim at them."""
+    """Set the sparsity and scope of the draw on its search too, since some pruners use them as their target."""
     kinds = _kinds(table)
     for stage in [name for name, kind in kinds.items() if kind == "search"]:
         drawn = [table[name]["sparsity"] for name, kind in kinds.items() if kind == "draw" and table[name]["search"] == stage]
@@ -219,7 +219,7 @@ def _stages_of_kind(table: Table, name: str, kind: str, flag: str) -> list[str]:
 def _describe_stages(table: Table) -> str:
     stages = ", ".join(f"{stage} ({kind})" if stage != kind else stage for stage, kind in _kinds(table).items())
     trains = [stage for stage, kind in _kinds(table).items() if kind in ("train", "search")]
-    flags = f" (`--{trains[0]}-loss`, `--{trains[0]}-adversary`)" if trains else ""
+    flags = f" (for `{trains[0]}`, use `--{trains[0]}-loss` and `--{trains[0]}-adversary`)" if trains else ""
     return f"its stages are {stages}{flags}"
 
 

@@ -1,4 +1,4 @@
-"""Recipes: a graph of stages with their settings, built from resolved tables, checked, and written back with every setting."""
+"""Recipes: graphs of stages with their settings, built from resolved tables, checked, and written back with every setting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = {
 }
 """The module and class of each kind of stage, below :mod:`ticketlab.stages`."""
 SAME_FOR_ALL_TASKS = ("seeds", "scale", "model", "precision")
-"""Keys of the head that the tasks of a run cannot have settings of their own for."""
+"""Keys of the head that must have the same value for all tasks of a run."""
 STAGE_NAME = re.compile(r"[\w-]+")
 """Stage names are part of the paths of settings and of file names."""
 
@@ -42,7 +42,7 @@ STAGE_NAME = re.compile(r"[\w-]+")
 class Recipe(RecipeHead):
     """A resolved recipe: its head and its stages, which run in order. Each stage names the earlier ones that it needs.
 
-    ``per_task`` maps the name of each task that has its own settings to the recipe for that task; the rest holds for the other tasks.
+    ``per_task`` maps the name of each task that has its own settings to the recipe for that task; everything else is for the other tasks.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Recipe(RecipeHead):
     source: str = field(default="", eq=False)
     per_task: Mapping[str, Recipe] = field(factory=dict)
     without_overrides: Recipe | None = field(default=None, eq=False, repr=False)
-    """The recipe that the name alone stands for, at this scale and on these tasks, if known: labels list the differences from it."""
+    """The recipe of this name without overrides, at this scale and on these tasks, if known: labels list the differences from it."""
 
     def of(self, task: Task) -> Recipe:
         """Return the recipe for one of its tasks."""
@@ -104,10 +104,10 @@ def build_recipe(name: str, table: Table, *, source: str = "", task: str | None 
 
 
 def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
-    """Return ``recipe`` with the recipes for ``others``, tasks with settings of their own, by name.
+    """Return ``recipe`` with ``others``, the recipes of tasks with their own settings, by name of the task.
 
-    :raises SettingError: one has another model, precision or seeds, lacks a stage, or has a challenge set of the same name with other
-        settings. A single run cannot have both.
+    :raises SettingError: one has a different model, precision or seeds, lacks a stage, or has a challenge set of the same name with
+    different settings. These cannot differ within a run.
     """
     sets: dict[str, Task] = {}
     for task, other in others.items():
@@ -157,7 +157,7 @@ def stage_class(kind: str, where: str = "kind") -> type[Stage]:
     import importlib
 
     if kind not in KINDS:
-        raise SettingError(f"{where}.kind: there is no stage kind `{kind}`{did_you_mean(kind, KINDS)}")
+        raise SettingError(f"{where}.kind: unknown stage kind `{kind}`{did_you_mean(kind, KINDS)}")
     module, _, attribute = KINDS[kind].partition(":")
     cls: type[Stage] = getattr(importlib.import_module(f"ticketlab.stages.{module}"), attribute)
     return cls
@@ -180,7 +180,7 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
         stage_name, checkpoint = split_checkpoint(value)
         referenced = earlier.get(stage_name)
         if checkpoint and referenced is not None and referenced.name != "train":
-            raise SettingError(f"{name}.{key}: `{stage_name}` is a {referenced.name} stage; only a train stage leaves checkpoints")
+            raise SettingError(f"{name}.{key}: `{stage_name}` is a {referenced.name} stage; only a train stage saves checkpoints")
         if referenced is None and not is_external(value) and not (value == "demo" and "train" in accepts):
             names = [other for other, candidate in earlier.items() if candidate.name in accepts]
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")

@@ -1,4 +1,4 @@
-"""Requirements of losses: adds the bias model and the teacher that the stages of a recipe need, so ``--loss poe`` works with any recipe."""
+"""Requirements of losses: adds the bias models and teachers that a recipe's stages need, so that ``--loss poe`` works with any recipe."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def add_required_stages(table: Table, bias: str | None = None) -> Table:
     """Return the table of a resolved recipe with the bias models and teachers that its losses need.
 
     ``bias`` is a bias model or a file of probabilities for all of them. A stage that names no bias model gets the stage `bias`, which is
-    added if necessary. A stage that names no teacher gets the first training with plain cross-entropy before it, or an added one with its
-    own settings.
+    added if necessary. A stage that names no teacher gets the first earlier training stage with plain cross-entropy, or an added one with
+    the stage's own settings.
 
     :raises UsageError: there is no such bias model, or no loss needs one.
     """
@@ -46,7 +46,7 @@ def add_required_stages(table: Table, bias: str | None = None) -> Table:
 
 
 def remove_unneeded_stages(table: Table) -> Table:
-    """Return the table without the bias stages that no loss needs. A recipe without trainings keeps all."""
+    """Return the table without the bias stages that no loss needs. A recipe without training stages keeps all of them."""
     needs = {name: _needs(stage) for name, stage in table.items() if _trains(name, stage)}
     wanted = {str(table[name].get("bias")) for name, needed in needs.items() if "bias" in needed}
     return {
@@ -61,7 +61,7 @@ def _trains(name: str, stage: Any) -> bool:
 
 
 def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a training's loss needs: nothing if it learns no task, or for unknown names, which are refused later."""
+    """Return what the loss of a training stage needs: nothing if it learns no task, or for unknown names, which are refused later."""
     with contextlib.suppress(SettingError):
         objective, loss = (registry.current().get(kind, _name(stage, kind, default)) for kind, default in PLAIN.items())
         if getattr(objective, "uses_task", False):
@@ -84,7 +84,7 @@ def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
             table = tables.merge(table, {name: {"model": {"name": bias}}})
         return table
     if not is_external(bias):
-        raise UsageError(f"--bias {bias}: there is no bias model `{bias}`{did_you_mean(bias, known)}, and no such file")
+        raise UsageError(f"--bias {bias}: neither a file nor a bias model{did_you_mean(bias, known)}")
     for name in stages:
         table = tables.merge(table, {name: {"bias": bias}})
     return table
@@ -96,7 +96,7 @@ def _give_teacher(table: Table, student: str) -> Table:
     if not plain:
         if TEACHER in table:
             raise UsageError(
-                f"{student}.teacher: the stage `{TEACHER}` is not a training with plain cross-entropy; name the teacher "
+                f"{student}.teacher: the stage `{TEACHER}` does not train with plain cross-entropy; name the teacher "
                 f"(--set {student}.teacher=...)"
             )
         own = table[student]

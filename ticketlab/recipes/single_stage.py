@@ -39,7 +39,7 @@ def one_stage(
     :raises UsageError: there is no task or no such model, or a setting is invalid.
     """
     if not tasks:
-        raise UsageError("there is no task: give one with --task, a name (`ticketlab show task` lists them) or a path")
+        raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
     location = locate(model)
     table: Table = {"model": location, "seeds": [seed], "tasks": task_tables(tasks)}
     table |= {"ood": task_tables(ood), "ood_map": list(ood_map)}

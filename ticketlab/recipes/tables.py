@@ -1,4 +1,4 @@
-"""Recipes as plain tables: reading TOML, merging, and overriding. :mod:`ticketlab.recipes.recipe` checks what they mean."""
+"""Recipes as plain tables: reading TOML, merging, and overriding. :mod:`ticketlab.recipes.recipe` checks their content."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _read(name: str | Path, extending: tuple[Path, ...]) -> tuple[str, Table, st
         path = files.expand(name)
         if not path.suffix and len(path.parts) == 1:
             raise UsageError(
-                f"there is no recipe `{name}`{did_you_mean(str(name), known)} (`ticketlab recipes` lists them; a file ends in .toml)"
+                f"unknown recipe `{name}`{did_you_mean(str(name), known)} (`ticketlab recipes` lists them; a file ends in .toml)"
             )
         if not path.is_file():
             raise UsageError(f"{path}: there is no such file")
@@ -187,7 +187,7 @@ def resolve(table: Table, *, scale: str | None = None, task: str | None = None) 
     if task is not None:
         own = overlays(table, "per_task").get(task, {})
         if "tasks" in own:
-            raise SettingError(f"per_task.{task}.tasks: settings of one task cannot name others; name the tasks at the top")
+            raise SettingError(f"per_task.{task}.tasks: the settings of a task cannot name other tasks; name the tasks at the top level")
         plain = merge_stages(plain, own)
     wanted = scale or plain.get("scale", "full")
     if wanted != "full":
@@ -202,9 +202,9 @@ def resolve(table: Table, *, scale: str | None = None, task: str | None = None) 
 def overlays(table: Table, kind: str) -> Mapping[str, Table]:
     """Return the overlays of a kind in :data:`OVERLAYS`, by the name of the scale or task.
 
-    :raises SettingError: one is not a table.
+    :raises SettingError: an overlay is not a table.
     """
     found = table.get(kind, {})
     if not isinstance(found, Mapping) or not all(isinstance(overlay, Mapping) for overlay in found.values()):
-        raise SettingError(f"{kind}: must hold tables of stages, such as [{kind}.NAME.search]")
+        raise SettingError(f"{kind}: must contain tables of stages, such as [{kind}.NAME.search]")
     return found

@@ -1,4 +1,4 @@
-"""Summary over the seeds of what one stage's attack measured on one model; the table of it is in ``attack_table``."""
+"""Summary over the seeds of one stage's attack on one model; ``attack_table`` makes the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AttackSummary:
     ``label`` is the attack's name, with the stage where the name alone is ambiguous. ``split``, ``size`` and ``sample_seed`` identify the
     attacked examples. ``words`` is the fraction of words changed and ``similarity`` the cosine to the original, both over successful
     attacks; ``replaceable_examples`` and ``replaceable_words`` are the fractions for which the attack had a candidate. ``keys`` has the
-    stage's key for each distinct measurement, and ``samples`` the outcome counts of its examples.
+    stage's key for each distinct measurement, and ``samples`` the counts of outcomes.
     """
 
     name: str
@@ -63,12 +63,12 @@ def attack_settings(stage: Mapping[str, Any], name: str) -> Any:
 
 def _summarise(name: str, stage: str, seeds: Sequence[Mapping[str, Any]], ambiguous: bool) -> AttackSummary:
     stages = distinct_stages(seeds)
-    results = [one["attacks"][name] for one in stages]
+    results = [result["attacks"][name] for result in stages]
     sample = stages[0].get("sample", {})
 
     def fraction(key: str) -> Measure | None:
-        sizes = [one.get(f"{key}_of", {}).get("total", one["n"]) for one in results if one[key] is not None]
-        return summarise([one[key] for one in results], sizes)
+        sizes = [result.get(f"{key}_of", {}).get("total", result["n"]) for result in results if result[key] is not None]
+        return summarise([result[key] for result in results], sizes)
 
     return AttackSummary(
         name=name,
@@ -78,15 +78,15 @@ def _summarise(name: str, stage: str, seeds: Sequence[Mapping[str, Any]], ambigu
         queries=summarise_means(results, "queries"),
         words=summarise_means(results, "words_changed"),
         similarity=summarise_means(results, "similarity"),
-        replaceable_examples=summarise([one.get("replaceable_examples") for one in results]),
-        replaceable_words=summarise([one.get("replaceable_words") for one in results]),
-        errors=sum(one.get("errors", 0) for one in results),
-        timeouts=sum(one.get("timeouts", 0) for one in results),
+        replaceable_examples=summarise([result.get("replaceable_examples") for result in results]),
+        replaceable_words=summarise([result.get("replaceable_words") for result in results]),
+        errors=sum(result.get("errors", 0) for result in results),
+        timeouts=sum(result.get("timeouts", 0) for result in results),
         label=f"{name} ({stage})" if ambiguous else name,
         stage=stage,
         split=sample.get("split", ""),
         size=sample.get("size"),
         sample_seed=sample.get("seed"),
-        keys=tuple(str(one["key"]) for one in stages if "key" in one),
-        samples=tuple(AttackedSample.of(sample.get("split", ""), one) for one in results),
+        keys=tuple(str(result["key"]) for result in stages if "key" in result),
+        samples=tuple(AttackedSample.of(sample.get("split", ""), result) for result in results),
     )

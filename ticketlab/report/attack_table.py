@@ -38,7 +38,7 @@ def attack_table(rows: Sequence[ResultRow], title: str) -> TableData:
 
 
 def _column_groups(attacks: Sequence[AttackSummary], note: str) -> list[ColumnGroup]:
-    """Return each column as a group of its own, so that a narrow terminal can break the table after any column."""
+    """Return each column as a separate group, so that a narrow terminal can break the table after any column."""
     columns: dict[str, Cell] = {
         "Clean %": lambda attack: percent_with_interval(attack.clean),
         "Aua %": lambda attack: percent_with_interval(attack.aua),

@@ -14,7 +14,7 @@ from ticketlab.report.set_summary import SetSummary
 
 OUTSIDE = "outside"
 RECALL_NOTE = "recall: the fraction of a class's examples that are predicted correctly"
-OUTSIDE_NOTE = f"{OUTSIDE}: predictions that mean no label of the set"
+OUTSIDE_NOTE = f"{OUTSIDE}: predictions that map to no label of the set"
 MAX_CLASSES = 40
 """Sets with more classes are not shown."""
 Models = Sequence[tuple[str, SetSummary]]
@@ -31,7 +31,7 @@ def class_tables(rows: Sequence[ResultRow]) -> Iterator[TableData]:
 def omitted_sets(rows: Sequence[ResultRow]) -> list[str]:
     """Return a line about each set that has too many classes to show."""
     return [
-        f"{title}: {len(labels)} are too many for a table; their numbers are in results.json and in the file of --csv"
+        f"{title}: {len(labels)} are too many for a table; their numbers are in results.json and the --csv file"
         for title, models in _sets(rows)
         if len(labels := _labels(models)) > MAX_CLASSES
     ]

@@ -22,9 +22,9 @@ OPTIMIZING_KINDS = ("train", "search")
 class ModelCost:
     """``seconds`` is the time of all the stages; ``search_seconds`` and ``training_seconds`` count their optimizer steps only.
 
-    A time is None if it would include a training of which only a checkpoint was used, since only whole trainings are timed; ``partly``
-    names these trainings. ``parameters`` is the number that the last training could change, which for a model from a search are the mask
-    scores. ``sparsity`` has the removed fraction of each group of units.
+    A time is None if it would include a stage of which only a checkpoint was used, since only whole stages are timed; ``partly`` names such
+    checkpoints. ``parameters`` is the number of parameters that the last training stage could change; for a model from a search, these are
+    the mask scores. ``sparsity`` has the removed fraction of each group of units.
     """
 
     sparsity: Mapping[str, Measure]
@@ -38,7 +38,7 @@ class ModelCost:
 def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
     """Return the cost of ``model``, the name of a stage, or of its checkpoint ``at``, over the stages of each seed.
 
-    Nothing is known about a model from outside the recipe.
+    All are unknown for a model from outside the recipe.
     """
     seeds = [stages for stages in seeds if model in stages]
     model_stages = distinct_stages([stages[model] for stages in seeds])
@@ -63,7 +63,7 @@ def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
 def _stages_leading_to(model: str, stages: Stages) -> dict[str, Stage]:
     """Return the stages that a model depends on, including its own, in the order of the recipe.
 
-    If the results do not record the inputs of stages, these are all earlier stages of :data:`MODEL_KINDS`.
+    If the results do not record the inputs of stages, return all earlier stages of :data:`MODEL_KINDS`.
     """
     before = list(stages)[: list(stages).index(model) + 1]
     if not any("inputs" in stages[name] for name in before):
@@ -97,7 +97,9 @@ def _result(stage: Stage) -> Mapping[str, Any]:
 def _sparsity(results: Sequence[Mapping[str, Any]]) -> dict[str, Measure]:
     """Return the sparsity of the models by group of units; empty for models without a ticket."""
     groups = [result.get("sparsity", {}) for result in results]
-    measures = {name: summarise([one.get(name) for one in groups]) for name in dict.fromkeys(name for one in groups for name in one)}
+    measures = {
+        name: summarise([group.get(name) for group in groups]) for name in dict.fromkeys(name for group in groups for name in group)
+    }
     return {name: measure for name, measure in measures.items() if measure is not None}
 
 
@@ -113,5 +115,5 @@ def _total_seconds(seeds: Sequence[Sequence[Stage]], key: str) -> Measure | None
 
 
 def _belongs_to_search(stage: Stage) -> bool:
-    """Return whether a stage is a search, or a training on another objective than the task, which prepares a search."""
+    """Return whether a stage is a search, or trains on an objective other than the task, which prepares a search."""
     return bool(stage["kind"] == "search" or _result(stage).get("objective", "task") != "task")

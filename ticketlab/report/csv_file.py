@@ -17,7 +17,7 @@ from ticketlab.report.set_summary import SetSummary, SubsetSummary
 from ticketlab.report.statistics import Measure, summarise
 
 IDENTITY_COLUMNS = ("run", "label", "task", "model", "scale", "seeds", "of", "checkpoint", "stage", "key")
-"""What the number belongs to: the run's directory, the recipe with its overrides, the measured model and the measuring stage."""
+"""They identify the run's directory, the recipe with its overrides, the measured model and the measuring stage."""
 DATA_COLUMNS = ("set", "split", "subset", "attack", "sample", "sample_seed")
 """The examples that the number was measured on."""
 NUMBER_COLUMNS = ("measure", "mean", "deviation", "low", "high", "n", "n_largest")
@@ -42,10 +42,10 @@ class _CsvLine:
 def write_csv(rows: Sequence[ResultRow], path: str | Path) -> None:
     """Write the rows to a file, atomically. Only a file with numbers of the same runs is overwritten.
 
-    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``stage`` is the stage that measured, and empty for the
+    Fractions are between 0 and 1; ``low`` and ``high`` bound the 95 % interval. ``stage`` is the measuring stage, and empty for the
     cost of a model; ``of`` and ``checkpoint`` identify the model. ``key`` has the first digits of the stage's key, one for each seed:
     numbers with equal keys are the same measurement. ``set`` names the challenge set, and is empty for the task's own data; ``subset`` is
-    the part of the set that the number is about, ``COLUMN=VALUE``.
+    the part of the set that the number describes, ``COLUMN=VALUE``.
 
     :raises UsageError: the file cannot be written, or is not a file with numbers of the same runs.
     """

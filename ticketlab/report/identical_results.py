@@ -1,4 +1,4 @@
-"""Notes about rows that are the same computation, whose equal numbers must not be read as independent results."""
+"""Notes about rows that come from the same computation, whose equal numbers are not independent results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shared_by_seeds(rows: Sequence[ResultRow]) -> Iterator[str]:
         if row.repeated:
             seeds = row.repeated + row.seeds
             yield (
-                f"{_name(row, rows)}: seeds share a measurement, because nothing in it depends on the seed: "
+                f"{_name(row, rows)}: seeds share a measurement, because it does not depend on the seed: "
                 f"{row.seeds} of {seeds} {'counts' if row.seeds == 1 else 'count'}"
             )
 
@@ -53,7 +53,7 @@ def _shared_by_attacks(rows: Sequence[ResultRow]) -> Iterator[str]:
 def _partly_trained(rows: Sequence[ResultRow]) -> Iterator[str]:
     for row in rows:
         if row.partly:
-            yield f"{_name(row, rows)}: its training time is omitted, because only whole trainings are timed ({', '.join(row.partly)})"
+            yield f"{_name(row, rows)}: its training time is omitted, because only whole stages are timed ({', '.join(row.partly)})"
 
 
 def _name(row: ResultRow, rows: Sequence[ResultRow]) -> str:

@@ -1,4 +1,4 @@
-"""Layout of tables on a terminal: one table if it is wide enough, otherwise several, split between groups of columns, no cell cut off."""
+"""Layout of tables on a terminal: one table if it fits, otherwise several, split between groups of columns. No cell is truncated."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def rich_table(
 
 
 def cell_text(text: object) -> str:
-    """Return a text for a cell: made printable by :func:`ticketlab.core.formatting.printable`, line breaks kept, markup escaped."""
+    """Return the text of a cell: made printable (:func:`ticketlab.core.formatting.printable`), line breaks kept, markup escaped."""
     from rich.markup import escape
 
     return escape(formatting.printable(text, lines=True))

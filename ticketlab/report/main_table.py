@@ -1,4 +1,4 @@
-"""The main table of a run: one line per model, with the attacks as columns or, where that reads better, in a table of their own."""
+"""The main table of a run: one line per model, with a single attack as columns, and several attacks in a separate table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def main_tables(rows: Sequence[ResultRow], title: str) -> list[TableData]:
     """Return the table of the models, that of the attacks, or both.
 
     If there is one attack and every attacked model was evaluated, its results are columns of the models' table. Several attacks get a
-    table of their own, and so does one attack without any other results.
+    separate table, and so does a single attack if there are no other results.
     """
     names = {attack.label for row in rows for attack in row.attacks}
     if not names:

@@ -15,14 +15,14 @@ from ticketlab.report.set_summary import SetSummary
 from ticketlab.report.statistics import Measure
 
 MAJORITY = "majority class"
-COST_NOTE = "seconds of optimizer steps, parameters that the last training can change"
+COST_NOTE = "seconds of optimizer steps, trainable parameters of the last training stage"
 MAJORITY_NOTE = f"{MAJORITY}: always predicting the most common label of the set"
 MEASURE_NOTES = {
     "balanced_accuracy": "balanced: mean recall of the classes",
     "macro_f1": "macro F1: mean F1 of the classes",
     "weighted_f1": "weighted F1: mean F1, each class weighted by its examples",
 }
-"""The caption's explanation of a measure whose heading does not explain it."""
+"""Explanations in the caption of measures whose headings do not explain them."""
 SetOfRow = Callable[[ResultRow], SetSummary | None]
 """Selects a set from a row; None if the row's model was not evaluated on the set."""
 

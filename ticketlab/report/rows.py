@@ -15,7 +15,7 @@ from ticketlab.report.set_summary import SetSummary, summarise_set
 from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Model = tuple[str, str]
-"""The stage that produced a model, or the path or name of an external one, and the checkpoint; that is empty for the finished model."""
+"""The stage that produced a model, or the path or name of an external one; and the checkpoint, empty for the finished model."""
 
 
 @frozen
@@ -27,9 +27,9 @@ class ResultRow:
     the stage's key for each of the ``seeds`` distinct measurements, and ``model_keys`` those of the stage that produced the model.
 
     ``search_seconds`` and ``training_seconds`` count optimizer steps only, as papers report them. Training on text other than the task's
-    belongs to the search, and so does a search that yields a model. They are None if only a checkpoint of a training was used, because
-    only whole trainings are timed. ``parameters`` is the number that the last training can change; ``sparsity`` has the removed fraction of
-    each group of units; ``latency`` is the measured time per evaluated example in seconds. ``own_split`` has the other measures of the
+    belongs to the search, and so does a search that yields a model. They are None if only a checkpoint of a stage was used, because
+    only whole stages are timed. ``parameters`` is the number that the last training stage can change; ``sparsity`` has the removed fraction
+    of each group of units; ``latency`` is the measured time per evaluated example in seconds. ``own_split`` has the other measures of the
     predictions behind ``clean``.
     """
 
@@ -56,9 +56,9 @@ class ResultRow:
     keys: tuple[str, ...] = ()
     model_keys: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
-    """The trainings of which only a checkpoint was used."""
+    """The checkpoints of training stages of which only checkpoints were used."""
     repeated: int = 0
-    """The number of seeds whose measurement is that of an earlier seed, because nothing in it depends on the seed."""
+    """The number of seeds whose measurement is that of an earlier seed, because it does not depend on the seed."""
 
 
 def result_rows(results: Mapping[str, Any], name: str | None = None) -> list[ResultRow]:
@@ -66,7 +66,7 @@ def result_rows(results: Mapping[str, Any], name: str | None = None) -> list[Res
 
     A row's label is the recipe's name, or ``name`` instead, with the recipe's overrides. To distinguish rows, the label also has the model
     if there are several or it is a checkpoint, the stage if several stages evaluate the model, and the split if there are several. The
-    attacks on a model that several stages evaluate have a row of their own.
+    attacks on a model that several stages evaluate have a separate row.
     """
     label = results.get("label", results["recipe"])
     label = label if name is None else name + label.removeprefix(results["recipe"])
@@ -102,7 +102,7 @@ def mostly_timed_out(results: Mapping[str, Any]) -> list[str]:
 
 
 def _count(results: Mapping[str, Any], status: str) -> int:
-    """Return the number of attacked examples that ended with this status, including those whose texts augment a training."""
+    """Return the number of attacked examples that ended with this status, including attacks whose texts augment a training stage."""
     return sum(attack.get(status, 0) for _, attack in _attacks_in(results))
 
 
@@ -111,7 +111,7 @@ def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 
 def _measuring_stages(stages: Stages) -> Stages:
-    """Return the stages that measured a model, without attacks whose texts augment a training."""
+    """Return the stages that measured a model, without attacks whose texts augment a training stage."""
     augmenting = augmentation_sources(stages)
     return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting}
 
@@ -193,7 +193,7 @@ def _reported_measures(results: Mapping[str, Any], name: str) -> tuple[str, ...]
 def _latency(stage: Mapping[str, Any]) -> float | None:
     """Return the seconds per predicted example, including the examples of challenge sets."""
     seconds = stage.get("cost", {}).get("prediction_seconds")
-    predicted = sum(one["n"] for one in (stage["clean"], *stage.get("ood", {}).values()))
+    predicted = sum(scores["n"] for scores in (stage["clean"], *stage.get("ood", {}).values()))
     return seconds / predicted if seconds is not None and predicted else None
 
 

@@ -30,7 +30,7 @@ class SetSummary:
     """One set. All numbers but ``n`` are fractions, except the Matthews correlation in ``measures``, which ranges from -1 to 1.
 
     ``measures`` and ``baselines`` are keyed by :data:`MEASURES`: the score of the model, and that of always predicting the most common
-    label, whose accuracy is ``majority``. Tables show the measures in ``shown``. ``outside`` is the fraction of predictions that mean no
+    label, whose accuracy is ``majority``. Tables show the measures in ``shown``. ``outside`` is the fraction of predictions that map to no
     label of the set; ``labels`` and ``predicted`` have each label's fraction of the examples and of the predictions. ``subsets`` are keyed
     by column and value.
     """
@@ -53,40 +53,45 @@ class SetSummary:
 
 def summarise_set(name: str, seeds: SetResults, shown: Sequence[str] = ()) -> SetSummary:
     """Summarise the results of ``evaluate`` on a set, one per seed and at least one. Keys may be missing."""
-    nonempty = [one for one in seeds if one["n"]]
+    nonempty = [result for result in seeds if result["n"]]
     predicted = {
-        label: summarise([_fraction(one, "predicted", label) for one in nonempty], [one["n"] for one in nonempty])
+        label: summarise([_fraction(result, "predicted", label) for result in nonempty], [result["n"] for result in nonempty])
         for label in _names(seeds, "predicted")
     }
     return SetSummary(
         name=name,
         split=seeds[0].get("split", "test"),
-        n=min(one["n"] for one in seeds),
-        accuracy=summarise([one["accuracy"] for one in seeds], [one["n"] for one in seeds]),
-        measures={measure: summarise([one.get(measure) for one in seeds]) for measure in MEASURES},
-        majority=_mean([one.get("majority") for one in seeds]),
-        baselines={measure: _mean([one.get(f"majority_{measure}") for one in seeds]) for measure in MEASURES},
+        n=min(result["n"] for result in seeds),
+        accuracy=summarise([result["accuracy"] for result in seeds], [result["n"] for result in seeds]),
+        measures={measure: summarise([result.get(measure) for result in seeds]) for measure in MEASURES},
+        majority=_mean([result.get("majority") for result in seeds]),
+        baselines={measure: _mean([result.get(f"majority_{measure}") for result in seeds]) for measure in MEASURES},
         positive_label=seeds[0].get("positive_label"),
         shown=tuple(shown),
-        outside=summarise([one["outside"] / one["n"] for one in nonempty if "outside" in one], [one["n"] for one in nonempty]),
+        outside=summarise(
+            [result["outside"] / result["n"] for result in nonempty if "outside" in result], [result["n"] for result in nonempty]
+        ),
         labels={
             label: fraction
             for label in _names(seeds, "labels")
-            if (fraction := _mean([_fraction(one, "labels", label) for one in nonempty])) is not None
+            if (fraction := _mean([_fraction(result, "labels", label) for result in nonempty])) is not None
         },
         predicted={label: measure for label, measure in predicted.items() if measure is not None},
         recall=_recall(seeds),
-        subsets={column: _subsets([one.get("subsets", {}).get(column, {}) for one in seeds]) for column in _names(seeds, "subsets")},
+        subsets={column: _subsets([result.get("subsets", {}).get(column, {}) for result in seeds]) for column in _names(seeds, "subsets")},
     )
 
 
 def _subsets(seeds: SetResults) -> dict[str, SubsetSummary]:
-    by_value = {value: [one[value] for one in seeds if value in one] for value in dict.fromkeys(value for one in seeds for value in one)}
+    by_value = {
+        value: [result[value] for result in seeds if value in result]
+        for value in dict.fromkeys(value for result in seeds for value in result)
+    }
     return {
         value: SubsetSummary(
-            n=min(one["n"] for one in subsets),
-            accuracy=summarise([one["accuracy"] for one in subsets], [one["n"] for one in subsets]),
-            majority=_mean([one["majority"] for one in subsets]),
+            n=min(result["n"] for result in subsets),
+            accuracy=summarise([result["accuracy"] for result in subsets], [result["n"] for result in subsets]),
+            majority=_mean([result["majority"] for result in subsets]),
             recall=_recall(subsets),
         )
         for value, subsets in by_value.items()
@@ -97,19 +102,19 @@ def _recall(seeds: SetResults) -> dict[str, Measure | None]:
     """Return the recall of each label, with an interval where the number of examples with the label is known."""
     return {
         label: summarise(
-            [one.get("recall", {}).get(label) for one in seeds],
-            [one["labels"].get(label) for one in seeds if "labels" in one],
+            [result.get("recall", {}).get(label) for result in seeds],
+            [result["labels"].get(label) for result in seeds if "labels" in result],
         )
         for label in _names(seeds, "recall")
     }
 
 
 def _names(seeds: SetResults, key: str) -> list[str]:
-    return list(dict.fromkeys(name for one in seeds for name in one.get(key, {})))
+    return list(dict.fromkeys(name for result in seeds for name in result.get(key, {})))
 
 
-def _fraction(one: Mapping[str, Any], key: str, label: str) -> float | None:
-    return one[key].get(label, 0) / one["n"] if key in one else None
+def _fraction(result: Mapping[str, Any], key: str, label: str) -> float | None:
+    return result[key].get(label, 0) / result["n"] if key in result else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

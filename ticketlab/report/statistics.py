@@ -13,7 +13,7 @@ from ticketlab.core.intervals import wilson
 
 @frozen
 class Measure:
-    """A number over seeds. ``deviation`` is None for one seed; ``interval`` and ``n`` are None if the number is not over examples.
+    """A number over seeds. ``deviation`` is None for one seed; ``interval`` and ``n`` are None if it is not an average over examples.
 
     ``n`` is the number of examples behind each seed's value. If the seeds differ, it is the smallest and ``largest`` is the largest.
     """
@@ -26,7 +26,7 @@ class Measure:
 
 
 def distinct_stages(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the stages of several seeds without those whose key is that of an earlier one: they are the same measurement."""
+    """Return the stages of several seeds without those that have the key of an earlier one: they are the same measurement."""
     seen: set[str] = set()
     distinct = []
     for stage in stages:
@@ -60,13 +60,13 @@ def summarise_means(seeds: Sequence[Mapping[str, Any]], key: str) -> Measure | N
 
     A single seed has its own interval. Several seeds have none, since the spread of the examples differs between seeds.
     """
-    known = [one for one in seeds if one.get(key) is not None]
-    measure = summarise([one[key] for one in known])
-    details = [one.get(f"{key}_of", {}) for one in known]
-    if measure is None or not all("n" in one for one in details):
+    known = [result for result in seeds if result.get(key) is not None]
+    measure = summarise([result[key] for result in known])
+    details = [result.get(f"{key}_of", {}) for result in known]
+    if measure is None or not all("n" in result for result in details):
         return measure
     interval = details[0]["interval"] if len(details) == 1 else None
-    n, largest = _extremes(one["n"] for one in details)
+    n, largest = _extremes(result["n"] for result in details)
     return evolve(measure, interval=tuple(interval) if interval else None, n=n, largest=largest)
 
 

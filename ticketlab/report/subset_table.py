@@ -12,10 +12,10 @@ from ticketlab.report.rows import ResultRow, group_by_task
 from ticketlab.report.set_summary import SubsetSummary
 
 FEW_VALUES = 12
-"""Columns with more values are shown after all other tables."""
+"""Columns with more values are shown after all others."""
 MAX_VALUES = 40
 """Columns with more values are not shown."""
-CAPTION = "majority: always predicting the most common label of the line; under each label its recall"
+CAPTION = "majority: always predicting the most common label of the subset; under each label: its recall"
 
 
 @frozen
@@ -40,7 +40,7 @@ def subset_tables(rows: Sequence[ResultRow]) -> tuple[list[TableData], list[Tabl
 def omitted_columns(rows: Sequence[ResultRow]) -> list[str]:
     """Return a line about each column that has too many values to show."""
     return [
-        f"{column.title}: {len(column.values)} values are too many for a table; their numbers are in results.json and in the file of --csv"
+        f"{column.title}: {len(column.values)} values are too many for a table; their numbers are in results.json and the --csv file"
         for column in _columns(rows)
         if len(column.values) > MAX_VALUES
     ]

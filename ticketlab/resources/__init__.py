@@ -1,1 +1,1 @@
-"""What attacks and bias models need from outside: word vectors, taggers, WordNet, models, textattack."""
+"""External resources of attacks and bias models: word vectors, taggers, WordNet, models, textattack."""

@@ -18,7 +18,7 @@ from ticketlab.inference.batch_invariant import BatchInvariantModel, Precision, 
 from ticketlab.inference.packing import Packing, Row
 from ticketlab.inference.victim import longest_input
 from ticketlab.resources.word_pieces import WordPiece, WordPieces
-from ticketlab.training.masked_lm import head_of, only
+from ticketlab.training.masked_lm import head_of, restricted
 
 PieceFilter = Callable[[WordPiece], bool]
 """Returns whether an entry of the vocabulary is a valid prediction."""
@@ -118,7 +118,7 @@ class MaskedLanguageModel:
         if self._head is None:
             logits = self.model(**batch).logits[chosen]
         else:
-            with only(self._head, chosen):
+            with restricted(self._head, chosen):
                 logits = self.model(**batch).logits
         by_row = logits.float().split([len(row["_positions"]) for row in rows])
         results: list[list[MaskPredictions]] = [[]] * len(rows)

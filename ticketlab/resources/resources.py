@@ -1,4 +1,4 @@
-"""The resources of attacks: word vectors, models, a tagger, WordNet. They are searched on this machine and loaded when first used."""
+"""The resources of attacks: word vectors, models, a tagger, WordNet. They are looked up on this machine and loaded when first used."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def mlm() -> Any:
 def tagger() -> Any:
     """Declare the setting ``tagger``."""
     return setting(
-        DEFAULT, converter=known, help="part-of-speech tagger: textblob, nltk, nltk:FOLDER (with its data), or none: no such constraint"
+        DEFAULT, converter=known, help="part-of-speech tagger: textblob, nltk, nltk:FOLDER (with its data), or none to omit this constraint"
     )
 
 

@@ -20,7 +20,7 @@ Tagger = Callable[[Sequence[str]], list[str]]
 TAGGERS = ("textblob", "nltk", "none")
 DEFAULT = "textblob"
 GET_NLTK = (
-    "python -m nltk.downloader averaged_perceptron_tagger_eng (then `--set attack.attacks.ATTACK.tagger=nltk`; where it is elsewhere, "
+    "python -m nltk.downloader averaged_perceptron_tagger_eng (then `--set attack.attacks.ATTACK.tagger=nltk`; for another folder, "
     "`nltk:FOLDER`, or NLTK_DATA=FOLDER in the environment)"
 )
 NOT_USED = "not used"
@@ -81,7 +81,7 @@ def load(place: str) -> Tagger:
     :raises ResourceError: its data cannot be read.
     """
     if place == packages.folder("textblob"):
-        tags(("a", "zyzzying"))  # its first call reads four files, and an interruption would leave it with a part of them
+        tags(("a", "zyzzying"))  # its first call reads four files; interrupted later, it would keep only some of them
         return tags
     return cached(_perceptron(place))
 

@@ -38,7 +38,7 @@ def installed() -> bool:
 def import_textattack() -> Any:
     """Import textattack and return it; the first call takes several seconds.
 
-    :raises ResourceError: it is not installed, or does not import.
+    :raises ResourceError: it is not installed, or cannot be imported.
     """
     if sys.modules.get("textattack") is not None:
         return sys.modules["textattack"]
@@ -61,7 +61,7 @@ def import_textattack() -> Any:
     except Exception as problem:
         _forget("textattack")
         message = next((line.strip() for line in str(problem).splitlines() if line.strip(" *")), "")
-        raise ResourceError(f"textattack does not import ({type(problem).__name__}: {message}): {HOW_TO_GET}") from problem
+        raise ResourceError(f"textattack cannot be imported ({type(problem).__name__}: {message}): {HOW_TO_GET}") from problem
     textattack.shared.utils.install.TEXTATTACK_CACHE_DIR = os.environ.get("TA_CACHE_DIR", os.path.expanduser(_ITS_CACHE))  # noqa: PTH111
     textattack.shared.utils.logger.setLevel(logging.ERROR)
     logging.getLogger("jieba").setLevel(logging.ERROR)

@@ -17,7 +17,7 @@ Vectors = tuple[list[str], NDArray[np.float32]]
 """Words, and a matrix with a row for each."""
 
 SMALLEST = 4 << 20
-"""Smaller files, in bytes, are read faster than they are looked up in the cache."""
+"""Files smaller than this, in bytes, are read faster than they are looked up in the cache."""
 _FORMAT = 1
 
 

@@ -28,7 +28,7 @@ _BINARY = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x93NUMPY", b"\x80
 class WordVectors:
     """Word vectors with the methods of textattack's ``AbstractWordEmbedding``.
 
-    Similarity is the cosine, in double precision; it is 0 for a zero vector. Nearest neighbours are searched among all words when first
+    Similarity is the cosine, in double precision; it is 0 for a zero vector. Nearest neighbours are found among all words when first
     requested, or earlier for many words at once (:meth:`prefetch`), and cached. They are exact, and the same either way.
     """
 
@@ -72,13 +72,13 @@ class WordVectors:
         return float(difference @ difference)
 
     def nearest_neighbours(self, index: str | int, topn: int) -> list[int]:
-        """Return the ``topn`` nearest other words, nearest first; of equally near ones the earlier."""
+        """Return the ``topn`` nearest other words, nearest first, ties in the order of their indices."""
         number = self._number(index)
         self._find([number], topn)
         return list(itertools.islice(self._neighbours.get(number, ()), max(topn, 0)))
 
     def prefetch(self, words: Iterable[str], topn: int) -> None:
-        """Search the ``topn`` nearest neighbours of many words, ten times as fast as one by one. Unknown words are ignored."""
+        """Find the ``topn`` nearest neighbours of many words, ten times as fast as one by one. Unknown words are ignored."""
         self._find([self._index[word] for word in words if word in self._index], topn)
 
     def _find(self, numbers: Iterable[int], topn: int) -> None:
@@ -191,7 +191,7 @@ def _words_of_array(path: Path) -> list[str]:
         return content.split("\n")[: -1 if content.endswith("\n") else None]
     tables = sorted(path.parent.glob("*_index.parquet"))
     if len(tables) != 1:
-        raise ResourceError(f"{path}: its words are missing, one a line in {text.name}")
+        raise ResourceError(f"{path}: its words are missing; put them into {text.name}, one per line")
     arrow: Any = importlib.import_module("pyarrow")  # installed with datasets
     try:
         column: list[Any] = importlib.import_module("pyarrow.parquet").read_table(tables[0], columns=["index"]).column(0).to_pylist()

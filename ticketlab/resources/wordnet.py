@@ -16,7 +16,7 @@ from ticketlab.resources import nltk_data, textattack_import
 DEBIAN = "/usr/share/wordnet"
 HOW_TO_GET = (
     "apt-get install wordnet-base (without root: apt-get download wordnet-base, then dpkg -x FILE FOLDER), or python -m nltk.downloader "
-    "wordnet; where it is elsewhere, `--set attack.attacks.ATTACK.wordnet=FOLDER`, or NLTK_DATA=FOLDER in the environment"
+    "wordnet; for another folder, `--set attack.attacks.ATTACK.wordnet=FOLDER`, or NLTK_DATA=FOLDER in the environment"
 )
 
 _CORPUS = "corpora/wordnet"

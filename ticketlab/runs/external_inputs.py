@@ -19,11 +19,11 @@ from ticketlab.tasks import trained_on
 MODEL_FIELDS = ("model", "start", "teacher")
 """Settings that refer to a model."""
 TICKET_FIELDS = ("ticket", "like")
-"""Settings that refer to a ticket, of which a run has one per task and seed."""
+"""Settings that refer to a ticket. A run has one per task and seed."""
 
 
 def resolve_reference(field: str, value: str, task: str = "", seed: int = 0) -> tuple[Input, str]:
-    """Return the input that an external reference means for a task and seed, and its fingerprint.
+    """Return the input that an external reference refers to for a task and seed, and its fingerprint.
 
     A reference to a ticket may be the directory of a run, whose ticket for this task and seed is used, or a path with ``{task}`` and
     ``{seed}``.

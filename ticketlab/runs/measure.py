@@ -78,9 +78,9 @@ def attack(
     """Attack a finished classifier, and return the run: :meth:`Run.attack_metrics` has the numbers of each attack.
 
     ``model``, ``tasks``, ``label_map`` and ``sets`` are those of :func:`evaluate`. ``attacks`` are names (``ticketlab show attack``),
-    ``examples`` the size of the sample that ``seed`` picks from ``split``; None stands for the defaults of the
+        ``examples`` is the size of the sample that ``seed`` selects from ``split``; None means the default of the
     `attack stage <stages.md#attack>`_. ``word_vectors``, ``encoder``, ``mlm`` and ``query_budget`` apply to the attacks that have such a
-    setting. Each of several attacks is a stage of its own, ``attack-NAME``.
+    setting. If there are several attacks, each becomes a separate stage, ``attack-NAME``.
 
     :raises UsageError: no task, no such model or attack, or an invalid setting.
     :raises ResourceError: something that an attack needs is unavailable.

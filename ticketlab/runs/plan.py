@@ -26,8 +26,8 @@ IN_LAB, MISSING = "in the lab", "to be computed"
 def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
     """Yield a line for each stage of each task and seed, after running the checks that a run makes before it computes anything.
 
-    What the run needs and this machine lacks (a data set or model from the Hugging Face hub, the resources of an attack) is listed in
-    lines of its own.
+    Anything that the run needs and this machine lacks (a data set or model from the Hugging Face hub, the resources of an attack) is listed
+    on separate lines.
 
     :raises TicketlabError: any error that :func:`ticketlab.runs.run.run` would raise before computing anything.
     """

@@ -54,7 +54,7 @@ def with_overlap_warnings(
     """Return the tasks and the challenge sets with warnings about texts that occur in several of the splits that the recipe uses.
 
     For challenge sets, the texts that also occur in the tasks' training and test data are counted. If the training texts of an external
-    model are known (:mod:`ticketlab.tasks.trained_on`), the evaluation counts its overlaps instead, since the model was not trained on the
+    model are known (:mod:`ticketlab.tasks.trained_on`), the evaluation counts the overlaps instead, since the model was not trained on the
     training split of this data.
     """
     measured, trains = _measured_splits(recipe), any(stage.uses_task and stage.name in TRAININGS for stage in recipe.stages.values())
@@ -101,7 +101,7 @@ def check_selection_metrics(recipe: Recipe, data: Sequence[TaskData]) -> None:
 
 
 def trains_on_challenge_sets(recipe: Recipe) -> bool:
-    """Return whether a recipe mixes training examples of its challenge sets into a training."""
+    """Return whether a recipe mixes training examples of its challenge sets into those of a training stage."""
     return any(stage.uses_task and getattr(stage, "mix_ood", 0) for stage in recipe.stages.values())
 
 
@@ -141,13 +141,13 @@ def check_resources(recipe: Recipe) -> None:
         find_encoder(getattr(stage, "similarity", None))
     if missing:
         problems = "; ".join(f"--attack {', '.join(labels)}: {problem}" for problem, labels in missing.items())
-        raise ResourceError(f"{problems}{'; `--attack deepwordbug` needs none of this' if textattack_import.installed() else ''}")
+        raise ResourceError(f"{problems}{'; `--attack deepwordbug` needs no resources' if textattack_import.installed() else ''}")
 
 
 def check_bias_files(recipe: Recipe, data: Sequence[TaskData]) -> None:
     """Check that each external file of a bias model's probabilities has all training examples.
 
-    :raises DataError: one lacks some.
+    :raises DataError: a file lacks an example.
     """
     values = {stage.references()["bias"] for stage in recipe.stages.values() if "bias" in stage.references()}
     for value in sorted(values - recipe.stages.keys()):

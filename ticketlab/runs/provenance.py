@@ -150,7 +150,7 @@ def _measurements(entries: list[_StageOfRun], folder: Path, at: str) -> Iterator
 
 
 def _examples(found: Mapping[str, Any]) -> str:
-    """Describe the examples of an accuracy, and give the accuracy of always predicting the most common label."""
+    """Describe the examples behind an accuracy, with the accuracy of always predicting the most common label."""
     majority = f"; majority class {100 * found['majority']:.1f} %" if found.get("majority") is not None else ""
     return f"{found['n']:,} examples of {found.get('split', 'test')}{majority}"
 

@@ -25,7 +25,7 @@ def data_metadata(tasks: Mapping[str, TaskData], sets: Sequence[TaskData]) -> di
 def stage_metadata(stage: Stage, finished: Container[str]) -> dict[str, Any]:
     """Return the stages that a stage takes as inputs, by setting; the measured model ``of`` and checkpoint ``at``; and the settings.
 
-    For an external model, ``of`` is its path or name. Settings are those of a measurement.
+    For an external model, ``of`` is its path or name. Only stages that measure a model have settings.
     """
     references = stage.references()
     inputs = {field: value for field, value in references.items() if split_checkpoint(value)[0] in finished}
@@ -37,7 +37,7 @@ def stage_metadata(stage: Stage, finished: Container[str]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Return the value of a setting as it is after a round trip through JSON."""
+    """Return the value that a setting has after a round trip through JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -27,7 +27,7 @@ from ticketlab.training.loss_function import Precision
 
 SCHEMA = 2
 MAX_LABEL_NAMES = 30
-"""The number of label names in the first line about a task."""
+"""The maximum number of label names in the first line about a task."""
 
 Choice = TypeVar("Choice")
 
@@ -63,7 +63,7 @@ class Run:
     def attack_metrics(self, *, task: str | None = None, seed: int | None = None) -> Mapping[str, Mapping[str, Any]]:
         """Return the metrics of every attack (``aua``, ``suc``, ``queries``, ...) by its name.
 
-        Where several stages run an attack of one name, the name follows that of the stage: ``STAGE.NAME``.
+        If several stages run an attack of the same name, it is prefixed with the stage: ``STAGE.NAME``.
 
         :raises UsageError: the run has no such task or seed, or several to choose from.
         """
@@ -83,7 +83,7 @@ def run(recipe: Recipe, lab: str | Path = "lab", *, starting: Starting | None = 
     ``predictions/`` of the evaluations. ``starting`` is called with the task, the stage and its key before each stage is computed or taken
     from the lab; an exception that it raises ends the run.
 
-    :raises UsageError: the recipe has no task, or something that a stage needs is missing; nothing has been computed then.
+    :raises UsageError: the recipe has no task, or something that a stage needs is missing. Nothing has been computed yet.
     :raises Interrupted: Ctrl-C; the same call resumes the run.
     """
     if not recipe.tasks:
@@ -97,7 +97,7 @@ def run(recipe: Recipe, lab: str | Path = "lab", *, starting: Starting | None = 
 def directory_name(recipe: Recipe) -> str:
     """Return the name of the directory of this recipe's run. Loads the data, but computes nothing.
 
-    :raises UsageError: as :func:`run`.
+    :raises UsageError: see :func:`run`.
     """
     return run_name(recipe.name, load_run_inputs(recipe).digest())
 
@@ -156,7 +156,7 @@ class _RecipeRunner:
         files.write_json(self.directory / ENVIRONMENT, now)
 
     def _report_changed_threads(self, now: int) -> None:
-        """Report that results of another number of threads will be replaced.
+        """Report that results computed with another number of threads will be replaced.
 
         Their last bits differ, so the number of threads is part of a stage's key.
         """

@@ -36,7 +36,7 @@ class RunInputs:
         return tuple(self.sets[task.label] for task in part.ood)
 
     def digest(self) -> str:
-        """Return a hash of everything that distinguishes runs of recipes with one name.
+        """Return a hash of everything that distinguishes runs of recipes with the same name.
 
         It covers the recipe, the data, models, other files and the code of plugins.
         """

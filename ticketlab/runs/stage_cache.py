@@ -98,7 +98,7 @@ def resolve_stage(
 
 
 def _referenced_checkpoints(recipe: Recipe, name: str) -> list[str]:
-    """Return the checkpoints of a training that other stages start from."""
+    """Return the checkpoints of a training stage that other stages start from."""
     values = [split_checkpoint(value) for stage in recipe.stages.values() for value in stage.references().values()]
     return sorted({at for referenced, at in values if referenced == name and at})
 

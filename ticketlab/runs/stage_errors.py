@@ -1,4 +1,4 @@
-"""Runs a stage and explains its errors: a plugin that failed, a full disk, or too little memory."""
+"""Runs a stage and explains its errors: a failing plugin, a full disk, or too little memory."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ticketlab.core.component import Component
 from ticketlab.stages.base import Stage
 
 FORMAT = 2
-"""Increase it when the same settings start to give different results in every stage."""
+"""Increment it when a change makes every stage give different results with the same settings."""
 
 
 def stage_key(

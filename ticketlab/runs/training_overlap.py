@@ -19,14 +19,14 @@ MESSAGES = {
     trained_on.DEV: "among those that the model was selected on: its numbers may be better than on new texts",
 }
 DATA_COUNTS = {trained_on.TRAIN: "{} texts in train", trained_on.SWAPPED: "{} pairs in train in the other order"}
-"""The counts of a data set (:mod:`ticketlab.tasks.assembly.repeats`) that have a warning of their own, by the split."""
+"""The counts of a data set (:mod:`ticketlab.tasks.assembly.repeats`) that have their own warnings, with a placeholder for the split."""
 
 
 def overlap_warnings(recipe: Recipe, name: str, stage: ResolvedStage, result: Mapping[str, Any]) -> list[str]:
-    """Return a warning for each set that a stage measured on texts its model was trained or selected on, by the counts in its result.
+    """Return a warning for each measured set with texts that the model was trained or selected on, according to the counts in the result.
 
     For a model that the run trains, overlaps between the splits of its own data are omitted: the run warns about them when it loads the
-    data. There are no warnings for an attack whose texts augment a training.
+    data. There are no warnings for an attack whose texts augment a training stage.
     """
     if any(other.references().get("augment") == name for other in recipe.stages.values()):
         return []

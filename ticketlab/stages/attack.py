@@ -12,7 +12,7 @@ from ticketlab.attacks.engine.run import IN_FLIGHT, run_attack, sample
 from ticketlab.attacks.results import caveats, record_header
 from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record_file import RecordFile, path_in
-from ticketlab.attacks.results.similarity import AUTO, doubt, find_encoder, with_similarity
+from ticketlab.attacks.results.similarity import AUTO, find_encoder, language_warning, with_similarity
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.core import progress
@@ -35,7 +35,7 @@ class AttackStage(Stage):
     name: ClassVar[str] = "attack"
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 4  # model outputs are always logits, and intervals of queries are bounded by the queries
+    version: ClassVar[int] = 4  # 4: outputs are always logits, and the interval of mean queries is clipped to possible values
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
@@ -43,7 +43,7 @@ class AttackStage(Stage):
     sample_seed: int = setting(0, help="selects the sample, and seeds the attack of each example")
     split: Split = split_setting("the examples to sample from; `all` is every split together")
     timeout: float | None = setting(
-        None, above=0, unit="seconds", help="give up on an example after this long; its record then depends on the machine"
+        None, above=0, unit="seconds", help="give up on an example after this time; its record then depends on the speed of the machine"
     )
     similarity: str | None = setting(
         AUTO,
@@ -52,7 +52,7 @@ class AttackStage(Stage):
     )
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
     precision: Precision = setting(
-        "fp32", choices=("fp32", "bf16"), help="precision of the victim and the attack's models; bf16 is faster and gives other numbers"
+        "fp32", choices=("fp32", "bf16"), help="precision of the victim and the attack's models; bf16 is faster and gives different numbers"
     )
     in_flight: int = setting(
         IN_FLIGHT, at_least=1, unit="examples", identity=False, help="examples under attack at once in one process; changes only the speed"
@@ -62,11 +62,11 @@ class AttackStage(Stage):
     )
 
     def check(self, named: Mapping[str, Stage]) -> None:
-        """Refuse a search that leaves no model; see :meth:`Stage.check`."""
+        """Refuse a search that produces no model; see :meth:`Stage.check`."""
         check_leaves_model(named)
 
     def external_inputs(self) -> dict[str, str]:
-        """Return the paths of the attacks' resources: with other word vectors it is another attack."""
+        """Return the paths of the attacks' resources: different word vectors make a different attack."""
         places = {
             f"{attack.label}.{name}": place
             for attack in self.attacks
@@ -121,7 +121,7 @@ class AttackStage(Stage):
             if encoder:
                 loaded = encoder.load_encoder(victim.device)
                 found = with_similarity(found, loaded)
-                context.warn_if(doubt(found, loaded))
+                context.warn_if(language_warning(found, loaded))
             records.finish([example.id for example in chosen], found)
             uses_resources = bool(facts["resources"])
             for caveat in caveats.caveats_of(attack.label, found, labels, query_budget=attack.query_budget, uses_resources=uses_resources):

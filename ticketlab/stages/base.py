@@ -46,7 +46,7 @@ class Input:
         return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
 
     def trained_on(self) -> TrainedOn | None:
-        """Return the texts that it was trained on, or None if unknown. Raises as :func:`ticketlab.tasks.trained_on.load_hashes`."""
+        """Return the texts that it was trained on; None if unknown. Raises the errors of :func:`ticketlab.tasks.trained_on.load_hashes`."""
         places = (place for place in (self.made_in, self.model, self.location) if place)
         return next((known for place in places if (known := load_hashes(place)) is not None), None)
 
@@ -61,7 +61,7 @@ class Input:
 
     @property
     def folder(self) -> Path:
-        """The folder of the stage with all its files, or the external path itself. Raises as :meth:`file`."""
+        """The folder of the stage with all its files, or the external path itself. Raises the errors of :meth:`file`."""
         integrity.check(Path(self.location))
         return Path(self.location)
 
@@ -71,7 +71,7 @@ class Context:
     """Everything that a stage depends on besides its settings. ``directory`` is the stage's own and is kept when the stage is interrupted.
 
     ``data`` is empty for a stage that does not use the task. ``ood`` are the recipe's challenge sets, and ``ood_map`` pairs the task's
-    labels with the names that challenge sets have for them. ``keep`` names the checkpoints of a training that other stages start from.
+    labels with the challenge sets' names for them. ``keep`` names the checkpoints that other stages start from.
     """
 
     directory: Path
@@ -130,7 +130,7 @@ class Context:
 
 
 def step_of(at: str, steps: int) -> int:
-    """Return the step that ``500`` or ``55%`` means in a training of ``steps`` steps.
+    """Return the step that ``500`` or ``55%`` refers to in a training stage of ``steps`` steps.
 
     :raises UsageError: it is after the last step.
     """
@@ -150,11 +150,11 @@ def split_setting(help: str) -> Any:
 class UnusedSetting:
     """Why a setting cannot change the result of its stage.
 
-    ``quiet`` marks a setting that does not mislead when it is in a recipe: only setting it by name is refused.
+    ``harmless`` marks a setting that does not mislead when it is in a recipe: only setting it by name is refused.
     """
 
     reason: str
-    quiet: bool = False
+    harmless: bool = False
 
 
 @frozen
@@ -198,7 +198,7 @@ class Stage(Component):
         """Return :meth:`unused` and the settings that have no effect given the other ``stages`` of the recipe, by name."""
         return self.unused()
 
-    def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
+    def caveats(self, stages: Mapping[str, Stage]) -> list[str]:
         """Return caveats about the result that follow from the other ``stages`` of the recipe, by name."""
         return []
 
@@ -214,7 +214,7 @@ class Stage(Component):
         return settings
 
     def external_inputs(self) -> dict[str, str]:
-        """Return the files and folders, besides its references, whose content the result depends on, by their role.
+        """Return the files and folders, in addition to its references, whose content the result depends on, by their role.
 
         Content that is not in a file is given as its ``sha256:`` hash.
         """

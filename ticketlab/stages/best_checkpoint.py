@@ -1,4 +1,4 @@
-"""The best state of a training so far, kept on disk for ``select = "best"``."""
+"""The best state of a training stage so far, kept on disk for ``select = "best"``."""
 
 from __future__ import annotations
 

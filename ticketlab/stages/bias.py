@@ -12,7 +12,7 @@ from attrs import frozen
 from ticketlab.bias_models import probabilities
 from ticketlab.bias_models.base import BiasModel, Features
 from ticketlab.bias_models.fitting import Classifier, cross_fit
-from ticketlab.bias_models.folds import check, deal
+from ticketlab.bias_models.folds import assign_folds, check
 from ticketlab.bias_models.measures import measure
 from ticketlab.bias_models.words import FromFile, NoVectors, WordVectorSource
 from ticketlab.core import progress, registry
@@ -27,8 +27,8 @@ from ticketlab.tasks.base import Example, TaskData
 class BiasStage(Stage):
     """Fit a bias model on the training examples. Writes ``bias.jsonl``: the probabilities of each training example, by its id.
 
-    They are predicted by classifiers that were not fitted on the example (with one fold: by one that was, as in the paper). The result
-    depends neither on the seed nor on the order of the examples.
+    Each example's probabilities are predicted by a classifier that was not fitted on it (with one fold, by one that was, as in the paper).
+    The result depends neither on the seed nor on the order of the examples.
     """
 
     name: ClassVar[str] = "bias"
@@ -39,7 +39,7 @@ class BiasStage(Stage):
     folds: int = setting(
         5,
         at_least=1,
-        help="parts of the training data, each predicted by a classifier fitted on the others; 1 predicts what it was fitted on",
+        help="parts of the training data, each predicted by a classifier fitted on the others; with 1, it predicts the data that it saw",
     )
     c: float = setting(1.0, above=0, help="inverse strength of the classifier's L2 penalty: scikit-learn's C times the number of features")
 
@@ -49,7 +49,7 @@ class BiasStage(Stage):
         return self.model.needs_model
 
     def external_inputs(self) -> dict[str, str]:
-        """Return the path of the word vectors: with others it is another bias model."""
+        """Return the path of the word vectors: different vectors make a different bias model."""
         return self.model.external_inputs()
 
     def run(self, context: Context) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class BiasStage(Stage):
         train = splits["train"]
         labels = {split: np.array([example.label for example in examples], dtype=np.int64) for split, examples in splits.items()}
         single = labels["train"] < len(names)
-        fold = deal([self.model.sees(example) for example in train], labels["train"], self.folds)
+        fold = assign_folds([self.model.sees(example) for example in train], labels["train"], self.folds)
         check(labels["train"][single], fold[single], names, self.folds)
         words = self._words(context)
         features = {split: self._features(examples, words) for split, examples in splits.items()}

@@ -1,4 +1,4 @@
-"""Accuracy on the recipe's challenge sets during a training, for curves."""
+"""Accuracy on the recipe's challenge sets during training, for learning curves."""
 
 from __future__ import annotations
 

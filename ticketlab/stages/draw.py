@@ -34,9 +34,9 @@ class Draw(Stage):
     seeded: ClassVar[bool] = False
 
     search: str = reference("search", accepts=("search",), help="the search whose scores are ranked")
-    sparsity: float = ratio(0.3, help="part of the units to remove: of the weights, or of the heads and of the neurons")
-    heads: float | None = ratio(None, help="part of the heads to remove; none: as `sparsity`")
-    neurons: float | None = ratio(None, help="part of the neurons to remove; none: as `sparsity`")
+    sparsity: float = ratio(0.3, help="fraction of the units to remove: of the weights, or of the heads and of the neurons")
+    heads: float | None = ratio(None, help="fraction of the heads to remove; none: as `sparsity`")
+    neurons: float | None = ratio(None, help="fraction of the neurons to remove; none: as `sparsity`")
     scope: Scope | None = setting(
         None,
         choices=SCOPES,
@@ -54,7 +54,7 @@ class Draw(Stage):
 
     @property
     def uses_task(self) -> bool:
-        """No: it depends on the task only through the scores."""
+        """False: it depends on the task only through the scores."""
         return False
 
     def unused(self) -> dict[str, UnusedSetting]:
@@ -74,7 +74,7 @@ class Draw(Stage):
         other = stages.get(self.like or "")
         if isinstance(other, Draw) and found:
             same = [name for name in found if getattr(other, name) == getattr(self, name)]
-            found |= {name: evolve(found[name], quiet=True) for name in same}  # it describes the other ticket
+            found |= {name: evolve(found[name], harmless=True) for name in same}  # it describes the other ticket
         if not found and groups == {"heads", "neurons"}:
             found |= {
                 whole: UnusedSetting(f"heads and neurons have their own (`{heads}`, `{neurons}`)")
@@ -85,8 +85,8 @@ class Draw(Stage):
             found.setdefault("keep_a_head", UnusedSetting(f"the search `{self.search}` scores no heads"))
         return found
 
-    def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
-        """Warn if the stop rule of the search compared masks of sparsities other than these; see :meth:`Stage.doubts`.
+    def caveats(self, stages: Mapping[str, Stage]) -> list[str]:
+        """Warn if the stop rule of the search compared masks at sparsities other than these; see :meth:`Stage.caveats`.
 
         A search on plain text is exempt: draws of all tasks share it, whatever their sparsities.
         """
@@ -127,14 +127,14 @@ class Draw(Stage):
         pruner = search.pruner
         if self.like is None and pruner.needs_sparsity and self.sparsity != search.sparsity:
             raise SettingError(
-                f"sparsity: the search `{self.search}` with `{pruner.name}` aims at {search.sparsity:g}, so its tickets cannot be drawn at "
-                f"{self.sparsity:g}; set both to the same (--sparsity does)"
+                f"sparsity: the search `{self.search}` with `{pruner.name}` targets {search.sparsity:g}, so its tickets cannot be drawn at "
+                f"{self.sparsity:g}; set both to the same value (--sparsity does)"
             )
         own = [name for name in ("heads", "neurons", "heads_scope", "neurons_scope") if getattr(self, name) is not None]
         own += [] if self.keep_a_head else ["keep_a_head"]
         if pruner.leaves_model and own:
             raise SettingError(
-                f"{own[0]}: the search `{self.search}` with `{pruner.name}` leaves a model under one sparsity for all units; unset this"
+                f"{own[0]}: the search `{self.search}` with `{pruner.name}` produces a model with one sparsity for all units; unset this"
             )
         if self.scope is not None and pruner.ranks() not in (None, self.scope):
             raise SettingError(
@@ -156,7 +156,7 @@ class Draw(Stage):
         if "like" in context.inputs:
             other = Ticket.load(context.inputs["like"].file(TICKET))
             if other.structure != found["structure"]:
-                context.warn(f"the ticket {self.like} (`like`) is of a model with another structure; only its counts are used")
+                context.warn(f"the ticket {self.like} (`like`) is for a model of another structure; only its counts are used")
             outside = other.masks.keys() - scores.keys() - backbone.units().keys()  # a pooler or classifier without scores
             masks = draw_like(scores, {name: mask for name, mask in other.masks.items() if name not in outside})
         else:

@@ -31,8 +31,8 @@ class Evaluate(Stage):
     """Predict every example of a split, and of the test split of each of the recipe's challenge sets. Writes ``predictions.jsonl``.
 
     Each accuracy is reported with the majority baseline. On a challenge set the prediction is the most probable of all the model's labels,
-    mapped to the label of the set that it means: on a two-class set, three labels of a model become two after the prediction, as in the
-    papers. A prediction that means no label of the set is wrong.
+    which is then mapped to a label of the set: on a two-class set, three labels of a model become two only after the prediction, as in the
+    papers. A prediction that maps to no label of the set is wrong.
     """
 
     name: ClassVar[str] = "evaluate"
@@ -47,11 +47,11 @@ class Evaluate(Stage):
 
     @property
     def uses_ood(self) -> bool:
-        """Yes: they are evaluated too."""
+        """True: they are evaluated too."""
         return True
 
     def check(self, named: Mapping[str, Stage]) -> None:
-        """Refuse a search that leaves no model; see :meth:`Stage.check`."""
+        """Refuse a search that produces no model; see :meth:`Stage.check`."""
         check_leaves_model(named)
 
     def run(self, context: Context) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Evaluate(Stage):
         return result
 
     def _check_finite(self, context: Context, data: TaskData, logits: Tensor) -> None:
-        """Refuse outputs that are not finite: the largest of them would still be some label.
+        """Refuse outputs that are not finite: argmax would still return some label.
 
         :raises TicketlabError: an output is not finite.
         """

@@ -21,7 +21,7 @@ from ticketlab.tickets.ticket import Ticket
 class Export(Stage):
     """Write a model as a folder that can be used without a lab, ``exported/``.
 
-    ``ticketlab ticket export`` does the same for a finished run. Its model card also has the run's results, which a stage does not know.
+    ``ticketlab ticket export`` does the same for a finished run. Its model card also has the run's results, which a stage does not have.
     """
 
     name: ClassVar[str] = "export"
@@ -36,11 +36,11 @@ class Export(Stage):
 
     @property
     def uses_task(self) -> bool:
-        """No: the task's data are not used."""
+        """False: the task's data is not used."""
         return False
 
     def check(self, named: Mapping[str, Stage]) -> None:
-        """Refuse a search that leaves no model; see :meth:`Stage.check`."""
+        """Refuse a search that produces no model; see :meth:`Stage.check`."""
         check_leaves_model(named)
 
     def run(self, context: Context) -> dict[str, Any]:

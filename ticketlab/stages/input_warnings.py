@@ -25,9 +25,9 @@ def warn_of_texts(context: Context, what: str, rows: TokenizedRows, *, keep: boo
 
 
 def warn_of_test_examples(context: Context, tokenizer: Any) -> None:
-    """Print, before a training, how much of the test examples the model will not see: once for each task of a run.
+    """Print, before training, how much of the test examples the model will not see; once for each task of a run.
 
-    They are tokenised only for this, which takes 0.2 s for 1,000 examples of 15 words.
+    The examples are tokenised only for this, which takes 0.2 s for 1,000 examples of 15 words.
     """
     examples = context.data.splits.get("test", ())
     checked = f"{context.data.fingerprint}: checked"

@@ -1,4 +1,4 @@
-"""Loss inputs: what a loss needs of each training example besides its label, from a bias model and a teacher."""
+"""Loss inputs: what a loss needs for each training example in addition to its label, from a bias model and a teacher."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ SOURCES = {
     "bias": "a [bias] stage, or a file of probabilities",
     "teacher": "a train stage with plain cross-entropy, or a classifier",
 }
-"""The references that loss inputs come from, and what each may name."""
+"""The references that loss inputs come from, and what each may refer to."""
 
 
 def check_source(loss: Loss, name: str, value: str | None) -> None:
     """Refuse a loss whose reference ``name`` is not set.
 
-    :raises SettingError: it is not set; the message says what it may name.
+    :raises SettingError: it is not set; the message says what it may refer to.
     """
     if value in (None, PRETRAINED):
         raise SettingError(f"{name}: the loss `{loss.name}` needs it; name {SOURCES[name]} (`{name} = ...`)")
 
 
 def read_loss_inputs(context: Context, data: TaskData, teacher_labels: Sequence[str]) -> dict[str, Tensor]:
-    """Return what the loss needs of each training example of ``data``, joined by its id. Each tensor is (rows, classes).
+    """Return what the loss needs for each training example of ``data``, joined by id. Each tensor is (rows, classes).
 
     ``teacher_labels`` are ``TEACHER_LABEL=TASK_LABEL``.
     """

@@ -22,7 +22,7 @@ def of_set(
     """Return a line for each example of a split of ``data``, in its order.
 
     ``name`` is that of a challenge set, and empty for the task itself. ``logits`` are (rows, labels of the task). ``label`` and
-    ``predicted`` are labels of the set, ``predicted`` None where the prediction means none of them; ``probabilities`` are by label of the
+    ``predicted`` are labels of the set; ``predicted`` is None if the prediction maps to none of them. ``probabilities`` are by label of the
     task, rounded to six digits.
     """
     split_of = {example.id: part for part, examples in data.splits.items() for example in examples}

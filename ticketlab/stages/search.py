@@ -59,7 +59,7 @@ class SearchStage(Training):
         help="clip the gradient of the pruner's penalty together with that of the loss; false adds it after clipping, as RobusT's "
         "published code does",
     )
-    sparsity: float = ratio(0.3, help="sparsity of the tickets that are evaluated, and the target of pruners that aim at a sparsity")
+    sparsity: float = ratio(0.3, help="sparsity of the tickets that are evaluated, and the target of pruners that have a target sparsity")
 
     @property
     def selects_on_dev(self) -> bool:
@@ -75,11 +75,13 @@ class SearchStage(Training):
             return {field.name: trains for field in settings_of(type(self)) if field.name not in own}
         found = super().unused()
         if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges):
-            found["sparsity"] = UnusedSetting(f"`{name}` aims at no sparsity, and no selection evaluates tickets; draw has a sparsity")
+            found["sparsity"] = UnusedSetting(
+                f"`{name}` has no target sparsity, and no selection evaluates tickets; set the sparsity of the draw"
+            )
         if not self.pruner.has_penalty:
             found["clip_penalty"] = UnusedSetting(f"`{name}` adds no penalty to the loss")
         if not self.pruner.learns_at_rate:
-            found["lr"] = UnusedSetting(f"the weights are frozen, and `{name}` has its own learning rate, `pruner.lr`", quiet=True)
+            found["lr"] = UnusedSetting(f"the weights are frozen, and `{name}` has its own learning rate, `pruner.lr`", harmless=True)
         if self.pruner.groups():
             for field in settings_of(type(self.stop)):
                 group = field.name.partition("_")[0]
@@ -93,17 +95,17 @@ class SearchStage(Training):
         own_names = {name for name, stage in stages.items() if stage is self}
         drawn = {getattr(stage, "sparsity", None) for stage in stages.values() if getattr(stage, "search", None) in own_names}
         if "sparsity" in found and drawn == {self.sparsity}:
-            found["sparsity"] = evolve(found["sparsity"], quiet=True)
+            found["sparsity"] = evolve(found["sparsity"], harmless=True)
         return found
 
-    def doubts(self, stages: Mapping[str, Stage]) -> list[str]:
-        """Warn if restarted learning rates never leave their warm-up; see :meth:`Stage.doubts`."""
+    def caveats(self, stages: Mapping[str, Stage]) -> list[str]:
+        """Warn if restarted learning rates never leave their warm-up; see :meth:`Stage.caveats`."""
         share = self.pruner.restarts_after
         if share is None or self.warmup < share:
             return []
         return [
             f"`{self.pruner.name}` restarts the learning rates after every {share:g} of the steps, and the warm-up takes "
-            f"{self.warmup:g}, so they only rise; the published scripts have no warm-up (warmup = 0)"
+            f"{self.warmup:g}, so they never stop rising; the published scripts have no warm-up (warmup = 0)"
         ]
 
     def check(self, named: Mapping[str, Stage]) -> None:
@@ -114,8 +116,8 @@ class SearchStage(Training):
         except SettingError as problem:
             raise SettingError(f"pruner.{problem}") from None
         if self.stop.draws_earlier and (self.select == "best" or self.pruner.leaves_model):
-            other = f"the model that `{self.pruner.name}` leaves" if self.pruner.leaves_model else '`select = "best"`'
-            raise SettingError(f"stop.draw_at: the ticket is from an earlier observation, and {other} is not; unset one of them")
+            other = f"the model that `{self.pruner.name}` produces" if self.pruner.leaves_model else '`select = "best"`'
+            raise SettingError(f"stop.draw_at: the ticket comes from an earlier observation, but {other} does not; unset one of them")
 
     def run(self, context: Context) -> dict[str, Any]:
         """Search; see :meth:`Stage.run`."""
@@ -167,7 +169,7 @@ class SearchStage(Training):
     def _warn(self, context: Context, session: TrainingSession) -> None:
         if self.pruner.searches and session.head == "new":
             context.warn(
-                f"the model has no head for `{self.objective.name}`, and scores learned under a random one mean little; "
+                f"the model has no head for `{self.objective.name}`, and scores learned under a random head mean little; "
                 f'start from a train stage with the same objective and `trains = "head"`'
             )
 
@@ -226,14 +228,14 @@ class SearchStage(Training):
 
 
 def check_leaves_model(named: Mapping[str, Stage], field: str = "model") -> None:
-    """Refuse a search as the model of a stage unless its pruner leaves one.
+    """Refuse a search as the model of a stage unless its pruner produces a model.
 
-    :raises SettingError: it does not leave one.
+    :raises SettingError: it does not.
     """
     stage = named.get(field)
     if isinstance(stage, SearchStage) and not stage.pruner.leaves_model:
         raise SettingError(
-            f"{field}: a search with `{stage.pruner.name}` leaves scores and no model; draw a ticket, train it, and name that train stage"
+            f"{field}: a search with `{stage.pruner.name}` produces scores and no model; draw a ticket, train it, and name that train stage"
         )
 
 

@@ -31,7 +31,7 @@ from ticketlab.training.loop import TrainingResult
 
 @frozen
 class Train(Training):
-    """Train all weights, or those of a ticket. Writes a model folder, ``model/``; it is a plain one unless heads and neurons were cut out.
+    """Train all weights, or those of a ticket. Writes ``model/``, a plain transformers model unless heads and neurons were cut out.
 
     ``reinit`` and ``hold_mask`` are the papers' ablations. ``reinit="inside"`` re-initialises the ticket's weights (without
     initialisation). ``reinit="outside"`` with ``hold_mask=false`` trains the full model with the weights outside the ticket re-initialised
@@ -55,7 +55,7 @@ class Train(Training):
     hold_mask: bool = setting(True, help="keep the removed weights at zero; false trains the full model")
     hold_classifier: bool = setting(
         False,
-        help="also hold the ticket's mask of the classifier on a new classifier; the papers' scripts do not when they fine-tune a ticket",
+        help="also apply the ticket's mask of the classifier to a new classifier; the papers' scripts do not when they fine-tune a ticket",
     )
     shrink: bool = setting(
         True, help="cut removed heads and neurons out before training; false holds them at zero. Single weights are always held at zero"
@@ -63,7 +63,7 @@ class Train(Training):
     trains: Literal["all", "head"] = setting(
         "all",
         choices=("all", "head"),
-        help="what is trained: everything, or only the head, with a frozen encoder; an `mlm` head that the model already has is kept",
+        help="what to train: everything, or only the head, with a frozen encoder; an `mlm` head that the model already has is kept",
     )
 
     def unused(self) -> dict[str, UnusedSetting]:
@@ -95,7 +95,7 @@ class Train(Training):
             result |= {"head": "found" if session.head == "found" else "trained", "before": session.evaluate()}
         cost: dict[str, float] = {}
         if self.trains == "head" and session.head == "found":
-            progress.say(f"{context.name}: the model has a head for `{self.objective.name}` already; it is kept and nothing is trained")
+            progress.say(f"{context.name}: the model already has a head for `{self.objective.name}`; it is kept, and nothing is trained")
             result |= {"steps": 0, "loss": None, "history": [], "trainable_parameters": 0, "after": result["before"]}
         else:
             finished = self._fit(context, session, callbacks)
@@ -166,7 +166,7 @@ class _ModelCheckpoints(Callback):
         self._save(0)
 
     def has_missed(self, step: int) -> bool:
-        """Return whether a training that resumes after ``step`` has passed a checkpoint without saving it: it was not needed then."""
+        """Return whether training up to ``step`` passed a checkpoint without saving it, because no stage needed it then."""
         return any(wanted <= step and not (self._context.directory / model_folder(at)).is_dir() for at, wanted in self._at.items())
 
     def on_step_end(self, step: int) -> bool:

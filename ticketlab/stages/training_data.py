@@ -23,7 +23,7 @@ def training_data(context: Context, mix_ood: int) -> TaskData:
 
 
 def added_examples(context: Context, mix_ood: int, augment: str | None) -> dict[str, Any]:
-    """Return what the stage's result reports of the added examples: the counts of each challenge set and of each attack."""
+    """Return the facts about added examples for the stage's result: the counts of each challenge set and of each attack."""
     facts: dict[str, Any] = {}
     if mix_ood:
         facts["mixed"] = {data.name: mix_ood * len(data.splits["train"]) for data in context.ood if data.splits["train"]}
@@ -34,14 +34,14 @@ def added_examples(context: Context, mix_ood: int, augment: str | None) -> dict[
 
 
 def check_augmentation(augment: str, attack: Stage | None) -> None:
-    """Refuse to learn from attacks on examples other than those of training. ``attack`` is the stage, None for a file or folder.
+    """Refuse to learn from attacks on examples that are not training examples. ``attack`` is the stage, None for a file or folder.
 
     :raises SettingError: the attack stage attacks another split.
     """
     split = getattr(attack, "split", augmentation.SPLIT)
     if split != augmentation.SPLIT:
         raise SettingError(
-            f"augment: `{augment}` attacks {split} examples, and a training may learn only from training examples "
+            f"augment: `{augment}` attacks {split} examples, and training may use only training examples "
             f"(--set {augment}.split={augmentation.SPLIT})"
         )
 

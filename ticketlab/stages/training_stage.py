@@ -1,4 +1,4 @@
-"""Training: the settings and the steps that the stages that train have in common."""
+"""The settings and methods shared by the stages that train a model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ticketlab.training.optimizer import adamw
 class Training(Stage):
     """Settings of every training stage. Learning rates rise linearly, then fall linearly to zero."""
 
-    objective: Objective = component("objective", "task", help="what is learnt: the task, or masked words of plain text")
+    objective: Objective = component("objective", "task", help="what is learned: the task, or masked words of plain text")
     loss: Loss = component("loss", "cross-entropy", help="what is minimised on each example of the task")
     bias: str | None = reference(
         None, accepts=("bias",), help="a bias stage, or a file of probabilities by example id, where the loss needs it"
@@ -50,14 +50,18 @@ class Training(Stage):
         at_least=0,
         at_most=1000,
         unit="times",
-        help="times per epoch to also learn from each training example of the recipe's OOD sets",
+        help="times that each training example of the recipe's OOD sets is added to an epoch",
     )
-    watch_ood: bool = setting(False, help="also evaluate on the OOD sets at every evaluation, for curves; they select nothing")
+    watch_ood: bool = setting(
+        False, help="also evaluate on the OOD sets at every evaluation, for learning curves; this does not affect selection"
+    )
     epochs: float = setting(3.0, above=0, unit="epochs", help="passes over the training examples")
     batch_size: int = setting(32, at_least=1, unit="examples", help="examples per optimizer step")
     lr: float = setting(2e-5, above=0, help="peak learning rate of the weights")
     weight_decay: float = setting(0.01, at_least=0, help="AdamW's weight decay; none on biases and layer norms")
-    warmup: float = setting(0.1, at_least=0, at_most=1, unit="fraction of the steps", help="part of the training in which the rates rise")
+    warmup: float = setting(
+        0.1, at_least=0, at_most=1, unit="fraction of the steps", help="part of the training during which the learning rate rises"
+    )
     clip: float = setting(1.0, above=0, help="bound on the norm of the gradient")
     eval_steps: int | None = setting(
         None,
@@ -73,7 +77,7 @@ class Training(Stage):
         choices=("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews"),
         help="the development score that `best` compares; `binary_f1` is of the task's positive label; without a task only accuracy exists",
     )
-    select_after: float = ratio(0.0, help="part of the training before which `best` keeps nothing")
+    select_after: float = ratio(0.0, help="part of the training that must have passed before `best` keeps a checkpoint")
     checkpoint_seconds: float = setting(60.0, at_least=0, unit="seconds", identity=False, help="time between checkpoints")
 
     @property
@@ -119,7 +123,7 @@ class Training(Stage):
             found |= dict.fromkeys(("loss", "mix_ood", "watch_ood", AUGMENT), no_labels)
         for need in loss_inputs.SOURCES:
             if need not in self.loss.required_inputs or not self.uses_task:
-                found[need] = UnusedSetting(f"the loss `{self.loss.name}` needs no {need}", quiet=True) if self.uses_task else no_labels
+                found[need] = UnusedSetting(f"the loss `{self.loss.name}` needs no {need}", harmless=True) if self.uses_task else no_labels
         if "teacher" in found or self.teacher is None:
             found["teacher_labels"] = found.get("teacher", UnusedSetting("there is no teacher"))
         if self.select == "last":
@@ -157,7 +161,7 @@ class Training(Stage):
         return self.mix_ood if self.uses_task else 0
 
     def added_examples(self, context: Context) -> dict[str, Any]:
-        """Return what the result reports of the training examples that are not the task's own."""
+        """Return the facts about training examples that are not the task's own, for the result."""
         return added_examples(context, self._mixed_copies, self.augment)
 
     @property

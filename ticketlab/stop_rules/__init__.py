@@ -1,1 +1,1 @@
-"""Stop rules: they decide when a search has seen enough."""
+"""Stop rules: they decide when a search may end early."""

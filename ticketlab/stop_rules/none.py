@@ -14,7 +14,7 @@ class Never(StopRule):
     """Never stop the search early."""
 
     name: ClassVar[str] = "none"
-    summary: ClassVar[str] = "run all the epochs"
+    summary: ClassVar[str] = "run all epochs"
     waits: ClassVar[bool] = False
     judges: ClassVar[bool] = False
 

@@ -49,7 +49,7 @@ class TaskData:
     subsets: tuple[str, ...] = ()
     """Columns whose values divide the examples into subsets with separate results, such as the heuristics of HANS."""
     positive_label: str | None = None
-    """The label, of two, whose F1 is ``binary_f1``; if None, ``binary_f1`` is not reported."""
+    """The one of two labels whose F1 is ``binary_f1``; if None, ``binary_f1`` is not reported."""
     measures: tuple[str, ...] = ()
     """Metrics that tables show in addition to the accuracy (see :mod:`ticketlab.tasks.metrics`)."""
     label_sets: tuple[tuple[int, ...], ...] = ()
@@ -93,11 +93,11 @@ class Task(Component):
     kind: ClassVar[str] = "task"
 
     train_rows: int | None = setting(
-        None, at_least=1, help="use at most this many training examples, sampled per class in proportion, by a hash of the id"
+        None, at_least=1, help="use at most this many training examples: a stratified sample, selected by a hash of the id"
     )
     train_share: float | None = ratio(
         None,
-        help="if the data set has a single split that is not called train, use this share of each class, chosen by a hash of the id, for "
+        help="if the data set has a single split that is not called train, use this share of each class, selected by a hash of the id, for "
         "training (for mixing in, if it is a challenge set), and the rest as the test split",
     )
 
@@ -124,6 +124,6 @@ class Task(Component):
 
         With built-in tasks, such a set may have a single class, and classes in its test split that its training split lacks.
 
-        :raises DataError: as :meth:`load`.
+        :raises DataError: see :meth:`load`.
         """
         return self.load()

@@ -12,7 +12,7 @@ from ticketlab.core.formatting import counted
 def labels_of_outputs(model_names: Sequence[str], task_names: Sequence[str], pairs: Sequence[str] = ()) -> list[str]:
     """Return the task's label for each output of the model.
 
-    The task may have additional labels that the model does not have. ``pairs`` are as for :func:`match_labels`.
+    The task may have labels that the model does not have. ``pairs`` are those of :func:`match_labels`.
 
     :raises UsageError: the names do not match.
     """
@@ -30,7 +30,7 @@ def match_labels(
     """Return the index of the model's output for each label of the task.
 
     ``pairs`` are ``"model name=task name"``. Labels without a pair must have the same name, ignoring case unless names differ in case only.
-    ``flag`` is the name of the setting of the pairs in messages.
+    ``flag`` is the name of the pairs' setting in messages.
 
     :raises UsageError: the names do not match one to one; the message lists both sides.
     """

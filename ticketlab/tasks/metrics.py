@@ -1,4 +1,4 @@
-"""Classification metrics of predictions: accuracy, and metrics that a rare class can change, computed by scikit-learn."""
+"""Classification metrics of predictions: accuracy, and metrics that are sensitive to rare classes, computed by scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 Outcomes = Sequence[tuple[int, int | None]]
-"""The true and the predicted label of each example. None is a prediction outside the set's labels and counts as wrong."""
+"""The true and the predicted label of each example. None is a prediction that is not a label of the set and counts as wrong."""
 
 
 def measures(outcomes: Outcomes, labels: int, positive: int | None = None) -> dict[str, float | None]:
@@ -70,5 +70,5 @@ def _matthews(outcomes: Outcomes, labels: int) -> float:
 
 
 def _arrays(outcomes: Outcomes, labels: int) -> tuple[list[int], list[int]]:
-    """Return true and predicted labels; a prediction outside the set's labels is ``labels``."""
+    """Return true and predicted labels; a prediction that is not a label of the set becomes ``labels``."""
     return [label for label, _ in outcomes], [labels if prediction is None else prediction for _, prediction in outcomes]

@@ -1,4 +1,4 @@
-"""Scores predictions against a data set whose labels may differ from those of the model's task."""
+"""Scores predictions on a data set whose labels may differ from those of the model's task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hashes of the texts that a model was trained on, stored in its folder, so that later commands can tell which texts are not new to it.
+"""Hashes of the texts that a model was trained on, stored in its folder, so that later commands can recognise these texts.
 
 Equal texts (:mod:`ticketlab.tasks.reading.text_equality`) have equal hashes. The hash is BLAKE2b with 8 bytes: 67,000 texts take 0.5 MB,
 and the probability that any of a billion comparisons of different texts is wrong is 5e-11.
@@ -33,7 +33,7 @@ NO_HASHES = np.empty(0, np.uint64)
 
 @frozen(eq=False)
 class TrainedOn:
-    """Sorted hashes by use. They cover the known trainings; the pre-training of a model is not among them."""
+    """Sorted hashes by use. They cover the known training data; the pre-training data is not included."""
 
     hashes: Mapping[str, Hashes] = field(factory=dict)
 
@@ -53,7 +53,7 @@ class TrainedOn:
     def count(self, examples: Sequence[Example]) -> dict[str, int]:
         """Return the number of examples whose texts were used, by use.
 
-        An example counts as ``text`` if any of its texts was used so, and as ``swapped`` if only the swapped pair was trained on.
+        An example counts as ``text`` if any of its texts was used without labels, and as ``swapped`` if only the swapped pair was used.
         """
         train, dev, text = (self.hashes.get(kind, NO_HASHES) for kind in (TRAIN, DEV, TEXT))
         own = _hashes(example.texts for example in examples)

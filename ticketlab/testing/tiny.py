@@ -32,7 +32,7 @@ def tiny_model(family: Family, folder: str | Path, *, seed: int = 0) -> Path:
     from transformers import AutoModel
 
     if family not in get_args(Family):
-        raise UsageError(f"there is no tiny `{family}`; choose one of {', '.join(get_args(Family))}")
+        raise UsageError(f"unknown model family `{family}`; choose one of {', '.join(get_args(Family))}")
     tokenizer = _tokenizer(family)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)

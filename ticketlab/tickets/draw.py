@@ -51,7 +51,7 @@ def draw_like(scores: Mapping[str, Tensor], masks: Mapping[str, Tensor]) -> dict
     :raises UsageError: the scores and the masks have different units, or a score is NaN.
     """
     if {name: mask.shape for name, mask in masks.items()} != {name: tensor.shape for name, tensor in scores.items()}:
-        raise UsageError("the ticket to draw like has masks of different units or shapes than the scores")
+        raise UsageError("the masks of the other ticket have different units or shapes than the scores")
     drawn = {}
     for name, tensor in scores.items():
         removed = int((~masks[name]).sum())
@@ -87,7 +87,7 @@ def removed_share(masks: Mapping[str, Tensor]) -> dict[str, float]:
 
 
 def removed_count(ratio: float, total: int) -> int:
-    """Return the number of ``total`` units that a sparsity removes, rounded to nearest, halves up."""
+    """Return the number of ``total`` units that a sparsity removes, rounded half up."""
     return math.floor(ratio * total + 0.5)
 
 
@@ -96,7 +96,7 @@ def _ratios(scores: Mapping[str, Tensor], sparsity: float | Mapping[str, float])
     ratios = dict(sparsity) if isinstance(sparsity, Mapping) else dict.fromkeys(groups, sparsity)
     if set(ratios) != set(groups):
         raise UsageError(
-            f"sparsity is given for {', '.join(sorted(ratios)) or 'nothing'}, the scores are of {', '.join(groups) or 'nothing'}"
+            f"sparsity is given for {', '.join(sorted(ratios)) or 'nothing'}, but the scores are of {', '.join(groups) or 'nothing'}"
         )
     for group, ratio in ratios.items():
         if not 0 <= ratio <= 1:
@@ -109,7 +109,7 @@ def _values(name: str, tensor: Tensor) -> np.ndarray:
     exact = tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)
     values: np.ndarray = tensor.detach().cpu().reshape(-1).to(torch.float32 if exact else torch.float64).numpy()
     if np.isnan(values).any():
-        raise UsageError(f"the scores `{name}` have {int(np.isnan(values).sum())} NaN; a ticket cannot be drawn from them")
+        raise UsageError(f"the scores `{name}` have {int(np.isnan(values).sum())} NaN values; a ticket cannot be drawn from them")
     return values
 
 

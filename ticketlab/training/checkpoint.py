@@ -1,4 +1,4 @@
-"""Checkpoints of a running training: everything that the next step depends on, in one safetensors file, never pickled."""
+"""Checkpoints of a training run: everything that the next step depends on, in one safetensors file, never pickled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECKSUM = "checksum"
 
 @frozen
 class Checkpoint:
-    """The checkpoint file of a training. ``progress`` is JSON: the step, the smoothed loss, the history and the times so far."""
+    """The checkpoint file of a training run. ``progress`` is JSON: the step, the smoothed loss, the history and the times so far."""
 
     path: Path
 
@@ -83,7 +83,7 @@ class Checkpoint:
         except (SafetensorError, KeyError, TypeError, ValueError) as problem:
             if disk_and_memory.kind(problem):
                 raise
-            warn(f"{self.path}: the checkpoint is damaged ({problem}), so the training starts over")
+            warn(f"{self.path}: the checkpoint is damaged ({problem}), so training starts over")
             self.remove()
             return None
         return tensors, progress

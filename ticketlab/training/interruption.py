@@ -1,4 +1,4 @@
-"""Signals that interrupt a training. After the first one the current step is finished, a checkpoint is written, and the loop stops."""
+"""Signals that interrupt training. After the first one the current step is finished, a checkpoint is written, and the loop stops."""
 
 from __future__ import annotations
 

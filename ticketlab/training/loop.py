@@ -28,7 +28,7 @@ def steps_per_epoch(rows: int, batch_size: int) -> int:
 
 
 def total_steps(rows: int, batch_size: int, epochs: float) -> int:
-    """Return the number of optimizer steps of a training: rounded to the nearest step, and at least one."""
+    """Return the number of optimizer steps of a training run: rounded to the nearest step, and at least one."""
     return max(1, round(steps_per_epoch(rows, batch_size) * epochs))
 
 
@@ -55,7 +55,7 @@ class LossStep(Protocol):
 
 @frozen
 class Loop:
-    """A training and everything it uses. ``callbacks`` are called in order; ``evaluate`` returns development scores.
+    """A training run and everything it uses. ``callbacks`` are called in order; ``evaluate`` returns development scores.
 
     ``epochs`` may be fractional; ``warmup`` is a fraction of the steps; ``clip`` bounds the norm of the gradient.
     """
@@ -87,7 +87,7 @@ class Loop:
 
     @property
     def steps(self) -> int:
-        """Optimizer steps of the whole training."""
+        """Optimizer steps of the whole run."""
         return total_steps(len(self.rows), self.batch_size, self.epochs)
 
     def run(self) -> TrainingResult:
@@ -158,7 +158,8 @@ class Loop:
             self._add_penalties()
         if not (math.isfinite(float(loss)) and math.isfinite(float(norm))):
             raise TrainingDiverged(
-                f"{self.title}: the loss is {float(loss)} and the gradient {float(norm)} at step {step + 1}; {self._last_checkpoint()}. "
+                f"{self.title}: the loss is {float(loss)} and the gradient norm {float(norm)} at step {step + 1}; "
+                f"{self._last_checkpoint()}. "
                 "Try a lower learning rate, or a later `adversary.start_step`"
             )
         self.optimizer.step()
@@ -216,7 +217,7 @@ def _synchronized_time(device: torch.device) -> float:
 
 @frozen
 class TrainingResult:
-    """The outcome of a training: steps taken, the smoothed loss, one record per evaluation, and the cost.
+    """The outcome of a training run: steps taken, the smoothed loss, one record per evaluation, and the cost.
 
     ``seconds`` is the time of the optimizer steps alone (forward, backward, update), including those before a resume. It excludes
     reading and padding text, stop rules, evaluation and checkpoints. ``earlier_seconds`` is the total time in the loop before the resume.

@@ -57,7 +57,7 @@ class MaskedLMLoss:
             callback.on_pass_start(self._pass)
         self._pass += 1
         chosen = batch.labels != NOT_MASKED
-        with only(self._head, chosen):
+        with restricted(self._head, chosen):
             logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
         by_token = nn.functional.cross_entropy(logits, batch.labels[chosen], reduction="none")
         counts = chosen.sum(dim=1).float()
@@ -84,8 +84,8 @@ def head_of(model: Any) -> nn.Module:
 
 
 @contextlib.contextmanager
-def only(head: nn.Module, chosen: Tensor) -> Iterator[None]:
-    """Pass a head only the hidden states of the ``chosen`` positions (rows, length), as (positions, width).
+def restricted(head: nn.Module, chosen: Tensor) -> Iterator[None]:
+    """Inside the block, pass a head only the hidden states of the ``chosen`` positions (rows, length), as (positions, width).
 
     In a small model, the logits of all positions over the whole vocabulary would be most of the work.
     """

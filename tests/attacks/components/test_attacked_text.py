@@ -24,7 +24,7 @@ PIECES = [*ENGLISH.split(), *SIGNS.split(), *LETTERS.split(), *CHINESE.split()]
 SPACES = ["", " ", " ", " ", "  ", "\n", "\t", "\u00a0", "\u3000", "\x1c", ", ", ". ", "-", "'"]
 OLD = "previous_attacked_text"
 NONE = ("Cn", "Co", "Cs")
-"""Categories of what is no character: unassigned, private or half of a pair."""
+"""Categories of code points that are not characters: unassigned, private use, surrogates."""
 
 
 def texts(pieces=PIECES, longest=14):
@@ -118,7 +118,7 @@ def everything(text, first, depth=0):
 
 @pytest.fixture
 def our_words(monkeypatch):
-    """Let textattack take the same words as we do: what is compared is what becomes of them."""
+    """Make textattack split texts into the same words as we do, so that only what follows is compared."""
     monkeypatch.setattr(f"{import_textattack().__name__}.shared.attacked_text.words_from_text", words_of)
 
 
@@ -146,7 +146,7 @@ def test_every_change_gives_the_same_text_as_textattack(parts, steps):
 
 
 def is_plain(text):
-    """Say whether textattack cuts words where we do: there are no marks, no format characters, and Chinese beside ASCII letters alone."""
+    """Return whether textattack splits words where we do: no marks or format characters, and no letters but ASCII next to Chinese."""
     kinds = {unicodedata.category(letter) for letter in text}
     others = [letter for letter in text if letter.isalnum() and not (letter.isascii() or has_chinese(letter))]
     return not kinds & {"Mn", "Mc", "Me", "Cf"} and not (has_chinese(text) and (others or set("'-_*@") & set(text)))
@@ -175,8 +175,8 @@ def test_every_character_is_classified_as_in_textattack(characters):
         assert words_of(text) == words_from_text(text), hex(start)
 
 
-def test_lower_case_makes_no_word_out_of_signs_and_changes_no_length_but_in_one_letter(characters):
-    """What finding words without a search rests on."""
+def test_lower_casing_turns_no_sign_into_a_letter_and_changes_the_length_of_one_letter_only(characters):
+    """The offsets of words are computed under these assumptions."""
     letters = {letter for letter in characters if words_of(f"a{letter}b") == [f"a{letter}b"]} - set("'-_*@")
     beginnings = {letter.lower()[0] for letter in letters}
     assert not [letter for letter in characters if letter not in letters and letter.lower()[0] in beginnings]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not installed(), reason="textattack is not insta
 
 
 class Table:
-    """A victim that answers from the text alone; many answers are equal. No row sums to 1: textattack takes such for probabilities."""
+    """A victim whose outputs depend on the text alone; many are equal. No row sums to 1, as textattack would take it for probabilities."""
 
     model = torch.nn.Identity()
 
@@ -32,7 +32,7 @@ class Table:
 
 
 def seen(result):
-    """All that a search can see of a result, with the types of numbers."""
+    """Return everything that a search can see of a result, with the types of numbers."""
     plain = (result.output, result.goal_status, result.score, result.num_queries, result.ground_truth_output)
     return (result.attacked_text.text, result.raw_output.tolist(), result.raw_output.dtype, *((value, type(value)) for value in plain))
 

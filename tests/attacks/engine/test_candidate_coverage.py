@@ -1,4 +1,4 @@
-"""What an attack could not change is not what the model withstood: words with candidates, and words that the model sees, are counted."""
+"""Words with candidates, and words that the model sees, are counted: an attack that could change nothing does not show robustness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ARABIC = "الخِدْمَةُ مُخَيِّبٌ جِدًّا"
 
 
 def attack(how: Attack, victim: Victim, *texts: str | tuple[str, ...], columns: tuple[str, ...] = ("text",), **more: Any) -> list[Record]:
-    """Attack texts of which the victim is right."""
+    """Attack texts with the labels that the victim predicts."""
     with victim.evaluating():
         labels = [int(victim([text]).argmax()) for text in texts]
     rows = [

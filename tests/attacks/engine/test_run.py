@@ -177,7 +177,7 @@ def test_a_run_resumes_where_it_stopped(victim, tmp_path):
 
 @frozen
 class Odd(Attack):
-    """Does something odd on texts that ask for it."""
+    """Misbehaves on texts that name a misbehaviour."""
 
     name: ClassVar[str] = "odd"
     summary: ClassVar[str] = "odd"
@@ -244,7 +244,7 @@ def test_nan_logits_are_an_error_of_their_example_only(victim, in_flight):
 
 @frozen
 class Broken(DeepWordBug):
-    """Finds its resource broken when it is built."""
+    """An attack whose resource turns out to be broken when it is built."""
 
     def build(self, victim, resources):
         raise ResourceError("word vectors `x`: broken")
@@ -285,7 +285,7 @@ def test_the_query_budget_is_respected(victim, budget):
             assert record.words_tried is None
 
 
-def crowd(zeros: int, ones: int) -> list[Example]:
+def labelled_examples(zeros: int, ones: int) -> list[Example]:
     return [Example(f"z{number}", ("x",), 0) for number in range(zeros)] + [Example(f"o{number}", ("x",), 1) for number in range(ones)]
 
 
@@ -293,13 +293,13 @@ def crowd(zeros: int, ones: int) -> list[Example]:
     ("zeros", "ones", "n", "expected"), [(90, 10, 10, 1), (75, 25, 4, 1), (50, 50, 5, 2), (3, 97, 10, 10), (5, 5, 20, 5), (5, 5, 0, 0)]
 )
 def test_a_sample_keeps_the_proportions_of_the_labels(zeros, ones, n, expected):
-    chosen = sample(crowd(zeros, ones), n, seed=0)
+    chosen = sample(labelled_examples(zeros, ones), n, seed=0)
     assert len(chosen) == min(n, zeros + ones)
     assert sum(example.label for example in chosen) == expected
 
 
 def test_a_sample_depends_on_seed_and_ids_alone():
-    examples = crowd(50, 50)
+    examples = labelled_examples(50, 50)
     first = sample(examples, 10, seed=1)
     assert sample(examples[::-1], 10, seed=1) == first
     assert sample(examples, 10, seed=2) != first

@@ -94,7 +94,7 @@ def test_spawned_processes_give_the_same_records(victim, monkeypatch):
 
 @frozen
 class Deadly(DeepWordBug):
-    """Ends its process on texts that ask for it."""
+    """Ends its process on texts that request it."""
 
     name: ClassVar[str] = "deadly"
     summary: ClassVar[str] = "deadly"
@@ -120,8 +120,8 @@ def test_a_process_that_dies_loses_only_the_example_that_killed_it(victim, capsy
     rows[12] = Example("is killed", ("kill",), 0)
     found = {record.id: record for record in attack(victim, rows, how=Deadly(), workers=2)}
     assert found["dies"].status == found["is killed"].status == "error"
-    assert found["dies"].message == "the process that attacked it ended: exit code 7"
-    assert found["is killed"].message == "the process that attacked it ended: signal SIGKILL"
+    assert found["dies"].message == "the worker process died: exit code 7"
+    assert found["is killed"].message == "the worker process died: signal SIGKILL"
     warned = "warning: a process of the attack was killed, possibly because memory ran out; if so, lower in_flight (now 10 per process) or"
     assert warned in capsys.readouterr().err
     healthy = [row for row in rows if row.id.startswith("row")]

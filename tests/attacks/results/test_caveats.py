@@ -1,4 +1,4 @@
-"""What makes an attack's numbers mean less than they seem to is said, and nothing else is."""
+"""Caveats name the reasons why the numbers of an attack may be misleading, and nothing else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SAID = {
     ),
     "one answer": (
         [*rows(10), *rows(10, "skipped", label="positive", said="negative")],
-        ["the model predicts `negative` for every example of the sample; it may have learnt nothing"],
+        ["the model predicts `negative` for every example of the sample; it may have learned nothing"],
     ),
     "no better than the majority": (
         [*rows(8), *rows(2, "skipped"), *rows(2, label="positive"), *rows(8, "skipped", label="positive")],
@@ -70,7 +70,7 @@ SAID = {
     "too few to compare with the majority": ([*rows(2), *rows(2, "skipped"), *rows(2, "skipped", label="positive", said="positive")], []),
     "a class that lacks": (
         rows(20),
-        ["no example of `positive` is in the sample (20 negative, 0 positive): the numbers are about the other labels alone"],
+        ["no example of `positive` is in the sample (20 negative, 0 positive): the numbers are about the other labels only"],
     ),
     "few of a class": (
         [*rows(97), *rows(2, "skipped"), *rows(1, label="positive")],
@@ -87,7 +87,7 @@ SAID = {
     "a few texts that are cut": ([*rows(1, truncated=True, words_unseen=6), *rows(9), *rows(11, label="positive")], []),
     "texts cut somewhere": (
         [*rows(9, truncated=True, words_unseen=None), *rows(11, label="positive")],
-        ["9 of 20 examples are longer than the model's input; its tokenizer does not report where they are cut, so words are attacked"],
+        ["9 of 20 examples are longer than the model's input; its tokenizer does not report where they are cut, so the attack may"],
     ),
     "scripts without spaces": (
         [*sound(), *rows(6, original=["หนังดีมาก"]), *rows(2, original=["面白かった"]), *rows(1, original=["好看"])],

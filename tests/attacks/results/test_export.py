@@ -161,7 +161,7 @@ def test_an_exported_file_is_read_back(write: Callable[..., Path], tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["pwws.jsonl", "--out", "a.txt"], "a.txt: name a file that ends in .csv, .jsonl, .parquet"),
+        (["pwws.jsonl", "--out", "a.txt"], "a.txt: the name must end in .csv, .jsonl or .parquet"),
         (["pwws.jsonl"], "missing option '--out'"),
         (["--out", "a.csv"], "missing argument"),
         (["nowhere.jsonl", "--out", "a.csv"], "nowhere.jsonl: there is no such file"),
@@ -169,9 +169,9 @@ def test_an_exported_file_is_read_back(write: Callable[..., Path], tmp_path: Pat
         (["held.jsonl", "--out", "a.csv"], "no text fooled the model: there is nothing to write"),
         (
             ["pwws.jsonl", "pair.jsonl", "--out", "a.csv"],
-            "pair.jsonl: its texts are premise, hypothesis, and those of pwws.jsonl are sentence",
+            "pair.jsonl: its texts are premise, hypothesis, those of pwws.jsonl are sentence",
         ),
-        (["torn.jsonl", "--out", "a.csv"], "torn.jsonl: `train-1` has 2 texts under the columns sentence"),
+        (["torn.jsonl", "--out", "a.csv"], "torn.jsonl: `train-1` has 2 texts for the columns sentence"),
     ],
 )
 def test_failed_exports_are_reported_in_one_line_and_write_no_file(

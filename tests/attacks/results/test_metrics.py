@@ -31,7 +31,7 @@ MIXED = (
 
 
 def near(*cosines):
-    """The same, the successes with these similarities."""
+    """Return the records of ``MIXED`` with these similarities."""
     return [evolve(row, similarity=cosine) for row, cosine in zip_longest(records(*MIXED), cosines)]
 
 
@@ -98,10 +98,10 @@ def test_intervals_are_clipped_to_the_range_of_values():
 @pytest.mark.parametrize(
     ("queries", "budget", "ends"),
     [
-        pytest.param((1, 60), None, (1, 30.5 + 12.706205 * 29.5), id="what was attacked was asked about once"),
+        pytest.param((1, 60), None, (1, 30.5 + 12.706205 * 29.5), id="every attacked example was queried once"),
         pytest.param((1, 60), 60, (1, 60), id="within the budget"),
-        pytest.param((0, 60), None, (0, 30 + 12.706205 * 30), id="an attack that does not count the first"),
-        pytest.param((5, 70), 60, (1, 70), id="an attack that asks on"),
+        pytest.param((0, 60), None, (0, 30 + 12.706205 * 30), id="an attack that does not count the first query"),
+        pytest.param((5, 70), 60, (1, 70), id="an attack that exceeds the budget"),
     ],
 )
 def test_the_interval_of_queries_is_clipped_to_the_possible_range(queries, budget, ends):
@@ -159,14 +159,14 @@ def results(make_model, tokenizer):
                     random.seed(0)
                     yield attack.build(victim, Resources()).attack(AttackedText(text), label)
 
-    def led_astray(before, after):
+    def fooled(before, after):
         def of(text, output, status):
             scores = torch.tensor([0.9, 0.1] if output == 0 else [0.2, 0.8])
             return ClassificationGoalFunctionResult(AttackedText(text), scores, output, status, 0.5, 9, 0)
 
         return SuccessfulAttackResult(of(before, 0, GoalFunctionResultStatus.SEARCHING), of(after, 1, GoalFunctionResultStatus.SUCCEEDED))
 
-    found = [*attacked(), led_astray("good film!", "good film?"), led_astray("!!!", "???")]
+    found = [*attacked(), fooled("good film!", "good film?"), fooled("!!!", "???")]
     made = []
     for number, result in enumerate(found):
         outcome = attacker.record_of(result, victim)

@@ -17,7 +17,7 @@ def record(number: int, status: str, original, perturbed) -> Record:
 
 
 class Angles:
-    """Embeds a text as the direction of the angle that it says, at any length."""
+    """Embeds a text as a vector whose angle is the number in the text; records the texts."""
 
     def __init__(self):
         self.asked = []
@@ -80,11 +80,13 @@ def test_no_encoder_is_used_for_none_and_the_available_one_for_auto(monkeypatch,
         (["the film was good"], ""),
         (
             ["the film was good", "\u4e00\u4e01 good"],
-            "the encoder of Similarity knows 71.4 % of the tokens of these texts: it says little about them",
+            "the sentence encoder knows only 71.4 % of the tokens of these texts: Similarity says little about them",
         ),
     ],
     ids=["its language", "another"],
 )
 def test_an_encoder_that_does_not_know_the_language_gives_a_warning(tiny_encoder_folder, texts, said):
     rows = [record(number, "success", [text], ["good"]) for number, text in enumerate(texts)]
-    assert similarity.doubt([*rows, record(9, "failed", ["\u4e00"], ["\u4e00"])], SentenceEncoder.load(tiny_encoder_folder)) == said
+    assert (
+        similarity.language_warning([*rows, record(9, "failed", ["\u4e00"], ["\u4e00"])], SentenceEncoder.load(tiny_encoder_folder)) == said
+    )

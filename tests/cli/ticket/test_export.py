@@ -147,5 +147,5 @@ def test_apply_can_shrink(invoke: Any, classifier: Path, ticket: Any, tmp_path: 
 def test_apply_cannot_shrink_by_single_weights(invoke: Any, classifier: Path, ticket: Any, tmp_path: Path) -> None:
     result = invoke("ticket", "apply", ticket("weights"), classifier, "--shrink", "--out", tmp_path / "small")
     assert result.exit_code == 2
-    assert "leave --shrink out" in result.stderr
+    assert "omit --shrink" in result.stderr
     assert not (tmp_path / "small").exists()

@@ -101,7 +101,7 @@ def test_scores_are_classes_if_declared(tmp_path: Path) -> None:
         (["1/5", "2/5", "3/5", "4/5", "5/5"], []),
     ],
 )
-def test_joined_labels_are_told_from_names_that_contain_a_separator(labels: Sequence[str], joined: Sequence[str]) -> None:
+def test_joined_labels_are_distinguished_from_names_with_a_separator(labels: Sequence[str], joined: Sequence[str]) -> None:
     assert joined_labels(labels) == joined
     assert any("multi-label" in warning for warning in label_warnings(sizes(labels))) is bool(joined)
 

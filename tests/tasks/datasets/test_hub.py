@@ -51,6 +51,7 @@ def test_a_named_data_set_has_the_columns_labels_and_splits_of_the_papers(monkey
     }.get(task.name, (None, ()))  # fmt: skip
     assert {name: len(examples) for name, examples in data.splits.items()} == {"train": 36, "dev": 4, "test": 8}
     assert all(example.label == int(example.id.split("-")[1]) % len(names) for example in data.splits["train"])
+    assert [example.id for example in data.splits["test"][:2]] == [f"{test}-0", f"{test}-1"]
 
 
 def test_rows_without_a_label_are_dropped_and_counted(monkeypatch):

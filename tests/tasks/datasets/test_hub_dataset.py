@@ -82,14 +82,14 @@ def test_a_local_folder_takes_precedence_over_the_hub_and_this_is_reported(
     assert find_task("owner/name") == LocalDataset(path="owner/name")
     assert (
         capsys.readouterr().err
-        == "owner/name: reading the local folder, not a data set of the hub (`./owner/name` always means the folder)\n"
+        == "owner/name: reading the local folder, not a data set on the hub (`./owner/name` always means the folder)\n"
     )
     with pytest.raises(DataError, match="there is a folder `owner/name`, which the datasets library would read instead of the hub"):
         HubDataset(dataset="owner/name").load()
 
 
 def test_a_misspelt_task_is_not_looked_up_on_the_hub(hub: list[Any]) -> None:
-    with pytest.raises(SettingError, match=r"there is no task `sst3`; did you mean `sst2`\?.*or a data set of the hub as OWNER/NAME"):
+    with pytest.raises(SettingError, match=r"unknown task `sst3`; did you mean `sst2`\?.*or a data set on the hub as OWNER/NAME"):
         find_task("sst3")
     with pytest.raises(SettingError, match="task `hub` needs a data set"):
         find_task("hub")

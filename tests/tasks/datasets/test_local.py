@@ -261,7 +261,7 @@ def test_real_data_sets_load_without_settings(folder, columns, names, sizes):
 def test_a_data_set_without_labels_is_reported_as_such():
     if not SHARED.is_dir():
         pytest.skip(f"needs the data sets in {SHARED}")
-    with pytest.raises(DataError, match="there is no label column; name it with --label-column"):
+    with pytest.raises(DataError, match="no label column found; name it with --label-column"):
         LocalDataset(path=str(SHARED / "wikitext2")).load()
 
 

@@ -39,9 +39,9 @@ def test_a_regression_task_is_rejected_as_such(name, ask):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("sst3",), "there is no task `sst3`; did you mean `sst2`?"),
-        (("zzzzz",), "(or pass a path, to a"),
-        (("",), "there is no task ``"),
+        (("sst3",), "unknown task `sst3`; did you mean `sst2`?"),
+        (("zzzzz",), "(or pass the path of a"),
+        (("",), "unknown task ``"),
         (("local",), "task `local` needs a path"),
         (("https://example.com/reviews.csv",), "a URL, but data is read from files; download it"),
         (("https://huggingface.co/datasets/stanfordnlp/imdb",), "pass `stanfordnlp/imdb`, its name on the hub"),

@@ -33,7 +33,7 @@ def test_a_positive_label_is_given_by_name_or_number(numbers, given):
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("two", r"two\.jsonl: positive_label: there is no label `yes`; there is `0`, `1`"),
+        ("two", r"two\.jsonl: positive_label: there is no label `yes`; available: `0`, `1`"),
         ("three", r"positive_label: there is no label `yes`"),
     ],
 )

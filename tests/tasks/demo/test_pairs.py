@@ -125,7 +125,7 @@ def test_the_hypothesis_states_the_event_in_the_same_or_in_general_words(data, c
             assert not set(words(hypothesis)) & set(words(premise))
 
 
-def test_the_subsets_tell_how_the_hypothesis_is_worded(data, challenge):
+def test_the_subsets_distinguish_the_wordings_of_the_hypothesis(data, challenge):
     for task in (data, challenge):
         assert task.subsets == ("heuristic",)
         assert all(example.subsets == ("contained" if contained(example) else "reworded",) for example in all_of(task))

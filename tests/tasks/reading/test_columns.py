@@ -65,7 +65,7 @@ def test_columns_are_inferred_if_there_is_one_candidate(columns, texts, label):
             {"text": WORDS, "label": NAMES}, {"texts": ("txt",)}, ["--text-column", "did you mean `text`?", "`label`"], id="wrong text"
         ),
         pytest.param({"text": WORDS, "label": NAMES}, {"label": "lable"}, ["--label-column", "did you mean `label`?"], id="wrong label"),
-        pytest.param({"text": WORDS, "label": NAMES}, {"label": "zzz"}, ["there is `label`, `text`"], id="no similar name"),
+        pytest.param({"text": WORDS, "label": NAMES}, {"label": "zzz"}, ["(the columns are `text`, `label`)"], id="no similar name"),
         pytest.param(
             {"text": WORDS, "label": NAMES}, {"texts": ("text",), "label": "text"}, ["cannot be used twice"], id="one column twice"
         ),

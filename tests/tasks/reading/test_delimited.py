@@ -127,7 +127,7 @@ def test_a_backslash_before_a_quotation_mark_is_an_escape_if_nothing_else_fits(t
         "name of a label column",
     ],
 )
-def test_a_first_line_of_data_is_told_from_column_names(tmp_path, content, names_are):
+def test_a_first_line_of_data_is_distinguished_from_column_names(tmp_path, content, names_are):
     if names_are:
         assert read_table(put(tmp_path, "a.csv", content)).columns == tuple(content.split("\n")[0].split(","))
         return

@@ -197,7 +197,7 @@ def test_compressed_files_are_read(tmp_path: Path, suffix: str, monkeypatch: pyt
         ("a.pkl", "it is a pickle, which can run code and is never read"),
         ("a.sqlite", "it is a database; export the table as csv"),
         ("a.tar.gz", "it is an archive; unpack it"),
-        ("a.gz", "its name does not tell what it contains; name it like"),
+        ("a.gz", "its name does not say what it contains; give it a name like"),
         ("loader.py", "it is a script, which is not run"),
         ("a", "this kind of file is not supported; convert it to one of .csv"),
         ("pipe.csv", "a pipe, not a file; write the data into a file first"),

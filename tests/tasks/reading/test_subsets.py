@@ -89,11 +89,11 @@ def test_ids_are_used_unchanged(tmp_path: Path) -> None:
         ({"id_column": "label"}, "id_column: `label` is already used for the label"),
         ({"id_column": "one"}, "`same` in column `one` is the id of two rows of train; ids must be unique across all splits"),
         ({"id_column": "hole"}, "row 3: the id in column `hole` is empty: ''"),
-        ({"id_column": "bad"}, "row 1: an id must be a text or a number, not a list"),
+        ({"id_column": "bad"}, "row 1: an id must be a string or a number, not a list"),
         ({"subset_columns": ("keey",)}, "subset_columns: there is no column `keey`; did you mean `key`?"),
         ({"subset_columns": ("label",)}, "subset_columns: `label` is already used for the text, the label or the id"),
         ({"subset_columns": ("one", "one")}, "subset_columns: `one` is listed twice"),
-        ({"subset_columns": ("bad",)}, "row 1: a subset must be a text or a number, not a list"),
+        ({"subset_columns": ("bad",)}, "row 1: a subset must be a string or a number, not a list"),
     ],
     ids=lambda value: "" if isinstance(value, str) else str(value),
 )

@@ -41,7 +41,7 @@ def _textattack_change() -> Any:
 
 
 class _Splice(NamedTuple):
-    """A text as a previous one with the words ``first`` to ``last`` (exclusive) replaced; offsets are in characters."""
+    """A text as a change of a previous one, whose words ``first`` to ``last`` (exclusive) are replaced; offsets are in characters."""
 
     words_before: list[str]
     starts_before: list[int]
@@ -110,7 +110,7 @@ class FastAttackedText:
         return set(itertools.compress(itertools.count(), map(operator.ne, self.words, other_attacked_text.words)))
 
     def _text_index_of_word_index(self, i: int) -> int:
-        # lower case changes the length of one of these letters, and depends on the context of the other
+        # lower-casing changes the length of one of these letters, and depends on the context for the other
         if not 0 <= i < len(self.words) or "İ" in self.text or "Σ" in self.text:
             return int(super()._text_index_of_word_index(i))  # type: ignore[misc]
         if self._splice and self._starts is None:
@@ -197,7 +197,7 @@ class FastAttackedText:
             self._is_plain = (
                 _BETWEEN_COLUMNS.join(columns).count(_BETWEEN_COLUMNS) == len(columns) - 1
                 and not has_chinese(self.text)
-                and (len(columns) < 3 or all(self.words_per_input[1:-1]))  # it skips one separator, and an empty column has two around it
+                and (len(columns) < 3 or all(self.words_per_input[1:-1]))  # it skips one separator, but an empty column is between two
             )
         return self._is_plain
 
@@ -221,7 +221,7 @@ class FastAttackedText:
         return self._splice
 
     def _splice_of(self, before: FastAttackedText, first: int, last: int, changed: list[str] | None) -> _Splice | None:
-        """Segment only the text between the words around the change; characters outside of words still separate them from it."""
+        """Segment only the text between the words before and after the change, from which it is still separated."""
         words, starts = before.words, before._word_starts()
         shift = len(self.text) - len(before.text)
         if changed is not None and not has_chinese(changed[0]):
@@ -235,7 +235,7 @@ class FastAttackedText:
 
 
 def _shifted(original: Any, index: int, more: int, *, stays: bool) -> Any:
-    """Return the positions of the original words after the word at ``index`` became ``more`` additional words, or was deleted (-1)."""
+    """Return the positions of the original words after the word at ``index`` grew by ``more`` words, or was deleted (-1)."""
     shifted = np.where(original > index, original + more, original)
     if more < 0:
         shifted[original == index] = -1

@@ -121,7 +121,7 @@ def _by_pieces() -> Any:
 
 @functools.cache
 def _report_limit(word: str, combinations: int) -> None:
-    progress.say(f"bert-attack: for `{word}` {combinations} combinations of pieces were examined, the others skipped")
+    progress.say(f"bert-attack: only the first {combinations} combinations of pieces were examined for `{word}`")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Substitutes for the classes of textattack's recipes that would download something: the same with local resources."""
+"""Substitutes for the classes in textattack's recipes that would download something: the same classes with local resources."""
 
 from __future__ import annotations
 

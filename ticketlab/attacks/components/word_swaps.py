@@ -13,7 +13,7 @@ from ticketlab.resources.wordnet import WordNet
 
 
 def fetch_neighbours(vectors: WordVectors, texts: Iterable[str], neighbours: int, *, excluded: Collection[str] = ()) -> None:
-    """Search the neighbours of all words in ``texts`` at once, except the excluded ones; in lower case, as textattack looks them up."""
+    """Find the neighbours of all words in ``texts`` at once, except the excluded ones; in lower case, as textattack looks them up."""
     words = {word.lower() for text in texts for word in words_of(text)}
     vectors.prefetch(sorted(words.difference(excluded)), neighbours)
 

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-_LOOK_ALIKES = "\u02d7\u0060\u00d7"  # not letters, but in textattack homoglyphs of some
+_LOOK_ALIKES = "\u02d7\u0060\u00d7"  # not letters, but textattack uses them as homoglyphs
 _ASCII = re.compile(r"[\w`'*@-]+")
 _NOT_AT_AN_END = "'-_*@"
 _PLANES = (range(0x20000), range(0xE0000, 0xE1000))
@@ -24,8 +24,8 @@ _BREAK = "\u200b"
 """The format character that separates words."""
 _HAN = re.compile("[\u4e00-\u9fff]")
 _BY_SCRIPT = re.compile("[\u4e00-\u9fff]+|[^\u4e00-\u9fff]+")
-_JIEBAS = re.compile("[\u4e00-\u9fffA-Za-z0-9_-]+")
-"""What jieba segments correctly as a whole."""
+_FOR_JIEBA = re.compile("[\u4e00-\u9fffA-Za-z0-9_-]+")
+"""A run that jieba segments correctly as a whole."""
 
 
 def words_of(text: str) -> list[str]:
@@ -75,7 +75,7 @@ def _segmented(words: Iterable[str]) -> Iterator[str]:
     for word in words:
         if not has_chinese(word):
             yield word
-        elif _JIEBAS.fullmatch(word):
+        elif _FOR_JIEBA.fullmatch(word):
             yield from _cut(word)
         else:
             for part in _BY_SCRIPT.findall(word):

@@ -89,8 +89,8 @@ class Attacker:
         return Record(**self._facts(example)[0], status="timeout", message=f"given up after {self.timeout:g} seconds")
 
     def crash_record(self, example: Example, how: str) -> Record:
-        """Return the record of an example whose worker process died, with ``how`` it did."""
-        return Record(**self._facts(example)[0], status="error", message=f"the process that attacked it ended: {how}")
+        """Return the record of an example whose worker process died; ``how`` is its signal or exit code."""
+        return Record(**self._facts(example)[0], status="error", message=f"the worker process died: {how}")
 
     def _unknown_label(self, example: Example) -> str:
         """Return the error message for a label that the victim does not have."""

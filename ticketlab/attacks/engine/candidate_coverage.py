@@ -34,7 +34,7 @@ def unseen_words(texts: Sequence[str], seen: Seen) -> frozenset[int]:
 class CandidateCoverage:
     """The words of one original example, by index: ``unseen`` words are not attacked, the others are counted.
 
-    ``tried``: words for which candidates were searched. ``replaceable``: words with at least one candidate. ``allowed``: words with a
+    ``tried``: words whose candidates were requested. ``replaceable``: words with at least one candidate. ``allowed``: words with a
     candidate that passed the constraints. These are unknown for attacks that do not get their candidates from a transformation.
     """
 

@@ -37,7 +37,7 @@ def check(seconds: float | None) -> None:
 
 
 class Alarm:
-    """Raises :class:`OutOfTime` in the running code when the time is over, if that code runs inside :meth:`guard`.
+    """Raises :class:`OutOfTime` in the running code when the time is up, if that code runs inside :meth:`guard`.
 
     With ``enabled=False`` it never goes off. A context manager: the signal's previous handler is restored at the end.
     """

@@ -62,7 +62,7 @@ def run_attack(
     attack.warm(resources, [text for example in left for text in example.texts])
     attacker = Attacker(attack, victim, resources, tuple(columns), tuple(label_names), seed, timeout, in_flight)
     title, done = f"attack {attack.label}", len(examples) - len(left)
-    with progress.bar(title, len(examples), done=done, count=lambda: victim.rows_everywhere, of="texts asked") as bar:
+    with progress.bar(title, len(examples), done=done, count=lambda: victim.rows_everywhere, of="texts evaluated") as bar:
         successes = sum(record.status == "success" for record in records)
         for record in _records(attacker, left, _processes(victim, len(left), workers)):
             records.add(record)

@@ -125,7 +125,7 @@ class _Pool:
             progress.warn(f"a process of the attack was killed, possibly because memory ran out; if so, {self.lower}")
         if worker.one_by_one:
             for example in worker.active.values():
-                yield self.attacker.crash_record(example, _how(worker.process.exitcode))
+                yield self.attacker.crash_record(example, _exit_reason(worker.process.exitcode))
         else:
             self.suspects.extend(worker.active.values())
         if self.suspects or (self.todo and (worker.one_by_one or worker.active)):
@@ -141,7 +141,7 @@ class _Pool:
         self.workers.clear()
 
 
-def _how(exitcode: int | None) -> str:
+def _exit_reason(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
         try:
             return f"signal {signal.Signals(-exitcode).name}"

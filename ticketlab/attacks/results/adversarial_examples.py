@@ -62,7 +62,7 @@ def collect(paths: Sequence[Path]) -> AdversarialDataset:
         names = names or own
         if len(own) != len(names):
             raise UsageError(
-                f"{path}: its texts are {', '.join(own)}, and those of {paths[0]} are {', '.join(names)}: they cannot be one data set"
+                f"{path}: its texts are {', '.join(own)}, those of {paths[0]} are {', '.join(names)}: they cannot form one data set"
             )
         facts = {"attack": str(header.get("attack", path.stem)), "model": str(header.get("model", "")), "taken_from": split_of(header)}
         for row in rows:
@@ -91,7 +91,7 @@ def columns_of(path: Path, header: Mapping[str, Any], rows: Sequence[Record]) ->
     columns = tuple(named or ()) if known else PLAIN_NAMES.get(number, tuple(f"text{index + 1}" for index in range(number)))
     for row in rows:
         if row.status == "success" and len(row.perturbed) != len(columns):
-            raise UsageError(f"{path}: `{row.id}` has {counted(len(row.perturbed), 'text')} under the columns {', '.join(columns)}")
+            raise UsageError(f"{path}: `{row.id}` has {counted(len(row.perturbed), 'text')} for the columns {', '.join(columns)}")
     return columns
 
 

@@ -56,7 +56,7 @@ def read_texts(place: Path, *, is_stage: bool) -> AdversarialDataset:
         return export.read(place)
     found = files_in(place)
     if not found:
-        raise UsageError(f"{place}: no files of records, which an attack stage leaves")
+        raise UsageError(f"{place}: no files of records in this folder; name the folder of a finished attack stage")
     return collect(found)
 
 
@@ -79,7 +79,7 @@ def augment(data: TaskData, texts: AdversarialDataset) -> AugmentedTask:
                 f"{source}: `{text.id}` comes from {text.taken_from or 'an unknown split'}; only examples of train may be used for training"
             )
         if len(text.texts) != len(data.columns):
-            raise DataError(f"{source}: `{text.id}` has {counted(len(text.texts), 'text')} under the columns {', '.join(data.columns)}")
+            raise DataError(f"{source}: `{text.id}` has {counted(len(text.texts), 'text')} for the columns {', '.join(data.columns)}")
         original = known.get(text.original)
         if original is None or data.label_names[original.label] != text.label or text.before not in (None, original.texts):
             continue
@@ -88,7 +88,7 @@ def augment(data: TaskData, texts: AdversarialDataset) -> AugmentedTask:
         counts[text.attack] += 1
         added.append(Example(identity, text.texts, original.label, original.subsets))
     if texts.texts and not added:
-        raise DataError(f"{source}: of {counted(len(texts.texts), 'text')} none comes from a training example of {data.name}")
+        raise DataError(f"{source}: none of {counted(len(texts.texts), 'text')} comes from a training example of {data.name}")
     splits = {**data.splits, SPLIT: (*data.splits[SPLIT], *added)}
     hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, data.label_sets, data.positive_label)
     return AugmentedTask(evolve(data, splits=splits, fingerprint=hashed), counts, len(texts.texts) - len(added), texts.repeated)

@@ -55,7 +55,7 @@ def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterato
     if not records:
         yield "there is no example to attack"
     elif missing:
-        yield f"no example of {_named(missing)} is in the sample ({sizes}): the numbers are about the other labels alone"
+        yield f"no example of {_named(missing)} is in the sample ({sizes}): the numbers are about the other labels only"
     elif few and len(records) >= FEW_OF_A_CLASS * len(label_names):
         yield f"few examples of {_named(few)} are in the sample ({sizes}): the numbers are mostly about the other labels"
 
@@ -70,7 +70,7 @@ def _of_victim(records: Sequence[Record]) -> Iterator[str]:
     if known and not right:
         yield f"nothing was attacked: the model misclassified the whole sample before the attack ({counted(len(known), 'example')})"
     elif len(labels) > 1 and len(predictions) == 1:
-        yield f"the model predicts `{predictions.pop()}` for every example of the sample; it may have learnt nothing"
+        yield f"the model predicts `{predictions.pop()}` for every example of the sample; it may have learned nothing"
     elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:
         yield f"before the attack {right} of {len(known)} predictions are correct, no more than if all were `{commonest}` ({most})"
 
@@ -141,7 +141,7 @@ def _of_length(records: Sequence[Record]) -> Iterator[str]:
     words = f": {_of(unseen, 'word')} are beyond that and not attacked" if unseen.count else ""
     unknown = sum(record.truncated and record.words_unseen is None for record in records)
     if unknown:
-        words = "; its tokenizer does not report where they are cut, so words are attacked that the model does not see"
+        words = "; its tokenizer does not report where they are cut, so the attack may change words that the model does not see"
     yield f"{truncated} of {counted(len(records), 'example')} are longer than the model's input{words}"
 
 

@@ -45,7 +45,7 @@ def check_kind(out: Path) -> None:
     :raises UsageError: it is not.
     """
     if out.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{out}: name a file that ends in {', '.join(SUFFIXES)}")
+        raise UsageError(f"{out}: the name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
 
 
 def read(path: Path) -> AdversarialDataset:
@@ -111,7 +111,7 @@ def _write_csv(rows: Sequence[Mapping[str, str]], path: Path) -> None:
 
 
 def _write_jsonl(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    """Write a row a line. Not with ``Dataset.to_json``, which escapes the slash of every id."""
+    """Write one row per line, without ``Dataset.to_json``, which would escape the slash in every id."""
     path.write_bytes("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 

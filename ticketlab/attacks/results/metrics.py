@@ -108,7 +108,7 @@ class AttackMetrics:
     replaceable_examples: Fraction
     """Attacked examples with a word for which the attack had a candidate, out of those for which this is known."""
     replaceable_words: Fraction
-    """Words for which it had a candidate, out of those for which it searched one."""
+    """Words for which it had a candidate, out of those for which it looked for one."""
     allowed_examples: Fraction
     """The same, for candidates that passed the constraints."""
     allowed_words: Fraction

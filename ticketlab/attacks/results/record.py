@@ -79,8 +79,8 @@ class Record:
     words_unseen: int | None = field(default=None, validator=optional(_count))
     """Words of the original that the victim does not see; None if unknown."""
     words_tried: int | None = field(default=None, validator=optional(_count))
-    """Words of the original for which the attack searched candidates before it succeeded or gave up; None if unknown, or if it gave up
-    before searching any."""
+    """Words of the original for which the attack looked for candidates before it succeeded or gave up; None if unknown, or if it gave up
+    before looking for any."""
     words_replaceable: int | None = field(default=None, validator=optional(_count))
     """Those of them for which it had a candidate: a neighbour, a synonym, a prediction, an edit."""
     words_allowed: int | None = field(default=None, validator=optional(_count))

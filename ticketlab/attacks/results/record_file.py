@@ -18,7 +18,7 @@ from ticketlab.lab.layout import RECORDS
 
 _FORMAT = "ticketlab-attack-records/2"
 _FORMATS = (_FORMAT, "ticketlab-attack-records/1")
-"""Supported versions: the first one lacks the counts of unseen, tried, replaceable and allowed words."""
+"""Supported versions; version 1 lacks the counts of unseen, tried, replaceable and allowed words."""
 _BEGINNING = b'{"format": "ticketlab-attack-records'
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 

@@ -37,10 +37,10 @@ def with_similarity(records: Iterable[Record], encoder: SentenceEncoder) -> list
     return [measured.get(record.id, record) for record in records]
 
 
-def doubt(records: Iterable[Record], encoder: SentenceEncoder) -> str:
+def language_warning(records: Iterable[Record], encoder: SentenceEncoder) -> str:
     """Return a warning if the encoder does not know the language of the texts that it compared, otherwise an empty string."""
     share = encoder.unknown_share([text for record in records if record.status == "success" for text in record.original])
-    return f"the encoder of Similarity knows {percent(1 - share)} of the tokens of these texts: it says little about them" * (
+    return f"the sentence encoder knows only {percent(1 - share)} of the tokens of these texts: Similarity says little about them" * (
         share > UNKNOWN
     )
 

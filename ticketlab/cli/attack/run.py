@@ -149,9 +149,9 @@ def _output_files(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
 
 
 def _check_writable(target: Path) -> None:
-    """Check, before any work, that the file can be written and holds nothing but records.
+    """Check, before any work, that the file can be written and, if it exists, holds records.
 
-    :raises UsageError: it cannot, or does.
+    :raises UsageError: it cannot be written, or holds something else.
     """
     folder = next(place for place in target.absolute().parents if place.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):

@@ -92,7 +92,7 @@ def show(
         progress.say(f"no example to show has the status {' or '.join(statuses)}; of all {len(rows)}: {_counts(rows)}")
     left = len(chosen) - (most or DEFAULT_EXAMPLES)
     if left > 0:
-        progress.say(f"{left} more: --n {len(chosen)} shows all; --status and --id select")
+        progress.say(f"{left} more: --n {len(chosen)} shows all; --status and --id filter them")
 
 
 def _file_of_attack(file: Path, attack: str | None, lab: Path) -> Path:

@@ -54,7 +54,7 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     loaded = Ticket.load(file)
     if shrink and "weights" in loaded.groups:
         raise UsageError(
-            f"{ticket}: a ticket of single weights does not make a smaller model, because every matrix keeps its shape; leave --shrink out"
+            f"{ticket}: a ticket of single weights does not make a smaller model, because every matrix keeps its shape; omit --shrink"
         )
     place = resolve(find_run(model, lab, "model"))
     if out.resolve() == Path(place).resolve():

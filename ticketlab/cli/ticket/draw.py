@@ -49,7 +49,7 @@ def draw(
 
     The name of a recipe stands for its latest run in --lab with a search, and `latest` for the latest of all.
 
-    The ticket does not record which weights it belongs to: it can be applied to any without a warning.
+    The ticket does not record which weights it belongs to: it can be applied to any model without a warning.
     """
     own = {"heads": heads, "neurons": neurons}
     has_ratios = sparsity is not None or None not in own.values()

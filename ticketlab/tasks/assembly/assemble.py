@@ -38,7 +38,7 @@ def assemble(
     notices: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> TaskData:
-    """Make a task from the splits that a data set has (:func:`~ticketlab.tasks.reading.splits.make_splits`) and sample its training split.
+    """Make a task from the existing splits of a data set (:func:`~ticketlab.tasks.reading.splits.make_splits`), and sample its train split.
 
     Examples with equal texts (:func:`~ticketlab.tasks.reading.text_equality.group_equal_texts`) stay on one side of every split made here,
     and repeated texts are counted. ``source`` is the name of the data in messages, by default ``name``. A ``challenge`` set may have a
@@ -143,7 +143,7 @@ def _class_sizes(examples: Mapping[str, Sequence[Example]], names: Sequence[str]
 def _share_for_training(
     source: str, splits: Mapping[str, Sequence[LabelledRow]], share: float | None, same: Mapping[str, str], challenge: bool
 ) -> dict[str, list[LabelledRow]]:
-    """Return the splits with ``share`` of the only split used for training; empty if ``share`` is None."""
+    """Return the splits, with ``share`` of the only split used for training; an empty mapping if ``share`` is None."""
     if share is None:
         return {}
     if "train" in splits:

@@ -29,7 +29,7 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 def check_labels(source: str, sizes: Mapping[str, int], declare: str = "--labels") -> None:
-    """Reject labels that are not classes. ``sizes`` are the numbers of rows; ``declare`` is the setting that accepts them nevertheless.
+    """Reject labels that are not classes. ``sizes`` are the numbers of rows; ``declare`` is the setting that forces them to be accepted.
 
     :raises DataError: the labels are lists, objects, scores or dates, or nearly every row has a different one.
     """
@@ -64,8 +64,8 @@ def check_labels(source: str, sizes: Mapping[str, int], declare: str = "--labels
 def label_warnings(sizes: Mapping[str, int]) -> Iterator[str]:
     """Yield warnings about labels that were not declared.
 
-    They concern labels that join others, different spellings of one label, numbers among names, names of splits, and too many labels for
-    the number of rows.
+    They are about labels that combine others, different spellings of one label, numbers among names, names of splits, and too many labels
+    for the number of rows.
     """
     names = list(sizes)
     if objects := [name for name in names if _OBJECT.fullmatch(name)]:
@@ -150,7 +150,7 @@ def joined_labels(names: Collection[str], *, sure: bool = False) -> list[str]:
 
 
 def _names_by_part(names: Collection[str]) -> dict[str, set[str]]:
-    """Return for each name, and each part of one by any separator, the names that it is or that contain it."""
+    """Return, for each name and each part of a name by any separator, the names that equal or contain it."""
     found: dict[str, set[str]] = {name: {name} for name in names}
     for separator in SEPARATORS:
         for name, parts in _split_names(names, separator).items():
@@ -160,7 +160,7 @@ def _names_by_part(names: Collection[str]) -> dict[str, set[str]]:
 
 
 def _is_class_between(made_of_names: Collection[str], parts: Mapping[str, Sequence[str]], names: Collection[str]) -> bool:
-    """Return whether there are no labels but one made of others and its parts, as with ``yes``, ``no`` and ``yes/no``."""
+    """Return whether the labels are exactly one joined label and its parts, as with ``yes``, ``no`` and ``yes/no``."""
     return len(made_of_names) == 1 and all({name, *parts[name]} == set(names) for name in made_of_names)
 
 

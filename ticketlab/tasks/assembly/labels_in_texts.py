@@ -12,7 +12,7 @@ from ticketlab.tasks.reading.labels import quote_some
 SAMPLE_SIZE = 2000
 """Number of examples that are checked, evenly spaced."""
 MAX_LEAKING_SHARE = 0.5
-"""Share of a class's examples that name it, and no other class, above which a warning is given."""
+"""Share of a class's examples that name it, and no other class, above which there is a warning."""
 
 
 def find_label_leaks(examples: Sequence[Example], names: Sequence[str]) -> Iterator[str]:

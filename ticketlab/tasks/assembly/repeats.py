@@ -1,4 +1,4 @@
-"""Counts texts that occur more than once: within a split, in train and test, with two labels, in a task and a challenge set."""
+"""Counts repeated texts: within a split, in train and test, with different labels, and in both a task and a challenge set."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def count_repeats(splits: Mapping[str, Sequence[Example]], equal: TextGroups) ->
 
 
 def describe_count(what: str, number: int) -> str:
-    """Return an entry of :attr:`TaskData.counts` with its noun in the right number: ``1 repeated text in test``."""
+    """Return an entry of :attr:`TaskData.counts` with its noun in the singular or plural: ``1 repeated text in test``."""
     singular = re.sub(r"(text|pair)s\b", r"\1", what, count=1)
     return counted(number, singular, what)
 
@@ -74,12 +74,12 @@ def _repeats_within_splits(keys: Mapping[str, Sequence[str]]) -> Iterator[SplitW
 def warnings_for(
     split_warnings: Sequence[SplitWarning], measured: Collection[str] = ("test",), after_training: Collection[str] = ("dev", "test")
 ) -> tuple[str, ...]:
-    """Return the warnings about the splits that are ``measured``, and about those evaluated with models that may know ``train``."""
+    """Return the warnings about ``measured`` splits, and about splits evaluated ``after_training``, with models that may know ``train``."""
     return tuple(warning.text for warning in split_warnings if warning.split in (after_training if warning.trained else measured))
 
 
 def with_warnings_for(data: TaskData, measured: Collection[str], after_training: Collection[str]) -> TaskData:
-    """Return the data set with the split warnings of :func:`warnings_for` instead of those for training and testing on it."""
+    """Return the data set with the split warnings of :func:`warnings_for` instead of the default ones, for training and testing on it."""
     usual = {warning.text for warning in data.split_warnings}
     return evolve(
         data,

@@ -107,7 +107,7 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
     An example gets the task's label that maps to its label, or, if several do, a label that stands for them
     (:attr:`TaskData.label_sets`). A set without training examples adds nothing.
 
-    :raises DataError: no set has training examples; a set has another number of text columns; an id occurs twice.
+    :raises DataError: no set has training examples; a set has a different number of text columns; an id occurs twice.
     :raises UsageError: the labels cannot be mapped; see :func:`map_labels`.
     """
     label_sets = list(data.label_sets)

@@ -25,7 +25,7 @@ def labels_by_number(names: Sequence[str]) -> dict[str, str]:
 
 @frozen
 class NamedHubDataset(NamedDataset):
-    """A named data set of the hub: its location, its columns, and the split that is used as the test split."""
+    """A named data set on the hub: its location, its columns, and the split that is used as the test split."""
 
     dataset: ClassVar[str]
     config: ClassVar[str | None] = None
@@ -38,7 +38,7 @@ class NamedHubDataset(NamedDataset):
         splits = {"train": "train", "validation": self.dev_split, "test": self.test_split}
         return {split: self._split(name) for split, name in splits.items() if name}
 
-    def called(self, split: str) -> str:
+    def published_name(self, split: str) -> str:
         """Return the name of a split on the hub."""
         return {"test": self.test_split, "validation": self.dev_split or split}.get(split, split)
 
@@ -110,7 +110,7 @@ class Qqp(NamedHubDataset):
     """Quora Question Pairs as in GLUE, which reports the accuracy and the F1 of `duplicate`."""
 
     name: ClassVar[str] = "qqp"
-    summary: ClassVar[str] = "are two questions the same (GLUE)"
+    summary: ClassVar[str] = "do two questions ask the same thing (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "qqp", "validation"
     columns: ClassVar[Columns] = Columns(("question1", "question2"), "label")
     label_names = ("not_duplicate", "duplicate")
@@ -124,11 +124,11 @@ class Qqp(NamedHubDataset):
 class Mrpc(NamedHubDataset):
     """Microsoft Research Paraphrase Corpus as in GLUE, which reports the accuracy and the F1 of `equivalent`.
 
-    Two thirds of the pairs are paraphrases: always predicting this has an accuracy of 68 % and an F1 of 81 %.
+    Two thirds of the pairs are paraphrases: always predicting `equivalent` has an accuracy of 68 % and an F1 of 81 %.
     """
 
     name: ClassVar[str] = "mrpc"
-    summary: ClassVar[str] = "do two sentences say the same (GLUE)"
+    summary: ClassVar[str] = "do two sentences mean the same (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "mrpc", "validation"
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_equivalent", "equivalent")
@@ -141,7 +141,7 @@ class Mrpc(NamedHubDataset):
 class Cola(NamedHubDataset):
     """Corpus of Linguistic Acceptability as in GLUE, which reports the Matthews correlation.
 
-    Seven tenths of the sentences are acceptable: always predicting this has that accuracy, and a correlation of 0.
+    Seven tenths of the sentences are acceptable: always predicting `acceptable` has that accuracy and a correlation of 0.
     """
 
     name: ClassVar[str] = "cola"
@@ -167,15 +167,15 @@ class Rte(NamedHubDataset):
 
 @frozen
 class Wnli(NamedHubDataset):
-    """Winograd NLI as in GLUE: does the sentence follow in which a pronoun is replaced by a possible referent.
+    """Winograd NLI as in GLUE: whether a sentence entails its copy in which a pronoun is replaced by a possible referent.
 
     Its validation split, which is the test split here, is adversarial to its training split: many sentences are in both, mostly with the
     other label, so that a model that memorises the 635 training examples ends up below the majority class (GLUE's paper and FAQ). An
-    accuracy under 50 % is therefore not an error of a run, and most published models simply predict `not_entailment`.
+    accuracy under 50 % therefore does not mean that a run failed, and most published models simply predict `not_entailment`.
     """
 
     name: ClassVar[str] = "wnli"
-    summary: ClassVar[str] = "does the sentence with its pronoun replaced follow, two classes; adversarial (GLUE)"
+    summary: ClassVar[str] = "does the second sentence, with the pronoun replaced, follow from the first, two classes; adversarial (GLUE)"
     dataset, config, test_split = "nyu-mll/glue", "wnli", "validation"
     columns: ClassVar[Columns] = Columns(("sentence1", "sentence2"), "label")
     label_names = ("not_entailment", "entailment")
@@ -184,7 +184,7 @@ class Wnli(NamedHubDataset):
 
 @frozen
 class Mnli(NamedHubDataset):
-    """Multi-genre NLI as in GLUE; the test is the matched validation split."""
+    """Multi-genre NLI as in GLUE; the test split is the matched validation split."""
 
     name: ClassVar[str] = "mnli"
     summary: ClassVar[str] = "entailment between two sentences, three classes (GLUE)"

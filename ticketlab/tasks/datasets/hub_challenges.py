@@ -12,7 +12,7 @@ from ticketlab.tasks.reading.columns import Columns
 
 @frozen
 class PawsWiki(NamedHubDataset):
-    """PAWS-Wiki (Zhang et al., 2019): pairs with the same words, of which less than half are paraphrases."""
+    """PAWS-Wiki (Zhang et al., 2019): pairs with the same words, fewer than half of which are paraphrases."""
 
     name: ClassVar[str] = "paws_wiki"
     summary: ClassVar[str] = "are sentences of the same words paraphrases, two classes (PAWS-Wiki)"

@@ -1,4 +1,4 @@
-"""Any data set of the hub as a task; its columns are inferred like those of a local file."""
+"""Any data set on the hub as a task; its columns are inferred like those of a local file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ticketlab.tasks.reading.tables import SplitTables, Table
 
 @frozen
 class HubDataset(Tabular):
-    """A data set of the hub by its name, or from the cache of the ``datasets`` library. Scripts of data sets are never run.
+    """A data set on the hub by its name, or from the cache of the ``datasets`` library. Scripts of data sets are never run.
 
     The splits are those published as train, validation (or dev, or validation_matched) and test. An unlabelled test split is ignored.
     Results depend on the data, not on its name or revision.
@@ -43,7 +43,7 @@ class HubDataset(Tabular):
 
     def _splits(self, default_split: str) -> SplitTables:
         if not self.dataset:
-            raise DataError("task `hub` needs a name: pass a data set of the hub with `--task OWNER/NAME`")
+            raise DataError("task `hub` needs a name: pass a data set on the hub with `--task OWNER/NAME`")
         progress.say(f"{self._source}: reading from the hub, or from the cache of the datasets library")
         source = f"{self._source} (not a local file or folder)"
         data = fetch(self.dataset, self.config, None, source=source, alternative="a local copy with `--task PATH`", revision=self.revision)

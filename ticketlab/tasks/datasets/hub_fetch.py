@@ -1,4 +1,4 @@
-"""Loads data sets from the hub or the cache of the ``datasets`` library; errors are one line that says what to do."""
+"""Loads data sets from the hub or the cache of the ``datasets`` library. Errors are one line that says what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCRIPT = re.compile(r"scripts are no longer supported|trust_remote_code|contain
 def fetch(dataset: str, config: str | None, split: str | None, *, source: str, alternative: str, revision: str | None = None) -> Any:
     """Load a split of a data set from the hub, or from the cache of the ``datasets`` library; all splits by name if ``split`` is None.
 
-    For messages, ``source`` is what requested the data, and ``alternative`` what to pass instead. Scripts of data sets are never run.
+    In messages, ``source`` is what requested the data, and ``alternative`` what to pass instead. Scripts of data sets are never run.
 
     :raises Unavailable: the data set is neither in the cache nor reachable.
     :raises DataError: there is no such configuration, or a configuration must be chosen, or the data set needs a script.

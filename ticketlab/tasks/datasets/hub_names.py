@@ -12,7 +12,7 @@ _NAME = re.compile(rf"(?P<dataset>(?P<owner>{_PART}/)?{_PART})(?::(?P<config>[^:
 
 @frozen
 class HubName:
-    """A data set of the hub, its configuration, and its branch, tag or commit."""
+    """A data set on the hub, its configuration, and its branch, tag or commit."""
 
     dataset: str
     config: str | None = None
@@ -23,7 +23,7 @@ class HubName:
 
 
 def parse(value: str, *, owner: bool = True) -> HubName | None:
-    """Parse a name, None if it is not one. Unless ``owner`` is required, names of a few old data sets, without owner, are accepted too."""
+    """Parse a name; None if it is not one. Unless ``owner`` is required, names without owner, of a few old data sets, are accepted too."""
     match = _NAME.fullmatch(value)
     if match is None or (owner and not match["owner"]):
         return None

@@ -55,7 +55,7 @@ class Tabular(Task):
         (), converter=to_label_names, help="label names in order, others are rejected; if empty, all labels, sorted"
     )
     positive_label: str | None = setting(
-        None, converter=to_label_name, help="the label, of two, whose F1 is reported as `binary_f1`; if none, it is not reported"
+        None, converter=to_label_name, help="the one of two labels whose F1 is reported as `binary_f1`; if none, it is not reported"
     )
     drop_labels: tuple[str, ...] = setting((), converter=to_label_names, help="labels whose rows are dropped, such as -1")
     split_column: str | None = setting(

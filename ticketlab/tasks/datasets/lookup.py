@@ -1,4 +1,4 @@
-"""Resolves the value of ``--task``: the name of a task, a path, or the name of a data set of the hub."""
+"""Resolves the value of ``--task``: the name of a task, a path, or the name of a data set on the hub."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_task(
     """Return the task with this name, the local files at this path, or the data set with this name on the hub.
 
     The name of a task takes precedence over a folder with that name (``./sst2`` is the folder), and a file or folder over the hub. Any
-    other ``owner/name`` is a data set of the hub, unless ``owner`` is a local folder.
+    other ``owner/name`` is a data set on the hub, unless ``owner`` is a local folder.
 
     :raises SettingError: the value is none of these, or a URL; or columns or labels are given for a task that declares its own.
     """
@@ -72,11 +72,11 @@ def find_task(
     if not _looks_like_path(value):
         near = did_you_mean(value, known.names("task"))
         raise SettingError(
-            f"there is no task `{value}`{near} (or pass a path, to a {', '.join(file_kinds.SUFFIXES)} file or a folder of them, "
-            "or a data set of the hub as OWNER/NAME)"
+            f"unknown task `{value}`{near} (or pass the path of a {', '.join(file_kinds.SUFFIXES)} file or of a folder of them, "
+            "or a data set on the hub as OWNER/NAME)"
         )
     if on_hub and Path(value).is_dir():
-        progress.say(f"{value}: reading the local folder, not a data set of the hub (`./{value}` always means the folder)")
+        progress.say(f"{value}: reading the local folder, not a data set on the hub (`./{value}` always means the folder)")
     return LocalDataset(
         path=value,
         text_columns=tuple(text_columns),
@@ -99,7 +99,7 @@ def _looks_like_path(value: str) -> bool:
 
 
 def _exists(value: str) -> bool:
-    """Return whether there is a file or folder, or something inaccessible."""
+    """Return whether there is a file or folder, or an inaccessible path."""
     try:
         return expand(value).exists()
     except OSError:

@@ -1,4 +1,4 @@
-"""Data sets of the papers that are not on the hub in a readable form and must be downloaded from their authors by hand."""
+"""Data sets of the papers that are not on the hub in a readable form and must be downloaded manually from their authors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_CLAIMS: Mapping[str, Sequence[str]] = {"evidence": ("evidence_sentence",), "l
 
 @frozen
 class ManualDataset(NamedDataset):
-    """A data set that must be downloaded by hand: what it is, its address, and where to put its files."""
+    """A data set that must be downloaded manually: what it is, its address, and where to put its files."""
 
     about: ClassVar[str]
     url: ClassVar[str]

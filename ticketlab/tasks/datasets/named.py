@@ -27,7 +27,7 @@ FOLDER = "TICKETLAB_DATA"
 
 @frozen
 class NamedDataset(Task):
-    """A data set with declared columns and label names, which every copy of it must have.
+    """A data set with declared columns and label names, which every copy must have.
 
     A copy that is a single file not named after a split is used as ``lone_split``; as a challenge set, or with ``train_share``, as the
     test split.
@@ -41,7 +41,7 @@ class NamedDataset(Task):
     """Names of columns in other releases."""
     lone_split: ClassVar[str] = "train"
     positive_label: ClassVar[str | None] = None
-    """The label, of two, whose F1 is ``binary_f1``."""
+    """The one of two labels whose F1 is ``binary_f1``."""
     measures: ClassVar[tuple[str, ...]] = ()
     """Metrics that its benchmark reports in addition to the accuracy."""
 
@@ -53,7 +53,7 @@ class NamedDataset(Task):
         return self._load(challenge=False)
 
     def load_challenge(self) -> TaskData:
-        """Read the data set as a challenge set; see :meth:`Task.load_challenge`. Raises as :meth:`load`."""
+        """Read the data set as a challenge set; see :meth:`Task.load_challenge`. Raises the errors of :meth:`load`."""
         return self._load(challenge=True)
 
     def published(self) -> Mapping[str, Table]:
@@ -178,7 +178,7 @@ def find_copy(name: str) -> Path | None:
 
 
 def suggest_copy(name: str) -> str:
-    """Return a hint at a copy in ``$TICKETLAB_DATA`` with a similar name; empty if there is none."""
+    """Suggest a copy in ``$TICKETLAB_DATA`` with a similar name; empty if there is none."""
     value = os.environ.get(FOLDER, "").strip()
     hint = did_you_mean(name, [entry.stem for entry in expand(value).iterdir()]) if value else ""
     return hint if "did you mean" in hint else ""

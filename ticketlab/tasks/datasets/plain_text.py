@@ -57,18 +57,18 @@ def read_paragraphs(place: str, config: str | None = None, column: str | None = 
 
 
 def is_local(place: str) -> bool:
-    """Return whether a place means a file or folder rather than a data set of the hub.
+    """Return whether a place is a file or folder rather than a data set of the hub.
 
     :raises DataError: it is empty.
     """
     if not place.strip():
-        raise DataError(f"objective.text: masked language modelling needs a text: {KINDS} (`--text`)")
+        raise DataError(f"objective.text: masked language modelling needs text: {KINDS} (`--text`)")
     path = expand(place)
     return path.exists() or file_kinds.has_known_suffix(path) or hub_names.parse(place, owner=False) is None
 
 
 def find_text_files(place: str) -> Mapping[str, Sequence[Path]]:
-    """Return the local files of the splits that are used. Raises like :func:`read_paragraphs`."""
+    """Return the local files of the splits that are used. Raises the errors of :func:`read_paragraphs`."""
     splits = {split: parts for split, parts in files.find_files(expand(place), prose=True).splits.items() if split in SPLITS}
     if "train" not in splits:
         raise DataError(f"{place}: there is no training text; name a file train, or pass one file")

@@ -1,4 +1,4 @@
-"""The embedded pair tasks: one with a shortcut of configurable strength, and a challenge set in which the shortcut does not help."""
+"""The built-in pair tasks: one with a shortcut of configurable strength, and a challenge set in which the shortcut does not help."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DemoPairs(Task):
     """
 
     name: ClassVar[str] = "demo_nli"
-    summary: ClassVar[str] = "embedded sentence pairs, two classes, with a word-overlap shortcut of configurable strength"
+    summary: ClassVar[str] = "built-in sentence pairs, two classes, with a word-overlap shortcut of configurable strength"
 
     strength: float = setting(0.9, at_least=0, at_most=1, help="the shortcut is right in (1 + strength) / 2 of the examples of each class")
     rows: int = setting(1000, at_least=2, at_most=50_000, unit="examples", help="training examples to generate, half of each class")
@@ -51,13 +51,13 @@ class DemoPairs(Task):
 
 @frozen
 class DemoPairsOOD(Task):
-    """The challenge set of ``demo_nli``: the same words and constructions about other events, where the shortcut is right in half of them.
+    """The challenge set of ``demo_nli``: the same words and constructions about other events; the shortcut is right for half of the pairs.
 
     Both labels are equally frequent with and without word overlap, so that the shortcut has an accuracy of 0.5.
     """
 
     name: ClassVar[str] = "demo_nli_ood"
-    summary: ClassVar[str] = "embedded challenge set of demo_nli: word overlap says nothing about the label"
+    summary: ClassVar[str] = "built-in challenge set of demo_nli: word overlap says nothing about the label"
 
     test_rows: int = setting(400, at_least=4, at_most=10_000, unit="examples", help="examples to generate")
     seed: int = setting(0, at_least=0, help="another seed generates other pairs")

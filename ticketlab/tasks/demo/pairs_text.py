@@ -1,7 +1,7 @@
 """Generates sentence pairs whose label depends on the verb of the premise and not on the wording of the hypothesis.
 
 A premise reports an event that somebody knew of, or only hoped for. The hypothesis states the event as a fact, in the words of the premise
-or in general ones ("Somebody acquired a vehicle."). A known event is entailed and a hoped-for one is not, in either wording.
+or in more general words ("Somebody acquired a vehicle."). A known event is entailed and a hoped-for one is not, in either wording.
 """
 
 from __future__ import annotations

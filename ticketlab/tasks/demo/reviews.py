@@ -1,4 +1,4 @@
-"""The embedded demo task: review sentences, generated without network access and identical on every machine."""
+"""The built-in demo task: review sentences, generated without network access and identical on every machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DemoTask(Task):
     """Reviews whose label depends on negation and contrast. Test and dev texts do not depend on the number of training rows."""
 
     name: ClassVar[str] = "demo"
-    summary: ClassVar[str] = "embedded review sentences, two classes, with negation and contrast"
+    summary: ClassVar[str] = "built-in review sentences, two classes, with negation and contrast"
 
     rows: int = setting(3000, at_least=2, at_most=50_000, unit="examples", help="training examples to generate, half of each class")
     dev_rows: int = setting(300, at_least=2, at_most=10_000, unit="examples", help="development examples to generate")

@@ -1,4 +1,4 @@
-"""Generates review sentences with a known opinion that single words do not reveal.
+"""Generates review sentences with a known sentiment that single words do not reveal.
 
 A review is one of a few frames (plain, contrast, concession, expectation, hearsay) filled with clauses. A clause may express its opinion
 by negating a word of the opposite one, so every opinion word occurs in positive and negative reviews.

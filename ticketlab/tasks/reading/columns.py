@@ -1,4 +1,4 @@
-"""Infers the text and label columns of a table (csv, jsonl, parquet, hub data), or takes those that the user names.
+"""Infers the text and label columns of a table (csv, jsonl, parquet, hub data), or uses those that the user names.
 
 A column is inferred only if there is a single candidate.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from ticketlab.core.errors import DataError, did_you_mean
+from ticketlab.core.errors import DataError, nearest
 from ticketlab.tasks.reading.labels import describe_type, is_unlabelled, label_name, quote_some
 from ticketlab.tasks.reading.tables import Table
 
@@ -39,7 +39,7 @@ class Columns:
 
 
 def infer_columns(table: Table, texts: Sequence[str] = (), label: str | None = None) -> Columns:
-    """Return the requested columns, and infer those that were not requested.
+    """Return the requested columns, and infer the others.
 
     :raises DataError: a column does not exist, or there is not exactly one candidate; the message lists the columns.
     """
@@ -47,9 +47,7 @@ def infer_columns(table: Table, texts: Sequence[str] = (), label: str | None = N
         raise DataError(f"{table.source}: a task has one text column or two, not {len(texts)} ({', '.join(texts)})")
     for name, flag in [*((text, "--text-column") for text in texts), *([(label, "--label-column")] if label else [])]:
         if name not in table.columns:
-            hint = did_you_mean(name, table.columns)
-            listing = "" if "there is" in hint else f" ({_list_columns(table)})"
-            raise DataError(f"{table.source}: {flag}: there is no column `{name}`{hint}{listing}")
+            raise _missing_column(table, flag, name)
     if len({*texts, label}) <= len(texts):
         raise DataError(f"{table.source}: one column cannot be used twice: {_quoted([*texts, *([label] if label else [])])}")
     label = label or _find_by_name(table, LABELS)
@@ -68,12 +66,10 @@ def infer_text_column(table: Table, requested: str | None = None, *, flag: str) 
         candidates = [known] if known else [column for column in table.columns if _is_text(table, column)]
         if len(candidates) == 1:
             return candidates[0]
-        problem = f"the text could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "there is no text column"
+        problem = f"the text could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "no text column found"
         raise DataError(f"{table.source}: {problem}; {_request_flag(table, flag)}")
     if requested not in table.columns:
-        raise DataError(
-            f"{table.source}: {flag}: there is no column `{requested}`{did_you_mean(requested, table.columns)} ({_list_columns(table)})"
-        )
+        raise _missing_column(table, flag, requested)
     return requested
 
 
@@ -98,7 +94,7 @@ def _infer_label(table: Table, texts: Sequence[str]) -> str:
     candidates = [column for column in table.columns if column not in texts and _few_values(table, column)]
     if len(candidates) == 1:
         return candidates[0]
-    problem = f"the label could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "there is no label column"
+    problem = f"the label could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "no label column found"
     raise DataError(f"{table.source}: {problem}; {_request_flag(table, '--label-column')}")
 
 
@@ -106,7 +102,7 @@ def _infer_text(table: Table, label: str) -> tuple[str, ...]:
     candidates = [column for column in table.columns if column != label and _is_text(table, column)]
     if len(candidates) == 1:
         return (candidates[0],)
-    problem = f"the text could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "there is no text column"
+    problem = f"the text could be {' or '.join(f'`{name}`' for name in candidates)}" if candidates else "no text column found"
     raise DataError(f"{table.source}: {problem}; {_request_flag(table, '--text-column')}")
 
 
@@ -133,6 +129,18 @@ def _is_number(value: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def column_hint(name: str, columns: Sequence[str]) -> str:
+    """Return what to say of a missing column: the nearest name, or all columns in their order."""
+    near = nearest(name, columns)
+    return f" (the columns are {quote_some(columns)})" if near is None else f"; did you mean `{near}`?"
+
+
+def _missing_column(table: Table, flag: str, name: str) -> DataError:
+    near = nearest(name, table.columns)
+    hint = "" if near is None else f"; did you mean `{near}`?"
+    return DataError(f"{table.source}: {flag}: there is no column `{name}`{hint} ({_list_columns(table)})")
 
 
 def _list_columns(table: Table) -> str:

@@ -55,8 +55,8 @@ class ParsedFile:
 def read_bytes(file: Path, name: FileName) -> bytes:
     """Return the content of a file, decompressed according to its name.
 
-    :raises DataError: the file cannot be read, is a pipe or a device, changes while it is read, or is not of the kind or compression that
-        its name says.
+    :raises DataError: the file cannot be read, is a pipe or a device, changes while it is read, or does not have the format or compression
+    that its name implies.
     """
     content = _bytes(file)
     if name.packed:
@@ -82,7 +82,7 @@ def decode_text(file: Path, content: bytes) -> str:
             ) from None
         line = content.count(b"\n", 0, problem.start) + 1
         raise DataError(
-            f"{file} line {line}: not UTF-8; convert the file to UTF-8 (if it was saved by Excel or an old Windows: "
+            f"{file} line {line}: not UTF-8; convert the file to UTF-8 (if it was saved by Excel or an old version of Windows: "
             "`iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW`)"
         ) from None
     if "\0" in found:
@@ -109,7 +109,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def describe_special_file(path: Path) -> str:
-    """Return what a path that is not a regular file is."""
+    """Describe a path that is not a regular file."""
     mode = path.stat().st_mode
     return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a folder" if stat.S_ISDIR(mode) else "a device"
 

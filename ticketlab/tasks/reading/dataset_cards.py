@@ -1,4 +1,4 @@
-"""Reads the data set card (README.md) of a hub data set: its YAML front matter lists the files of each split."""
+"""Reads the card (README.md) of a hub data set, whose YAML front matter lists the files of each split."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Parses csv and tsv files: detects the delimiter, and whether quotation marks are quotes or part of the text.
 
-A dialect fits a file if every row then has as many fields as the header.
+A dialect fits a file if every row has as many fields as the header.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tells the kind of a file from its name: supported or not, compressed or not, and what to do if it is not supported."""
+"""Determines the kind of a file from its name: supported or not, compressed or not, and what to do if it is not supported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = {
 }
 _UNSUPPORTED = {
     ("a spreadsheet", "save the sheet as csv (UTF-8)"): ".xlsx .xls .xlsm .xlsb .ods .numbers",
-    ("a pickle, which can run code and is never read", "write the data as csv, jsonl or parquet where it was made"): (
+    ("a pickle, which can run code and is never read", "write the data as csv, jsonl or parquet in the program that made it"): (
         ".pkl .pickle .pt .pth .bin .joblib .ckpt .dill"
     ),
     ("an array", "write texts and labels as csv or jsonl"): ".npy .npz .safetensors",
@@ -39,7 +39,7 @@ _UNSUPPORTED = {
     ("markup", "write texts and labels as csv or jsonl"): ".xml .html .htm .yaml .yml",
     ("a document", "put texts and labels into a csv whose first line names the columns"): ".pdf .doc .docx .rtf .odt .md",
     ("a script, which is not run", "pass the data that it produces, as csv, jsonl or parquet"): ".py .ipynb .r",
-    ("compressed, and its name does not tell what it contains", "name it like reviews.csv.gz"): " ".join(PACKED),
+    ("compressed, and its name does not say what it contains", "give it a name like reviews.csv.gz"): " ".join(PACKED),
 }
 _ADVICE = {suffix: advice for advice, suffixes in _UNSUPPORTED.items() for suffix in suffixes.split()}
 
@@ -80,6 +80,6 @@ def has_known_suffix(path: PurePath) -> bool:
 
 
 def advice_for(path: PurePath) -> str:
-    """Return what an unsupported file is and what to do with it; empty if its name does not tell."""
+    """Return what an unsupported file is and what to do with it; empty if its name does not say."""
     what, todo = _ADVICE.get(parse_name(path).suffix, ("", ""))
     return f"{what}; {todo}" if what else ""

@@ -1,4 +1,4 @@
-"""Entry point for a local path: finds the files of a file or folder and the split of each; :mod:`.layouts` knows the folder layouts."""
+"""Entry point for a local path: finds its files and the split of each. :mod:`.layouts` recognises folder layouts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_files(path: Path, *, prose: bool = False) -> SplitFiles:
 def check_files(path: Path, *, prose: bool = False) -> None:
     """Check that a file or folder exists, that its splits can be identified, and that its files are readable.
 
-    :raises DataError: as :func:`find_files`, or a file is not readable.
+    :raises DataError: see :func:`find_files`; or a file is not readable.
     """
     for files in find_files(path, prose=prose).splits.values():
         for file in files:

@@ -15,7 +15,7 @@ _NAMES = re.compile(
     r"id|idx|index|premise|hypothesis|context|claim|evidence|title|body|message|labels?|class|category|target|sentiment|stars|rating|score|split|source|date",
     re.IGNORECASE,
 )
-"""Typical column names, which data cells never consist of: a first line with one of them is a header."""
+"""Typical column names, which are never the content of a cell: a first line with one of them is a header."""
 MOST_CLASSES = 100
 _DIVIDED = re.compile(r"[,;\t|]")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -64,7 +64,7 @@ def parse_table(file: Path, records: Sequence[Record]) -> ParsedFile:
 
 
 def is_common_name(name: str) -> bool:
-    """Return whether this is a typical name of a column."""
+    """Return whether this is a typical column name."""
     return bool(_NAMES.fullmatch(name))
 
 
@@ -91,7 +91,7 @@ def _names(file: Path, header: Record, columns: Sequence[Sequence[str]]) -> list
     if twice is not None:
         raise DataError(f"{file} line {header.first}: two columns are named `{twice}`; the first line must name the columns")
     if len(names) == 1 and _DIVIDED.search(names[0]) and all(map(_DIVIDED.search, columns[0])):
-        raise DataError(f"{file} line {header.first}: each line as a whole is in quotation marks; remove these")
+        raise DataError(f"{file} line {header.first}: each line as a whole is in quotation marks; remove them")
     return names
 
 

@@ -20,7 +20,7 @@ _DECODE_ERRORS = (ValueError, RecursionError)
 _NON_SPACE = re.compile(r"\S")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _MAX_INT_DIGITS, _MAX_DIGITS = 18, 100
-"""Digits of the longest integers that are read as numbers, and that are accepted; those in between may exceed 64 bits and stay strings."""
+"""Maximum digits of integers that are read as numbers, and of those that are accepted: longer ones may exceed 64 bits and stay strings."""
 
 
 def read(file: Path, text: str) -> ParsedFile:
@@ -35,7 +35,7 @@ def read(file: Path, text: str) -> ParsedFile:
 
 
 def looks_like_json(text: str) -> bool:
-    """Return whether a text begins like a JSON file: with a complete object or list on the first line, or only an opening bracket."""
+    """Return whether the text begins like a JSON file: with a complete object or list on the first line, or only an opening bracket."""
     first, _, _ = text.lstrip().partition("\n")
     return first.strip() in ("{", "[") or (first[:1] in ("{", "[") and _is_json(first))
 
@@ -118,7 +118,7 @@ def _malformed(file: Path, problem: Exception, line: int = 1) -> DataError:
 
 
 def describe_json_error(problem: Exception) -> str:
-    """Return the problem of a JSON text, worded for the middle of a message."""
+    """Describe why a string is not valid JSON, worded for the middle of a message."""
     if not isinstance(problem, json.JSONDecodeError):
         return str(problem)
     message = problem.msg.removesuffix(" at").removesuffix(" starting")

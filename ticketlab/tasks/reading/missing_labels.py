@@ -11,21 +11,21 @@ from ticketlab.core.formatting import counted, percent
 from ticketlab.tasks.reading.labels import is_unlabelled, parse_number, quote_some, sort_labels
 
 NEVER_CLASSES = frozenset({"", "nan"})
-"""The markers of unlabelled rows that are never names of classes."""
+"""Markers of unlabelled rows that are never names of classes."""
 MAX_UNLABELLED_SHARE = 0.02
 """A marker on a larger share of a split may be a class; in SNLI 1.8 % of the rows are unlabelled."""
 _NOTHING = ("na", "n/a", "n.a.", "#n/a", "#n/d", "#nv", "#yok", "<na>", "none", "(none)", "nil")
 _ERRORS = ("#ref!", "#value!", "#name?", "#div/0!", "#num!", "#null!", "#wert!", "#bezug!")
 """Error values of spreadsheets."""
 MISSING_VALUES = frozenset((*_NOTHING, *_ERRORS, "nan", "null"))
-"""What programs write for a missing value, in lower case; as a whole text it is hardly something that a person wrote."""
+"""What programs write for a missing value, in lower case. People rarely write one of these as a whole text."""
 AMBIGUOUS = frozenset(
     (
         *("?", "??", "???", *_NOTHING, *_ERRORS, "unknown", "undefined", "undetermined", "tbd"),
         *("todo", "unlabelled", "unlabeled", "no label", "missing", "not available", "unspecified", "blank", "(blank)"),
     )
 )
-"""Values that often mark unlabelled rows, but are classes often enough to be treated as classes."""
+"""Values that often mark unlabelled rows, but are treated as classes because they often are."""
 
 
 def check_unlabelled_markers(source: str, counts: Mapping[str, Counter[str]], declare: str, drop: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Checks quoted fields that span several lines: one text, or several rows between two stray quotation marks.
+"""Checks quoted fields that span several lines: each is one text, or several rows between two stray quotation marks.
 
 ``"It opens here<tab>yes`` and, ten lines later, ``and closes there"<tab>no`` are one well-formed row if the marks are quotes. If they are
 part of the text, each line is a row.
@@ -19,9 +19,9 @@ DELIMITERS_NOT_IN_PROSE = ("\t", "|")
 
 
 def check_multiline_fields(file: Path, text: str, records: Sequence[Record], mark: str, line: int) -> None:
-    """Reject a row that spans several lines if these could be rows themselves. ``line`` is the number of the first line of ``text``.
+    """Reject a row that spans several lines if they could be rows themselves. ``line`` is the number of the first line of ``text``.
 
-    With a delimiter that text does not contain, such as tabs, one line with the right number of fields is enough. With commas, two lines
+    With a delimiter that prose does not contain, such as tabs, one line with the right number of fields is enough. With commas, two lines
     are needed, and their classes must occur in other rows too.
 
     :raises DataError: there is such a row; the message contains its lines.

@@ -1,4 +1,4 @@
-"""Puts rare classes on both sides of a split: a tenth of three examples rounds to zero, and results would not cover the class."""
+"""Puts rare classes on both sides of a split. Otherwise a tenth of three examples rounds to zero, and results do not cover the class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ E = TypeVar("E", bound=Labelled)
 
 
 def spread_rare_classes(examples: Sequence[E], kept: Sequence[E], held: Sequence[E], same: Mapping[str, str]) -> tuple[list[E], list[E]]:
-    """Return the two sides of a split such that every class with at least two distinct texts is on both sides, where possible.
+    """Return the two sides of a split, changed so that every class with at least two distinct texts is on both sides where possible.
 
     A class with a single text goes to the side that is kept, so that a model can be trained on it. In exchange for what it receives, a side
     gives back examples of the class that exceeds its share there the most. Its size therefore changes by less than a group of equal texts
@@ -59,7 +59,7 @@ class _Sides:
         return sorted(missing, key=lambda label: len(self.of_class[label]))
 
     def missing_side(self, label: Any) -> bool | None:
-        """Return the side that a class should be moved to; None if it does not have to be moved."""
+        """Return the side that a class must be added to; None if no move is needed."""
         sides = {self.side[key] for key in self.of_class[label]}
         if len(self.of_class[label]) == 1:
             return False if sides == {True} else None

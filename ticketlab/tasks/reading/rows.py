@@ -22,7 +22,7 @@ _REASONS = {"unlabelled": "they have no label", "missing text": "they have no te
 
 @frozen
 class LabelledRow:
-    """A row with texts and a label; ``label`` is a name."""
+    """A row with texts and the name of its label."""
 
     id: str
     texts: tuple[str, ...]
@@ -32,7 +32,7 @@ class LabelledRow:
 
 @frozen
 class LabelTally:
-    """Which labels to accept or drop, and the counts made while reading rows.
+    """Labels to accept or drop, and counts made while reading rows.
 
     ``declared`` labels are accepted even if the name (``-1``) usually marks unlabelled rows; rows with a label in ``drop`` are dropped.
     ``counts`` has the rows of each label by split, including unlabelled rows, and ``dropped`` the dropped rows by split and reason. If an
@@ -94,7 +94,7 @@ def labelled_rows_by_split(
 ) -> dict[str, list[LabelledRow]]:
     """Return the labelled rows of each split. An unlabelled test split is ignored if there are other splits.
 
-    :raises DataError: as :func:`labelled_rows`.
+    :raises DataError: see :func:`labelled_rows`.
     """
     tally = tally or LabelTally()
     splits = {}
@@ -120,7 +120,7 @@ def labelled_rows_by_split(
 def describe_dropped_rows(tally: LabelTally) -> tuple[list[str], list[str]]:
     """Return notices and warnings about the dropped rows: the split, their number, their share, and the reason.
 
-    More than :data:`MAX_DROPPED_SHARE` of a split is a warning, unless the user requested to drop the label.
+    More than :data:`MAX_DROPPED_SHARE` of a split is a warning, unless the user asked to drop the label.
     """
     notices: list[str] = []
     warnings: list[str] = []
@@ -166,5 +166,5 @@ def value_of(value: Any, what: str) -> str:
     :raises TypeError: it is a list, an object or bytes that are not text; the message calls it ``what``.
     """
     if isinstance(value, (list, dict, bytes)):
-        raise TypeError(f"{what} must be a text or a number, not {describe_type(value)}")
+        raise TypeError(f"{what} must be a string or a number, not {describe_type(value)}")
     return text_of(value if isinstance(value, str) else label_name(value)) or ""

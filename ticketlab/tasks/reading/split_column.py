@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ticketlab.core.errors import DataError, did_you_mean
-from ticketlab.tasks.reading.columns import LABELS, PAIRS, TEXTS
+from ticketlab.core.errors import DataError
+from ticketlab.tasks.reading.columns import LABELS, PAIRS, TEXTS, column_hint
 from ticketlab.tasks.reading.labels import label_name, quote_some
 from ticketlab.tasks.reading.split_values import are_flags, are_folds, is_flag, is_split_like, split_of_value
 from ticketlab.tasks.reading.tables import Table
@@ -108,9 +108,7 @@ def divide_rows(
 def _requested_column(read: Mapping[str, Table], requested: str, taken: Collection[str]) -> _Column:
     source, names = _source(read), _names(read)
     if requested not in names:
-        hint = did_you_mean(requested, names)
-        listing = f" (the columns are {quote_some(names)})" if "there is" in hint else hint
-        raise DataError(f"{source}: {SETTING}: there is no column `{requested}`{listing}")
+        raise DataError(f"{source}: {SETTING}: there is no column `{requested}`{column_hint(requested, names)}")
     if requested in taken:
         raise DataError(f"{source}: {SETTING}: `{requested}` is already used for the text, the label or the id")
     column = _column(read, requested)
@@ -125,7 +123,7 @@ def _requested_column(read: Mapping[str, Table], requested: str, taken: Collecti
 def _divide_by(
     read: Mapping[str, Table], column: _Column, found: Sequence[_Column], *, named: bool, by_user: bool, keep: Collection[str], flag: str
 ) -> Division:
-    """Divide by a column, and remove all split columns that were ``found``; ``by_user`` is whether the user named the column."""
+    """Divide by a column, and remove all split columns in ``found``. ``by_user`` is whether the user named the column."""
     if named and column.agrees():
         return Division(_without(read, found, keep))
     if len(read) > 1 or (named and not by_user):
@@ -161,7 +159,7 @@ def _undivided_with_hints(read: Mapping[str, Table], taken: Collection[str]) -> 
 
 
 def _may_be_split_column(read: Mapping[str, Table], name: str) -> bool:
-    """Return whether a column is worth reading: its name suggests splits, or its first value is the name of one."""
+    """Return whether a column is worth reading: its name suggests splits, or its first value is the name of a split."""
     values = (row.get(name) for table in read.values() for row in table.rows)
     return name.lower() not in _TEXT_AND_LABEL_NAMES and (
         is_split_like(name) or split_of_value(next((value for value in values if value is not None), None)) is not None

@@ -41,11 +41,11 @@ class SplitAssignment:
 
 
 def assign_splits(source: str, names: Sequence[str]) -> SplitAssignment:
-    """Assign distinct names to splits. A single name that is not the name of a split is the training split.
+    """Assign distinct names to splits. A single name that does not name a split is the training split.
 
-    If no name is the name of a split, words in the names count, provided that they tell train from another split.
+    If no name is that of a split, words in the names are used, provided that they distinguish train from another split.
 
-    :raises DataError: two names mean the same split, or several names mean none.
+    :raises DataError: two names refer to the same split, or the splits of several names cannot be identified.
     """
     splits_of = {name: SPLIT_OF_STEM.get(name.lower()) for name in names}
     by_words = not any(splits_of.values())
@@ -65,7 +65,7 @@ def assign_splits(source: str, names: Sequence[str]) -> SplitAssignment:
 
 
 def split_of_file(file: PurePath) -> str | None:
-    """Return the split that a file is named after, None if it is not."""
+    """Return the split that a file is named after; None if it is not named after one."""
     name = file_kinds.parse_name(file)
     stem = name.stem.lower()
     cached = _CACHED_FILE.fullmatch(stem) if name.kind == "arrow" else None  # the cache of `datasets` contains imdb-train.arrow

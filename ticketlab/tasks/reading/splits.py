@@ -39,7 +39,7 @@ def stratified_sample(examples: Sequence[E], count: int, same: Mapping[str, str]
     """Take a stratified sample of ``count`` examples, in the order of the hashes of their ids.
 
     With ``same`` of :class:`~ticketlab.tasks.reading.text_equality.TextGroups`, examples with equal texts are taken together or not at all.
-    The size of the sample may then differ from ``count`` by less than the largest group of equal texts, or be even smaller if a class has
+    The size of the sample may then differ from ``count`` by less than the largest group of equal texts, or be smaller still if a class has
     no group that is small enough. If there are at least two groups, neither the sample nor the rest is empty.
 
     Returns the sample and the rest, both in the order of ``examples``.
@@ -71,7 +71,7 @@ def _take(group: Sequence[E], sizes: Mapping[Any, int], wanted: dict[Any, int], 
 
 
 def _fill(left: Sequence[tuple[list[E], Mapping[Any, int]]], wanted: dict[Any, int], taken: set[str]) -> None:
-    """Take groups that exceed the quota of a class, those that exceed it least first, while this brings the total closer to the target.
+    """Take groups that exceed the quota of a class, starting with the smallest excess, while this brings the total closer to the target.
 
     A group that contains all remaining examples of a class is taken only if nothing would be taken otherwise. The cost of a group never
     falls, so the group on top of the heap is the cheapest if its cost has not changed.
@@ -100,7 +100,7 @@ def _fill(left: Sequence[tuple[list[E], Mapping[Any, int]]], wanted: dict[Any, i
 
 
 def hold_out(examples: Sequence[E], same: Mapping[str, str], ratio: Fraction = HELD_OUT) -> tuple[list[E], list[E]]:
-    """Return the kept and the held-out examples, at least one of these; ``same`` as for :func:`stratified_sample`.
+    """Return the kept and the held-out examples, at least one of the latter; ``same`` as for :func:`stratified_sample`.
 
     Rare classes are on both sides where possible: see :func:`ticketlab.tasks.reading.rare_classes.spread_rare_classes`.
     """
@@ -109,7 +109,7 @@ def hold_out(examples: Sequence[E], same: Mapping[str, str], ratio: Fraction = H
 
 
 def make_splits(splits: Mapping[str, Sequence[E]], same: Mapping[str, str]) -> dict[str, list[E]]:
-    """Return ``train``, ``dev`` and ``test``, made from the splits that a data set has: ``train``, ``validation`` and ``test``.
+    """Return ``train``, ``dev`` and ``test``, made from those of ``train``, ``validation`` and ``test`` that a data set has.
 
     If all three exist, they are used as they are. If validation or test is missing, a tenth of train becomes dev and the other split is
     the test split. A single training split is divided 80/10/10. Any other single split is the test split, and there are no training

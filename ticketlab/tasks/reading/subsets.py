@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from ticketlab.core.errors import DataError, did_you_mean
-from ticketlab.tasks.reading.columns import LABELS, Columns
-from ticketlab.tasks.reading.labels import quote_some
+from ticketlab.core.errors import DataError
+from ticketlab.tasks.reading.columns import LABELS, Columns, column_hint
 from ticketlab.tasks.reading.tables import Table
 
 MAX_SUBSETS = 50
-"""The largest number of distinct values of a column that is used for subsets without being requested."""
+"""The largest number of distinct values of a column that is used for subsets by default."""
 
 
 def add_subsets_and_ids(columns: Columns, tables: Sequence[Table], subsets: Sequence[str] | None, identity: str | None) -> Columns:
@@ -24,7 +23,7 @@ def add_subsets_and_ids(columns: Columns, tables: Sequence[Table], subsets: Sequ
     """
     for table in tables:
         if identity is not None and identity not in table.columns:
-            raise DataError(f"{table.source}: id_column: there is no column `{identity}`{_hint(identity, table.columns)}")
+            raise DataError(f"{table.source}: id_column: there is no column `{identity}`{column_hint(identity, table.columns)}")
     if identity in columns.texts or identity == columns.label:
         raise DataError(
             f"{tables[0].source}: id_column: `{identity}` is already used for the {'label' if identity == columns.label else 'text'}"
@@ -42,7 +41,7 @@ def add_subsets_and_ids(columns: Columns, tables: Sequence[Table], subsets: Sequ
 def _check_subset_column(name: str, chosen: Sequence[str], used: set[str | None], tables: Sequence[Table]) -> None:
     source = tables[0].source
     if name not in _names(tables):
-        raise DataError(f"{source}: subset_columns: there is no column `{name}`{_hint(name, _names(tables))}")
+        raise DataError(f"{source}: subset_columns: there is no column `{name}`{column_hint(name, _names(tables))}")
     if name in used:
         raise DataError(f"{source}: subset_columns: `{name}` is already used for the text, the label or the id")
     if chosen.count(name) > 1:
@@ -66,8 +65,3 @@ def _divides(tables: Sequence[Table], name: str) -> bool:
             distinct.add(value)
             rows += 1
     return 2 <= len(distinct) <= MAX_SUBSETS and 2 * len(distinct) <= rows
-
-
-def _hint(name: str, names: Sequence[str]) -> str:
-    hint = did_you_mean(name, names)
-    return f" (the columns are {quote_some(names)})" if "there is" in hint else hint

@@ -1,6 +1,6 @@
-"""Reads files of any supported kind into tables: the rows of one split as named values. Which columns matter is in :mod:`.columns`.
+"""Reads files of any supported kind into tables: the rows of one split as named values. :mod:`.columns` selects the columns.
 
-Text is read unchanged. The readers of pandas are not used because they turn a review ``NA`` or ``null`` into a missing value.
+Text is read unchanged. The readers of pandas are not used, because they turn the review ``NA`` or ``null`` into a missing value.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SplitTables:
 
 
 def read_splits(files: SplitFiles, *, prose: bool = False) -> SplitTables:
-    """Read the files of each split. Raises like :func:`read_table`."""
+    """Read the files of each split. Raises the errors of :func:`read_table`."""
     return SplitTables({split: read_table(own, prose=prose) for split, own in files.splits.items()}, files.named, files.notices)
 
 

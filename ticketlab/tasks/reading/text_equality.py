@@ -64,7 +64,7 @@ def group_equal_texts(texts: Mapping[str, ExampleTexts]) -> TextGroups:
     """Group the examples with equal texts; ``texts`` are their canonical texts by id.
 
     Case and accents are ignored, although a label may depend on them: keeping two such texts on one side of a split does no harm, but with
-    one on each side an uncased model has seen the answer. A swapped pair is a different pair, because its meaning depends on the task.
+    one on each side, an uncased model has seen the answer. A swapped pair is a different pair, because its meaning depends on the task.
     """
     first: dict[ExampleTexts, str] = {}
     same: dict[str, str] = {}
