@@ -2,7 +2,7 @@
 
 One registry is in use at a time, and :func:`current` returns it. It is global because components are built wherever a setting names one:
 the converters of attrs classes, which turn ``"freelb"`` or a table into a component, receive nothing but the value, and a recipe, a
-pickled stage or ``FreeLB(...)`` in a notebook must all resolve names in the same way. Passing a registry to some callers only would let
+plugin or ``FreeLB(...)`` in a notebook must all resolve names in the same way. Passing a registry to some callers only would let
 names be looked up in one registry and built from another. The command line sets it once from ``--plugin`` and the installed packages,
 :func:`load_plugins` does so from Python, and tests use :func:`using`.
 """
