@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow"}
-BROUGHT_BY = {"tokenizers": "transformers", "Levenshtein": "textattack"}
+OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "vl_convert": "vl-convert-python"}
+BROUGHT_BY = {"tokenizers": "transformers", "Levenshtein": "textattack", "markupsafe": "jinja2"}
 """Packages that are installed with a declared dependency, by its name."""
 
 

@@ -61,3 +61,11 @@ def test_names_cannot_control_the_terminal(on_terminal):
     assert r"y\x07" in terminal.getvalue()
     progress.warn("label a\nb\x1b[2J")
     assert terminal.getvalue().endswith("warning: label a\\nb\\x1b[2J\n")
+
+
+def test_details_are_left_out_while_a_block_runs(capsys):
+    with progress.without_details():
+        progress.detail("of one stage")
+        progress.say("of all")
+    progress.detail("of one stage")
+    assert capsys.readouterr().err == "of all\nof one stage\n"

@@ -182,8 +182,32 @@ def test_every_component_and_stage_round_trips_through_a_table_and_toml(cls: typ
 
 @pytest.mark.parametrize("cls", _classes())
 def test_only_settings_that_change_no_result_are_excluded_from_hashes(cls: type[Component]) -> None:
-    without = {field.name for field in settings_of(cls) if not field.metadata.get("identity", True)}
+    newer = {field.name for field in settings_of(cls) if field.metadata.get("added_later")}
+    without = newer | {field.name for field in settings_of(cls) if not field.metadata.get("identity", True)}
     assert set(to_table(cls())) - set(to_table(cls(), identity_only=True)) == without
+
+
+def test_a_newer_setting_is_part_of_hashes_only_if_it_is_not_at_its_default() -> None:
+    @frozen
+    class Newer(Component):
+        kind: ClassVar[str] = "test"
+        name: ClassVar[str] = "newer"
+        summary: ClassVar[str] = ""
+        old: int = setting(1, help="old")
+        new: float | None = setting(None, added_later=True, help="new")
+        loss: Any = component("loss", None, added_later=True, help="newer still")
+
+    def identity(**settings: Any) -> dict[str, Any]:
+        return to_table(Newer(**settings), identity_only=True)
+
+    assert identity() == identity(new=None, loss=None) == {"old": 1}
+    assert identity(new=0.5) == {"old": 1, "new": 0.5}
+    assert identity(loss="poe")["loss"]["name"] == "poe"
+    assert to_table(Newer()) == {"old": 1, "new": "none", "loss": "none"}
+    assert from_table(Newer, to_table(Newer())) == Newer()
+    assert from_table(Newer, {"loss": "poe"}) == Newer(loss="poe")
+    with pytest.raises(SettingError, match="loss: must name a component of kind loss"):
+        from_table(Newer, {"loss": 3})
 
 
 def test_settings_that_change_no_result_are_excluded_from_hashes_inside_components() -> None:

@@ -97,6 +97,22 @@ def test_gradients_of_the_gates_equal_those_of_autograd(model):
         torch.testing.assert_close(gradient, locations[name].grad, rtol=1e-4, atol=1e-9)
 
 
+@pytest.mark.parametrize("reduction", ["elements", "matrices"])
+def test_metrics_are_the_shares_of_gates_at_zero_and_one_and_the_regulariser(model, reduction):
+    """Every matrix has as many gates at the locations of each row as of any other, so R does not depend on the reduction."""
+    search = HardConcrete(reduction=reduction).attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    locations = torch.tensor([row[0] for row in ROWS])
+    with torch.no_grad():
+        for log_alpha in search.log_alpha.values():
+            assert log_alpha.numel() % 8 == 0
+            shares_of_eighths = (4, 1, 0, 0, 1, 2)  # of the rows: half of the gates at 0, a quarter at 1
+            eighths = torch.cat([location.repeat(count) for location, count in zip(locations, shares_of_eighths, strict=True)])
+            log_alpha.copy_(eighths.repeat(log_alpha.numel() // 8).view_as(log_alpha))
+    expected = (4 * 0.310176 + 0.645335 + 0.961136 + 2 * 0.981952) / 8
+    assert search.metrics() == {"penalty": pytest.approx(expected, abs=2e-6), "gates_at_zero": 0.5, "gates_at_one": 0.25}
+    search.close()
+
+
 def test_the_mean_of_matrix_means_is_another_penalty(model):
     slopes = {}
     for reduction in ("elements", "matrices"):

@@ -100,6 +100,22 @@ def test_scores_are_magnitudes(model):
     assert search.scores()["heads/1"].tolist() == [3.0, 1.0, 0.5, 0.0]
 
 
+def test_metrics_are_the_l1_norms_and_the_mean_magnitudes(model):
+    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    sizes = {group: sum(c.numel() for name, c in search.coefficients.items() if name.startswith(group)) for group in ("heads", "neurons")}
+    assert search.metrics() == {f"{group}_l1": size for group, size in sizes.items()} | {f"{group}_importance": 1 for group in sizes}
+    with torch.no_grad():
+        for name, coefficient in search.coefficients.items():
+            coefficient.fill_(-0.5 if name.startswith("heads") else 0)
+            coefficient[0] = 2
+    layers = len(search.coefficients) // 2
+    metrics = search.metrics()
+    assert metrics["heads_l1"] == pytest.approx(2 * layers + 0.5 * (sizes["heads"] - layers))
+    assert metrics["neurons_l1"] == pytest.approx(2 * layers)
+    assert metrics["heads_importance"] == pytest.approx(metrics["heads_l1"] / sizes["heads"])
+    search.close()
+
+
 def test_coefficients_use_the_rate_of_the_weights_and_no_weight_decay_by_default(model):
     backbone = Backbone(model)
     search = Importance().attach(backbone, SearchPlan(steps=1, seed=0))

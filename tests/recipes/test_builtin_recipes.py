@@ -17,6 +17,8 @@ RECIPES = {name: read(name)[1] for name in builtin_components.ticketlab_recipes(
 SRNETS = [name for name in RECIPES if name.startswith("srnet")]
 ROBUST = [name for name in RECIPES if name not in SRNETS]
 TASKS = ("sst2", "imdb", "ag_news", "qnli", "qqp", "mnli", "fever", "demo")
+WITHOUT_MODEL = ("srnet-bias",)
+"""Recipes that train no model, so they measure none."""
 SCALED = [(name, scale) for name, table in RECIPES.items() for scale in ("full", *table.get("scales", {}))]
 
 
@@ -42,7 +44,7 @@ def test_a_recipe_has_a_small_scale_and_ends_in_a_measurement(name: str) -> None
     assert "small" in RECIPES[name]["scales"]
     assert RECIPES[name]["summary"]
     kinds = {stage.name for stage in build(name).stages.values()}
-    assert "evaluate" in kinds
+    assert ("evaluate" in kinds) == (name not in WITHOUT_MODEL)
     assert ("attack" in kinds) == (name in ROBUST)  # the paper of SRNets measures out of distribution instead
 
 
@@ -166,5 +168,17 @@ def test_a_random_ticket_shares_the_search_of_the_robust_ticket_that_it_is_drawn
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_needs_only_its_name(name: str) -> None:
     built = build(name).stages
-    unneeded = {"bias"} - {getattr(stage, "bias", None) for stage in built.values() if "bias" in stage.references()}
+    named = {getattr(stage, "bias", None) for stage in built.values() if "bias" in stage.references()}
+    unneeded = set() if name in WITHOUT_MODEL else {"bias"} - named
     assert compose(name, tasks=["demo"]).stages.keys() == built.keys() - unneeded
+
+
+@pytest.mark.parametrize("scale", ["full", "small", "demo"])
+@pytest.mark.parametrize("name", ["fine-tune", "freelb", "lottery-ticket", "robust-ticket"])
+def test_a_recipe_for_convergence_adds_only_attacks_of_checkpoints(name: str, scale: str) -> None:
+    whole, measured = (build(recipe, scale).to_table() for recipe in (name, f"{name}-convergence"))
+    last = "retrain" if "retrain" in whole else "finetune"
+    added = {key: value["model"] for key, value in measured.items() if key not in whole}
+    assert added == {f"attack-{share:02d}": f"{last}@{share}%" for share in (5, 10, 20, 40, 60, 80)}
+    changed = [key for key in whole if whole[key] != measured.get(key)]
+    assert set(changed) <= {"summary", "paper"}

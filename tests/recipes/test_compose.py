@@ -79,6 +79,26 @@ def test_general_flags_set_every_stage_of_their_kind(recipe: Path) -> None:
     assert _stage(composed, "first")["adversary"]["name"] == "none"
 
 
+def test_the_settings_of_all_trainings_are_set_at_once(recipe: Path) -> None:
+    composed = compose(recipe, tasks=["demo"], epochs=1.5, lr=3e-4, batch_size=7, stages={"first": {"adversary": "pgd"}})
+    for name in ("first", "search", "other"):
+        assert [_stage(composed, name)[setting] for setting in ("epochs", "lr", "batch_size")] == [1.5, 3e-4, 7]
+    assert _stage(compose(recipe, tasks=["demo"], epochs=1.5, sets=["first.epochs=9"]), "first")["epochs"] == 9
+    orticket = compose("orticket", tasks=["demo"], attacks="none", epochs=2)
+    assert [orticket.stages[name].epochs for name in ("head", "search", "retrain")] == [2, 2, 2]  # type: ignore[attr-defined]
+
+
+def test_settings_of_trainings_without_an_effect_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "measure.toml"
+    path.write_text('[evaluate]\nkind = "evaluate"\nmodel = "demo"\n', encoding="utf-8")
+    for key, flag in (("epochs", "--epochs"), ("lr", "--lr"), ("batch_size", "--batch-size")):
+        with pytest.raises(UsageError, match=f"{flag}: the recipe `measure` has no train or search stage; its stages are evaluate"):
+            compose(path, tasks=["demo"], **{key: 1})  # type: ignore[arg-type]
+    path.write_text('[search]\nkind = "search"\npruner = "magnitude"\n[draw]\nkind = "draw"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"--lr 0\.1: has no effect on the stage `search`: `magnitude` scores without training"):
+        compose(path, tasks=["demo"], lr=0.1)
+
+
 def test_a_component_that_the_recipe_has_already_keeps_its_settings(recipe: Path) -> None:
     composed = compose(recipe, tasks=["demo"], pruner="hard-concrete", attacks=["deepwordbug"])
     assert _stage(composed, "search")["pruner"]["penalty"] == 0.7

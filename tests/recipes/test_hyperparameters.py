@@ -16,6 +16,8 @@ from ticketlab.recipes.compose import compose
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hyperparameters.md"
 OF_NO_PAPER = {"ticket"}
+MEASURES_ONLY = {"fine-tune-convergence", "freelb-convergence", "lottery-ticket-convergence", "robust-ticket-convergence", "srnet-bias"}
+"""Recipes that measure more than the recipe of a paper and train the same models, or none."""
 HELD: Mapping[str, tuple[str, ...]] = {
     "train": ("epochs", "lr", "batch_size", "weight_decay", "warmup"),
     "search": ("epochs", "batch_size", "weight_decay", "warmup"),
@@ -78,7 +80,7 @@ def meant(value: str) -> Any:
 
 
 ROWS = list(rows(PAGE.read_text(encoding="utf-8")))
-RECIPES = [name for name in builtin_components.ticketlab_recipes() if name not in OF_NO_PAPER]
+RECIPES = [name for name in builtin_components.ticketlab_recipes() if name not in OF_NO_PAPER | MEASURES_ONLY]
 SECTIONS = {recipe: {row.section for row in ROWS if recipe in row.recipes} for recipe in RECIPES}
 
 

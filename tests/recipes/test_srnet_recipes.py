@@ -63,7 +63,8 @@ def test_each_recipe_has_its_losses_and_its_paradigm(name: str, finetune: str | 
 
 
 def test_all_recipes_are_listed_above() -> None:
-    assert sorted(name for name, *_ in LOSSES) == sorted(NAMES)
+    without_models = ["srnet-bias"]  # the classes of the data alone
+    assert sorted([*(name for name, *_ in LOSSES), *without_models]) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("task", ["mnli", "qqp", "fever"])

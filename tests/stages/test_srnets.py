@@ -243,16 +243,19 @@ def test_the_best_evaluation_is_kept_while_the_sparsity_still_rises_and_measures
 
 def test_challenge_sets_are_evaluated_for_curves_and_select_nothing(tiny, tmp_path):
     task = LocalDataset(path=str(pairs(tmp_path / "nli" / "train.jsonl", 120, ("entailment", "neutral", "contradiction"))))
-    ood = LocalDataset(path=str(pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)))
+    path = pairs(tmp_path / "hans" / "validation.jsonl", 40, ("entailment", "non-entailment"), shift=3)
+    ood = LocalDataset(path=str(path), positive_label="entailment")
     sets = ("search.eval_steps=6", "search.select=last")
     stages = [
         stages_of(run(make(tiny["bert"], *sets, *more, task=task, ood=[ood], without=("draw",)), tmp_path / "lab"))
         for more in ((), ("search.watch_ood=true", "finetune.watch_ood=true"))
     ]
     plain, watched = (found["search"]["search"] for found in stages)
-    assert all("hans_accuracy" not in look for look in plain["history"])
-    assert watched["history"][-1]["hans_accuracy"] == stages[1]["evaluate"]["ood"]["hans"]["accuracy"]
-    assert [{**look, "hans_accuracy": 0} for look in watched["history"]] == [{**look, "hans_accuracy": 0} for look in plain["history"]]
+    last, measured = watched["history"][-1], stages[1]["evaluate"]["ood"]["hans"]
+    scores = {name.removeprefix("hans_"): value for name, value in last.items() if name.startswith("hans_")}
+    assert scores == {name: measured[name] for name in ("accuracy", "macro_f1", "weighted_f1", "binary_f1")}
+    without = [{name: value for name, value in look.items() if not name.startswith("hans_")} for look in watched["history"]]
+    assert without == plain["history"]
 
 
 def test_the_best_can_be_selected_by_the_f1_of_the_positive_label(tiny, tmp_path):

@@ -340,3 +340,19 @@ def test_a_mask_that_fits_no_unit_is_refused(tiny):
     for masks in ({"heads/99": torch.ones(4) > 0}, {"heads/0": torch.ones(3) > 0}, {"heads/x": torch.ones(4) > 0}):
         with pytest.raises(UsageError, match="fits nothing in the model"):
             Ticket(masks, Backbone(model).fingerprint(), "", "").apply(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "provenance", "heads"),
+    [
+        ("heads/0", {}, 3),
+        ("weights/query", {}, None),
+        ("weights/query", {"heads_per_layer": 12}, 12),
+        ("weights/query", {"heads_per_layer": "12"}, None),
+    ],
+    ids=["structured", "earlier", "recorded", "damaged"],
+)
+def test_the_number_of_heads_of_a_layer_is_that_of_the_masks_or_the_recorded_one(name, provenance, heads, tmp_path):
+    ticket = Ticket({name: torch.ones(3, dtype=torch.bool)}, "structure", "found", "rewind", provenance)
+    ticket.save(tmp_path / "ticket.safetensors")
+    assert Ticket.load(tmp_path / "ticket.safetensors").heads_per_layer == heads

@@ -70,12 +70,79 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
         yield _Shown()
 
 
+_printed: set[str] | None = None
+"""The messages printed inside :func:`each_once`; None outside."""
+_warned: set[str] | None = None
+"""The same for warnings, inside :func:`warnings_once` too."""
+_silent = False
+_detailed = True
+
+
+@contextlib.contextmanager
+def each_once() -> Iterator[None]:
+    """Print equal messages only once while the block runs, as when many runs use the same data."""
+    global _printed
+    outer, _printed = _printed, set() if _printed is None else _printed
+    try:
+        with warnings_once():
+            yield
+    finally:
+        _printed = outer
+
+
+@contextlib.contextmanager
+def warnings_once() -> Iterator[None]:
+    """Print equal warnings only once while the block runs."""
+    global _warned
+    outer, _warned = _warned, set() if _warned is None else _warned
+    try:
+        yield
+    finally:
+        _warned = outer
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Print no messages while the block runs, because they have been printed before."""
+    global _silent
+    outer, _silent = _silent, True
+    try:
+        yield
+    finally:
+        _silent = outer
+
+
+@contextlib.contextmanager
+def without_details() -> Iterator[None]:
+    """Print no details while the block runs, which has so many stages that those of each are too many."""
+    global _detailed
+    outer, _detailed = _detailed, False
+    try:
+        yield
+    finally:
+        _detailed = outer
+
+
+def detail(message: str) -> None:
+    """Print one line about a single stage to stderr, unless inside :func:`without_details`."""
+    if _detailed:
+        say(message)
+
+
 def say(message: str, *, lines: bool = False) -> None:
     """Print one line to stderr, unprintable characters escaped; with ``lines``, all lines of the message."""
+    if _silent or (_printed is not None and message in _printed):
+        return
+    if _printed is not None:
+        _printed.add(message)
     with contextlib.suppress(OSError):  # the reader has gone: `2>&1 | head`, or a closed terminal
         print(printable(message, lines=lines), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:
     """Print a one-line warning to stderr."""
+    if _silent or (_warned is not None and message in _warned):
+        return
+    if _warned is not None:
+        _warned.add(message)
     say(f"warning: {message}")

@@ -5,10 +5,13 @@ Flags, TOML keys, ``ticketlab show``, hashes and error messages are derived from
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
 import math
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
@@ -46,6 +49,7 @@ def setting(
     below: float | None = None,
     choices: Sequence[str] | None = None,
     identity: bool = True,
+    added_later: bool = False,
     converter: Callable[[Any], Any] | None = None,
     check: Callable[[Any], None] | None = None,
 ) -> Any:
@@ -53,8 +57,10 @@ def setting(
 
     Numbers must be finite, fit in a 32-bit float or a 64-bit integer, and not exceed the bound that :data:`LARGEST` has for their unit.
     ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch size): it is
-    excluded from hashes. Bounds hold for each item of a tuple and are not checked for ``None``. ``check`` is called with a value that
-    has passed all other checks, and raises ValueError for an invalid one; its message follows the name of the setting.
+    excluded from hashes. ``added_later=True`` marks a setting that is newer than its component, and whose default gives the results that
+    the component gave before: at its default it is excluded from hashes too, so that earlier results in a lab stay valid. Bounds hold for
+    each item of a tuple and are not checked for ``None``. ``check`` is called with a value that has passed all other checks, and raises
+    ValueError for an invalid one; its message follows the name of the setting.
     """
     bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
     metadata = {
@@ -63,6 +69,7 @@ def setting(
         "bounds": {name: bound for name, bound in bounds.items() if bound is not None},
         "choices": tuple(choices) if choices is not None else None,
         "identity": identity,
+        "added_later": added_later,
         "check": check,
     }
     return attrs.field(default=default, kw_only=True, validator=_check, converter=converter, metadata=metadata)
@@ -73,15 +80,24 @@ def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
     return setting(default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, converter=parse_ratio)
 
 
-def component(kind: str, default: str | None, *, help: str, many: bool = False, if_duplicate: str = "remove one of the two") -> Any:
+def component(
+    kind: str,
+    default: str | None,
+    *,
+    help: str,
+    many: bool = False,
+    if_duplicate: str = "remove one of the two",
+    added_later: bool = False,
+) -> Any:
     """Declare a setting that is itself a component of ``kind`` or, with ``many``, a tuple of components with distinct labels.
 
-    Each is given as a name, a table with a ``name``, or a component. With ``many``, the tuple may be empty only if ``default`` is None.
-    ``if_duplicate`` says what to do about two components with the same label.
+    Each is given as a name, a table with a ``name``, or a component. If ``default`` is None, the setting may be None or, with ``many``, an
+    empty tuple. ``if_duplicate`` says what to do about two components with the same label. ``added_later`` is that of :func:`setting`.
     """
     metadata = _metadata(help) | {"component": kind, "many": many, "may_be_empty": default is None, "if_duplicate": if_duplicate}
-    build = (lambda value: _components(kind, value, kind, metadata)) if many else (lambda value: build_component(kind, value, kind))
-    factory = attrs.Factory(lambda: build([] if default is None else [default] if many else default))
+    metadata["added_later"] = added_later
+    build = functools.partial(_component_value, kind, where=kind, metadata=metadata)
+    factory = attrs.Factory(lambda: build([] if default is None and many else [default] if many else default))
     return attrs.field(default=factory, kw_only=True, converter=build, metadata=metadata)
 
 
@@ -92,7 +108,7 @@ def reference(default: str | None, *, help: str, accepts: Sequence[str]) -> Any:
 
 
 def _metadata(help: str) -> dict[str, Any]:
-    return {"help": help, "unit": "", "bounds": {}, "choices": None, "identity": True}
+    return {"help": help, "unit": "", "bounds": {}, "choices": None, "identity": True, "added_later": False}
 
 
 def _check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -215,6 +231,20 @@ def settings_of(cls: type[attrs.AttrsInstance]) -> tuple[attrs.Attribute[Any], .
     return tuple(attrs.fields(cls))
 
 
+_shared: dict[tuple[type, str], Any] | None = None
+
+
+@contextlib.contextmanager
+def shared_instances() -> Iterator[None]:
+    """While the block runs, build equal tables into one object, as the many recipes of a study differ in few settings."""
+    global _shared
+    outer, _shared = _shared, {} if _shared is None else _shared
+    try:
+        yield
+    finally:
+        _shared = outer
+
+
 def from_table(cls: type[S], table: Mapping[str, Any], *, path: str = "", title: str = "") -> S:
     """Build a component, or another class made of settings, from a plain table (TOML or JSON values).
 
@@ -223,6 +253,25 @@ def from_table(cls: type[S], table: Mapping[str, Any], *, path: str = "", title:
 
     :raises SettingError: an unknown key (the message suggests the nearest known one), or a value of the wrong type or out of bounds.
     """
+    name = _shared_name(cls, table)
+    if _shared is not None and name is not None:
+        if name not in _shared:
+            _shared[name] = _build(cls, table, path, title)
+        return cast("S", _shared[name])
+    return _build(cls, table, path, title)
+
+
+def _shared_name(cls: type, table: Mapping[str, Any]) -> tuple[type, str] | None:
+    """Return what identifies an object while equal ones are shared; None if the table holds objects."""
+    if _shared is None:
+        return None
+    try:
+        return cls, json.dumps(table)
+    except (TypeError, ValueError):
+        return None
+
+
+def _build(cls: type[S], table: Mapping[str, Any], path: str, title: str) -> S:
     title = title or (f"{cls.kind} `{cls.name}`" if issubclass(cls, Component) else cls.__name__)
     fields = {field.name: field for field in settings_of(cls)}
     values = {}
@@ -240,7 +289,7 @@ def from_table(cls: type[S], table: Mapping[str, Any], *, path: str = "", title:
 def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
     kind = field.metadata.get("component")
     if kind is not None:
-        return _components(kind, value, where, field.metadata) if field.metadata["many"] else build_component(kind, value, where)
+        return _component_value(kind, value, where, field.metadata)
     if value == "none" and type(None) in get_args(field.type):
         return None
     try:
@@ -250,6 +299,13 @@ def _value(field: attrs.Attribute[Any], value: Any, where: str) -> Any:
         raise SettingError(f"{where}: {problem}") from None
     except (TypeError, ValueError, OverflowError) as problem:
         raise SettingError(f"{where}: {problem}") from None
+
+
+def _component_value(kind: str, value: Any, where: str, metadata: Mapping[Any, Any]) -> Any:
+    """Return the component or components that a setting is given as. An optional component may be None, or ``none`` in a table."""
+    if metadata["many"]:
+        return _components(kind, value, where, metadata)
+    return None if metadata["may_be_empty"] and value in (None, "none") else build_component(kind, value, where)
 
 
 def _components(kind: str, value: Any, where: str, metadata: Mapping[Any, Any]) -> tuple[Component, ...]:
@@ -294,18 +350,32 @@ def build_component(kind: str, value: Any, where: str) -> Component:
 def to_table(instance: attrs.AttrsInstance, *, identity_only: bool = False, cls: type[attrs.AttrsInstance] | None = None) -> dict[str, Any]:
     """Return the settings of a component, or another object made of settings, as plain values that :func:`from_table` accepts.
 
-    None is written as ``"none"``. ``identity_only`` omits settings that do not change results. ``cls`` is the base class of ``instance``
+    None is written as ``"none"``. ``identity_only`` omits settings that do not change results: those with ``identity=False``, and those
+    with ``added_later=True`` at their default (:func:`setting`). ``cls`` is the base class of ``instance``
     whose settings are written, by default its own class.
     """
     table: dict[str, Any] = {}
     for field in settings_of(cls or type(instance)):
-        if identity_only and not field.metadata.get("identity", True):
-            continue
         value = getattr(instance, field.name)
+        if identity_only and not _changes_result(field, value):
+            continue
         if "component" not in field.metadata:
             value = _converter.structure(value, cast("type[Any]", field.type))  # 1 given for a float is 1.0, with the same hash
         table[field.name] = _plain(value, identity_only)
     return table
+
+
+def default_of(field: attrs.Attribute[Any]) -> Any:
+    """Return the default value of a setting."""
+    default: Any = field.default
+    return default.factory() if hasattr(default, "factory") else default
+
+
+def _changes_result(field: attrs.Attribute[Any], value: Any) -> bool:
+    """Return whether a value belongs to the identity of its component."""
+    if not field.metadata.get("identity", True):
+        return False
+    return not (field.metadata.get("added_later", False) and value == default_of(field))
 
 
 def _plain(value: Any, identity_only: bool) -> Any:

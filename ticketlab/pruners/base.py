@@ -43,6 +43,13 @@ class Search(Callback):
         """
         raise NotImplementedError
 
+    def metrics(self) -> dict[str, float]:
+        """Return numbers about the search for the history of its result, at each evaluation: finite, under names of the pruner's own.
+
+        The names ``step`` and ``loss`` and those of development scores, ``dev_...``, are taken.
+        """
+        return {}
+
     @property
     def ready(self) -> bool:
         """Whether an evaluation may select the ticket that would be drawn now. False until iterative pruning has done its last pruning."""

@@ -150,13 +150,13 @@ class HardConcreteSearch(Search):
             log_alpha.grad = gradient.add_(slope, alpha=weight * self._shares[name])
 
     def metrics(self) -> dict[str, float]:
-        """Return R, and the fractions of deterministic gates that are 0 and 1 (the curves of the paper's Fig. 1)."""
+        """Return R as ``penalty``, without its weight lambda, and the fractions of deterministic gates that are exactly 0 and 1."""
         opened = {name: open_probability(log_alpha.detach(), self._settings.temperature) for name, log_alpha in self.log_alpha.items()}
         gates = torch.cat([deterministic_gate(log_alpha.detach()).flatten() for log_alpha in self.log_alpha.values()])
         return {
-            "open": sum(float(part.sum()) * self._shares[name] for name, part in opened.items()),
-            "zeros": float((gates == 0).float().mean()),
-            "ones": float((gates == 1).float().mean()),
+            "penalty": sum(float(part.sum()) * self._shares[name] for name, part in opened.items()),
+            "gates_at_zero": float((gates == 0).float().mean()),
+            "gates_at_one": float((gates == 1).float().mean()),
         }
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -90,12 +90,13 @@ class ImportanceSearch(Search):
             gate.coefficient.grad = slope if gate.coefficient.grad is None else gate.coefficient.grad.add_(slope)
 
     def metrics(self) -> dict[str, float]:
-        """Return the mean magnitude of the coefficients of heads and of neurons."""
-        return {f"{group}_importance": self._mean(group) for group in ("heads", "neurons")}
-
-    def _mean(self, group: str) -> float:
-        magnitudes = [gate.coefficient.detach().abs() for name, gate in self._gates.items() if name.startswith(f"{group}/")]
-        return float(torch.cat(magnitudes).mean())
+        """Return the L1 norm and the mean magnitude of the coefficients of heads and of neurons."""
+        found: dict[str, float] = {}
+        for group in ("heads", "neurons"):
+            coefficients = torch.cat([gate.coefficient.detach() for name, gate in self._gates.items() if name.startswith(f"{group}/")])
+            norm = float(coefficients.abs().sum(dtype=torch.float64))
+            found |= {f"{group}_l1": norm, f"{group}_importance": norm / len(coefficients)}
+        return found
 
     def scores(self) -> Mapping[str, Tensor]:
         """Return the magnitudes of the coefficients."""

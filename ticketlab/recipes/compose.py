@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.recipes import ineffective_settings, required_stages
+from ticketlab.recipes import ineffective_settings, required_stages, stage_tasks
 from ticketlab.recipes import recipe as recipes
 from ticketlab.recipes import tables as recipe_tables
 from ticketlab.recipes.overrides import FLAGS, Overrides, apply_overrides, as_list, find_tasks, task_tables
@@ -44,8 +44,41 @@ def compose(
     for key in overrides:
         if key not in Overrides.__annotations__:
             raise UsageError(f"compose has no argument `{key}`{did_you_mean(key, [*Overrides.__annotations__, *ARGUMENTS])}")
-    chosen = find_tasks(tasks)
     sets = as_list(sets)
+    composed = compose_unchecked(recipe, tasks=tasks, scale=scale, seeds=seeds, sets=sets, **overrides)
+    parts = [composed.of(task) for task in composed.tasks]
+    ineffective_settings.refuse_ineffective(parts, FLAGS, overrides, sets)
+    return composed
+
+
+def compose_unchecked(
+    recipe: str | Path | None = None,
+    *,
+    tasks: Task | str | Sequence[Task | str] = (),
+    scale: str | None = None,
+    seeds: int | Sequence[int] | None = None,
+    sets: str | Iterable[str] = (),
+    **overrides: Unpack[Overrides],
+) -> Recipe:
+    """Like :func:`compose`, but accept settings that have no effect, as in a cell of a study whose other cells they affect."""
+    return apply_to(read_base(recipe, find_tasks(tasks), scale), seeds=seeds, sets=as_list(sets), overrides=overrides)
+
+
+@frozen
+class Base:
+    """A recipe before overrides, resolved for its tasks and scale: the table of each task with its own settings, None for all others.
+
+    ``without_overrides`` has the recipes that labels are compared with.
+    """
+
+    name: str
+    source: str
+    tables: Mapping[str | None, Table]
+    without_overrides: Mapping[str | None, Recipe]
+
+
+def read_base(recipe: str | Path | None, chosen: Sequence[Task], scale: str | None) -> Base:
+    """Read a recipe for the ``chosen`` tasks, by default its own. Raises the errors of :func:`compose`."""
     name, raw, source = recipe_tables.read(recipe or DEFAULT)
     if chosen:
         raw = raw | {"tasks": task_tables(chosen)}
@@ -55,24 +88,31 @@ def compose(
         table = recipe_tables.resolve(raw, scale=scale, task=task)
         own = recipes.build_recipe(name, table, source=source, task=task)  # reports errors in the file with their lines
         without_overrides[task] = _without_overrides(own, chosen=bool(chosen))
-        table = own.to_table()
-        if not table["tasks"]:
+        tables[task] = own.to_table()
+        if not tables[task]["tasks"]:
             raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
-        table |= {key: overrides[key] for key in ("model", "max_length", "precision") if key in overrides}
+    return Base(name, source, tables, without_overrides)
+
+
+def apply_to(base: Base, *, seeds: int | Sequence[int] | None, sets: Sequence[str], overrides: Overrides) -> Recipe:
+    """Return the recipe of a base with seeds, overrides and settings applied. Raises the errors of :func:`compose`."""
+    name, tables = base.name, dict(base.tables)
+    for task, table in base.tables.items():
+        head: Table = {key: value for key, value in overrides.items() if key in ("model", "max_length", "precision")}
         if seeds is not None:
-            table["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-        tables[task] = required_stages.add_required_stages(apply_overrides(table, name, overrides), overrides.get("bias"))
+            head["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+        tables[task] = required_stages.add_required_stages(apply_overrides(table | head, name, overrides), overrides.get("bias"))
     for assignment in sets:
         tables = _override(tables, assignment)
+    tables = {task: stage_tasks.find_stage_tasks(table) for task, table in tables.items()}
     built = {
         task: evolve(
             recipes.build_recipe(name, required_stages.remove_unneeded_stages(required_stages.add_required_stages(table))),
-            source=source,
-            without_overrides=without_overrides[task],
+            source=base.source,
+            without_overrides=base.without_overrides[task],
         )
         for task, table in tables.items()
     }
-    ineffective_settings.refuse_ineffective(list(built.values()), FLAGS, overrides, sets)
     others = built.get(None, next(iter(built.values())))
     return recipes.combine(others, {task: recipe for task, recipe in built.items() if task is not None})
 

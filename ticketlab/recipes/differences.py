@@ -17,10 +17,11 @@ SHOWN_ELSEWHERE = {
     "evaluate": ("model", "split"),
     "attack": ("model", "split", "examples", "sample_seed"),
     "export": ("model",),
+    "search": ("keep_masks",),
     "tasks": ("positive_label",),
     "ood": ("positive_label",),
 }
-"""Settings of a stage, by its kind, and of data sets, that are always shown with the numbers."""
+"""Settings of a stage, by its kind, and of data sets, that are always shown with the numbers or change none."""
 ADDED_WITH_LOSS = ("bias", "teacher")
 """References that are set because a loss needs them (:mod:`ticketlab.recipes.required_stages`)."""
 Settings = dict[tuple[str, ...], Any]
@@ -52,18 +53,23 @@ def differences(recipe: Recipe, plain: Recipe | None) -> Settings:
 
 
 def describe(recipe: Recipe, differing: Mapping[tuple[str, ...], Any]) -> str:
-    """Return the settings as ``pruner=magnitude, sparsity=0.5``, each under the shortest unambiguous end of its path.
+    """Return the settings of :func:`short_settings` as ``pruner=magnitude, sparsity=0.5``."""
+    return ", ".join(f"{name}={value}" for name, value in short_settings(recipe, differing))
+
+
+def short_settings(recipe: Recipe, differing: Mapping[tuple[str, ...], Any]) -> list[tuple[str, str]]:
+    """Return the name and the value of each setting, the name being the shortest unambiguous end of its path.
 
     Settings with the same name and value, such as ``search.sparsity`` and ``draw.sparsity``, are listed once if no other setting of the
     recipe has that name.
     """
     every = set(_paths(recipe)) | set(differing)
-    described: dict[str, None] = {}
+    described: dict[tuple[str, str], None] = {}
     for path, value in differing.items():
         ends = (path[-length:] for length in range(1, len(path)))
         unambiguous = (end for end in ends if all(differing.get(other, ...) == value for other in every if other[-len(end) :] == end))
-        described[f"{'.'.join(next(unambiguous, path))}={_format(value)}"] = None
-    return ", ".join(described)
+        described[".".join(next(unambiguous, path)), _format(value)] = None
+    return list(described)
 
 
 def recipe_label(recipe: Recipe) -> str:
@@ -81,7 +87,7 @@ def _differing(component: Component, plain: Component | None) -> Iterator[tuple[
     plain = plain or _default(component)
     for field in settings_of(type(component)):
         value, other = getattr(component, field.name), getattr(plain, field.name, None)
-        changes_speed = not field.metadata.get("identity", True) and not isinstance(value, str)
+        changes_speed = not field.metadata.get("identity", True) and (component.kind == "task" or not isinstance(value, str))
         if changes_speed or field.name == component.variant:
             continue
         if isinstance(value, Component):

@@ -11,7 +11,7 @@ from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import joined
-from ticketlab.core.settings import settings_of
+from ticketlab.core.settings import default_of, settings_of
 from ticketlab.recipes import tables
 from ticketlab.recipes.overrides import FlagTarget
 from ticketlab.recipes.recipe import Recipe, build_recipe
@@ -94,12 +94,12 @@ def has_effect(recipe: Recipe, assignment: str) -> bool:
 def requests(recipe: Recipe, flags: Mapping[str, FlagTarget], overrides: Mapping[str, Any], sets: Iterable[str]) -> list[Request]:
     """Return what each of the ``overrides`` and ``sets`` of :func:`ticketlab.compose` sets.
 
-    ``flags`` describes the overrides that apply to every stage of a kind.
+    ``flags`` describes the overrides that apply to every stage of some kinds.
     """
     found = []
-    for key, (flag, kind, setting) in flags.items():
+    for key, (flag, kinds, setting) in flags.items():
         if key in overrides:
-            stages = [name for name, stage in recipe.stages.items() if stage.name == kind]
+            stages = [name for name, stage in recipe.stages.items() if stage.name in kinds]
             found.append(Request(f"{flag} {_short(overrides[key])}", stages, _paths(setting, overrides[key])))
     for stage, settings in overrides.get("stages", {}).items():
         for setting, value in settings.items():
@@ -117,6 +117,8 @@ def _paths(path: str, value: Any) -> list[str]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, Component):
+        return value.label
     return str(value.get("name", value)) if isinstance(value, Mapping) else str(value)
 
 
@@ -143,5 +145,4 @@ def _is_default(stage: Stage, path: str) -> bool:
     for key in above:
         owner = getattr(owner, key)
     (field,) = (field for field in settings_of(type(owner)) if field.name == name)
-    default: Any = field.default
-    return bool(getattr(owner, name) == (default.factory() if hasattr(default, "factory") else default))
+    return bool(getattr(owner, name) == default_of(field))

@@ -1,6 +1,6 @@
 """Overrides of a recipe by name, as set by the flags of ``ticketlab run``: which setting of which stages each one changes.
 
-:data:`FLAGS` lists those that set one setting on every stage of a kind; the functions below handle the others.
+:data:`FLAGS` lists those that set one setting on every stage of some kinds; the functions below handle the others.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, TypedDict
 
 from ticketlab.core import registry
 from ticketlab.core.errors import SettingError, UsageError
+from ticketlab.core.references import stage_of
 from ticketlab.core.settings import build_component, settings_of, to_table
-from ticketlab.recipes import tables
+from ticketlab.lab.results import TRAININGS
+from ticketlab.recipes import stage_tasks, tables
 from ticketlab.recipes.head import HEAD
 from ticketlab.recipes.tables import Table
 from ticketlab.tasks.base import Task
@@ -48,6 +50,10 @@ class Overrides(TypedDict, total=False):
     stop: str
     text: str
     """For every stage whose objective is masked language modelling: the file, folder or data set to train on."""
+    epochs: float
+    """Of every training: of train stages and of searches. ``lr`` (of the weights) and ``batch_size`` likewise."""
+    lr: float
+    batch_size: int
     attacks: str | Sequence[str]
     """The attacks of every attack stage; ``["none"]`` removes the attack stages."""
     examples: int
@@ -61,24 +67,27 @@ class Overrides(TypedDict, total=False):
 
 
 class FlagTarget(NamedTuple):
-    """A flag, and the setting that it sets on every stage of a kind."""
+    """A flag, and the setting that it sets on every stage of some kinds."""
 
     flag: str
-    kind: str
+    kinds: tuple[str, ...]
     setting: str
 
 
 FLAGS = {
-    "sparsity": FlagTarget("--sparsity", "draw", "sparsity"),
-    "scope": FlagTarget("--scope", "draw", "scope"),
-    "heads": FlagTarget("--heads", "draw", "heads"),
-    "neurons": FlagTarget("--neurons", "draw", "neurons"),
-    "like": FlagTarget("--like", "draw", "like"),
-    "pruner": FlagTarget("--pruner", "search", "pruner"),
-    "adversary": FlagTarget("--adversary", "search", "adversary"),
-    "loss": FlagTarget("--loss", "search", "loss"),
-    "stop": FlagTarget("--stop", "search", "stop"),
-    "examples": FlagTarget("--n", "attack", "examples"),
+    "sparsity": FlagTarget("--sparsity", ("draw",), "sparsity"),
+    "scope": FlagTarget("--scope", ("draw",), "scope"),
+    "heads": FlagTarget("--heads", ("draw",), "heads"),
+    "neurons": FlagTarget("--neurons", ("draw",), "neurons"),
+    "like": FlagTarget("--like", ("draw",), "like"),
+    "pruner": FlagTarget("--pruner", ("search",), "pruner"),
+    "adversary": FlagTarget("--adversary", ("search",), "adversary"),
+    "loss": FlagTarget("--loss", ("search",), "loss"),
+    "stop": FlagTarget("--stop", ("search",), "stop"),
+    "epochs": FlagTarget("--epochs", TRAININGS, "epochs"),
+    "lr": FlagTarget("--lr", TRAININGS, "lr"),
+    "batch_size": FlagTarget("--batch-size", TRAININGS, "batch_size"),
+    "examples": FlagTarget("--n", ("attack",), "examples"),
 }
 """By the name of the override."""
 RESETS = {"sparsity": {"heads": "none", "neurons": "none"}, "scope": {"heads_scope": "none", "neurons_scope": "none"}}
@@ -96,9 +105,9 @@ def apply_overrides(table: Table, name: str, overrides: Overrides) -> Table:
         raise UsageError(f"{with_like[0]}: with --like the sparsity of each matrix is that of the other ticket; give one of the two")
     if "attacks" in overrides:
         table = _replace_attacks(table, name, as_list(overrides["attacks"]))
-    for key, (flag, kind, setting) in FLAGS.items():
+    for key, (flag, kinds, setting) in FLAGS.items():
         if key in overrides:
-            for stage in _stages_of_kind(table, name, kind, flag):
+            for stage in _stages_of_kinds(table, name, kinds, flag):
                 table = tables.merge(table, {stage: {**RESETS.get(key, {}), setting: overrides[key]}})  # type: ignore[literal-required]
     table = _pass_draw_settings_to_searches(table, overrides)
     if "text" in overrides:
@@ -110,7 +119,10 @@ def apply_overrides(table: Table, name: str, overrides: Overrides) -> Table:
         if not isinstance(table.get(stage), Mapping):
             flag = f"--{stage}-{next(iter(settings), '')}"
             raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_describe_stages(table)}")
-        table = tables.merge(table, {stage: settings})
+        if stage_tasks.FIELD in settings:  # replaced, since two local files have the same name
+            task = stage_tasks.find_stage_task(settings[stage_tasks.FIELD], f"--{stage}-{stage_tasks.FIELD}")
+            table = {**table, stage: {**table[stage], stage_tasks.FIELD: task}}
+        table = tables.merge(table, {stage: {key: value for key, value in settings.items() if key != stage_tasks.FIELD}})
     return table
 
 
@@ -159,7 +171,7 @@ def _pass_draw_settings_to_searches(table: Table, overrides: Overrides) -> Table
     """Set the sparsity and scope of the draw on its search too, since some pruners use them as their target."""
     kinds = _kinds(table)
     for stage in [name for name, kind in kinds.items() if kind == "search"]:
-        drawn = [table[name]["sparsity"] for name, kind in kinds.items() if kind == "draw" and table[name]["search"] == stage]
+        drawn = [table[name]["sparsity"] for name, kind in kinds.items() if kind == "draw" and stage_of(table[name]["search"]) == stage]
         if drawn and ("sparsity" in overrides or "pruner" in overrides):
             table = tables.merge(table, {stage: {"sparsity": drawn[0]}})
         elif "sparsity" in overrides:
@@ -191,7 +203,7 @@ def _replace_attacks(table: Table, name: str, attacks: Sequence[str]) -> Table:
     evaluations = [key for key, kind in _kinds(table).items() if kind == "evaluate"]
     if evaluations and "attack" not in _kinds(table).values():
         table["attack"] = {"kind": "attack", "model": table[evaluations[-1]]["model"], "attacks": []}
-    for stage in _stages_of_kind(table, name, "attack", "--attack"):
+    for stage in _stages_of_kinds(table, name, ("attack",), "--attack"):
         known = {_label(attack): attack for attack in table[stage]["attacks"]}
         table[stage] = table[stage] | {"attacks": [known.get(_label(attack), {"name": attack}) for attack in attacks]}
     return table
@@ -201,7 +213,7 @@ def _set_attack_resources(table: Table, name: str, resources: Mapping[str, str])
     flags = " and ".join(_flag(setting) for setting in resources)
     return table | {
         stage: table[stage] | {"attacks": attack_tables(table[stage]["attacks"], resources)}
-        for stage in _stages_of_kind(table, name, "attack", flags)
+        for stage in _stages_of_kinds(table, name, ("attack",), flags)
     }
 
 
@@ -209,10 +221,10 @@ def _kinds(table: Table) -> dict[str, str]:
     return {name: stage["kind"] for name, stage in table.items() if name not in HEAD}
 
 
-def _stages_of_kind(table: Table, name: str, kind: str, flag: str) -> list[str]:
-    stages = [stage for stage, stage_kind in _kinds(table).items() if stage_kind == kind]
+def _stages_of_kinds(table: Table, name: str, kinds: Sequence[str], flag: str) -> list[str]:
+    stages = [stage for stage, kind in _kinds(table).items() if kind in kinds]
     if not stages:
-        raise UsageError(f"{flag}: the recipe `{name}` has no {kind} stage; {_describe_stages(table)}")
+        raise UsageError(f"{flag}: the recipe `{name}` has no {' or '.join(kinds)} stage; {_describe_stages(table)}")
     return stages
 
 

@@ -13,7 +13,10 @@ from attrs import evolve, field, frozen
 
 from ticketlab.core.errors import SettingError, did_you_mean
 from ticketlab.core.files import expand
+from ticketlab.core.references import split_checkpoint as split_checkpoint
+from ticketlab.core.references import stage_of
 from ticketlab.core.settings import from_table, to_table
+from ticketlab.recipes import stage_tasks
 from ticketlab.recipes.head import DESCRIPTIVE, HEAD, RecipeHead
 from ticketlab.recipes.source_lines import source_line
 from ticketlab.recipes.tables import Table, difference, merge_stages, overlays
@@ -34,6 +37,8 @@ KINDS = {
 """The module and class of each kind of stage, below :mod:`ticketlab.stages`."""
 SAME_FOR_ALL_TASKS = ("seeds", "scale", "model", "precision")
 """Keys of the head that must have the same value for all tasks of a run."""
+SAVES_CHECKPOINTS = {"search": ("search",)}
+"""The kinds of stages that ``STAGE@STEP`` may name, by setting; for other settings, train stages."""
 STAGE_NAME = re.compile(r"[\w-]+")
 """Stage names are part of the paths of settings and of file names."""
 
@@ -54,14 +59,18 @@ class Recipe(RecipeHead):
 
     def of(self, task: Task) -> Recipe:
         """Return the recipe for one of its tasks."""
+        if not self.per_task and self.tasks == (task,):
+            return self
         return evolve(self.per_task.get(task.name, self), tasks=(task,), per_task={})
 
     def parts(self) -> list[Recipe]:
         """Return a recipe for each group of tasks that share all settings, in the order of the groups' first tasks."""
+        if not self.per_task:
+            return [self]
         groups: dict[str, list[Task]] = {}
         for task in self.tasks:
             groups.setdefault(task.name if task.name in self.per_task else "", []).append(task)
-        return [evolve(self.of(tasks[0]), tasks=tuple(tasks)) for tasks in groups.values()] or [self]
+        return [evolve(self.of(tasks[0]), tasks=tuple(tasks)) for tasks in groups.values()]
 
     def to_table(self) -> Table:
         """Return the recipe as plain values, with every setting; :func:`build_recipe` accepts the table."""
@@ -79,7 +88,7 @@ class Recipe(RecipeHead):
         return tomlkit.dumps(self.to_table())
 
     def digest(self) -> str:
-        """Return the sha256 of everything in the recipe that can change a result. It is part of the name of the run's directory."""
+        """Return the sha256 of everything in the recipe that can change a result. Equal recipes have the same digest."""
         stages = {name: {"kind": stage.name, **stage.identity()} for name, stage in self.stages.items()}
         table = {key: value for key, value in self.to_table().items() if key not in DESCRIPTIVE} | stages
         table |= {"per_task": {name: part.digest() for name, part in self.per_task.items()}} if self.per_task else {}
@@ -109,6 +118,8 @@ def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
     :raises SettingError: one has a different model, precision or seeds, lacks a stage, or has a challenge set of the same name with
     different settings. These cannot differ within a run.
     """
+    if not others and not recipe.per_task:
+        return recipe
     sets: dict[str, Task] = {}
     for task, other in others.items():
         for key in SAME_FOR_ALL_TASKS:
@@ -142,7 +153,11 @@ def _build_stages(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str
         kind = table.get("kind")
         if kind is None:
             raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(KINDS)}")
-        stage = from_table(stage_class(str(kind), name), {key: value for key, value in table.items() if key != "kind"}, path=name)
+        cls = stage_class(str(kind), name)
+        settings = {key: value for key, value in table.items() if key != "kind"}
+        if stage_tasks.FIELD in settings and stage_tasks.FIELD in attrs.fields_dict(cls):
+            settings[stage_tasks.FIELD] = stage_tasks.find_stage_task(settings[stage_tasks.FIELD], f"{name}.{stage_tasks.FIELD}")
+        stage = from_table(cls, settings, path=name)
         _check_references(name, stage, earlier)
         _check_with_referenced_stages(name, stage, earlier)
         earlier[name] = stage
@@ -168,19 +183,14 @@ def is_external(value: str) -> bool:
     return "/" in value or "\\" in value or expand(value).exists()
 
 
-def split_checkpoint(value: str) -> tuple[str, str]:
-    """Split ``finetune@500`` or ``finetune@55%`` into the stage and the checkpoint. For a plain name the checkpoint is empty."""
-    match = re.fullmatch(r"([\w-]+)@([0-9]{1,9}|[0-9]{1,3}(?:\.[0-9]{1,9})?%)", value)
-    return (match[1], match[2]) if match else (value, "")
-
-
 def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
     for key, value in stage.references().items():
         accepts = attrs.fields_dict(type(stage))[key].metadata["reference"]
         stage_name, checkpoint = split_checkpoint(value)
         referenced = earlier.get(stage_name)
-        if checkpoint and referenced is not None and referenced.name != "train":
-            raise SettingError(f"{name}.{key}: `{stage_name}` is a {referenced.name} stage; only a train stage saves checkpoints")
+        if checkpoint and referenced is not None and referenced.name not in SAVES_CHECKPOINTS.get(key, ("train",)):
+            other = "; a search saves its scores at a step, for draws" if referenced.name == "search" else ""
+            raise SettingError(f"{name}.{key}: `{stage_name}` is a {referenced.name} stage; only a train stage saves checkpoints{other}")
         if referenced is None and not is_external(value) and not (value == "demo" and "train" in accepts):
             names = [other for other, candidate in earlier.items() if candidate.name in accepts]
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
@@ -190,7 +200,7 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
 
 
 def _check_with_referenced_stages(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
-    names = {key: split_checkpoint(value)[0] for key, value in stage.references().items()}
+    names = {key: stage_of(value) for key, value in stage.references().items()}
     try:
         stage.check({key: earlier[value] for key, value in names.items() if value in earlier})
     except SettingError as problem:

@@ -11,12 +11,13 @@ from ticketlab.core.errors import SettingError, UsageError, did_you_mean
 from ticketlab.recipes import tables
 from ticketlab.recipes.head import HEAD
 from ticketlab.recipes.recipe import is_external
+from ticketlab.recipes.stage_tasks import FIELD
 from ticketlab.recipes.tables import Table
 
 BIAS, TEACHER = "bias", "teacher"
 """Names of the stages that are added."""
 PLAIN = {"objective": "task", "loss": "cross-entropy"}
-TEACHER_SETTINGS = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps")
+TEACHER_SETTINGS = ("objective", "adversary", "epochs", "batch_size", "lr", "weight_decay", "warmup", "clip", "eval_steps", "max_length")
 
 
 def add_required_stages(table: Table, bias: str | None = None) -> Table:
@@ -38,7 +39,7 @@ def add_required_stages(table: Table, bias: str | None = None) -> Table:
         table = _choose_bias(table, bias, [name for name, needed in needs.items() if "bias" in needed])
     for name, needed in needs.items():
         if "bias" in needed and table[name].get("bias", "none") == "none":
-            table = _put_first(table, BIAS, {"kind": "bias"}) if BIAS not in table else table
+            table = _put_first(table, BIAS, {"kind": "bias", **_task_of(table[name])}) if BIAS not in table else table
             table = tables.merge(table, {name: {"bias": BIAS}})
         if "teacher" in needed and table[name].get("teacher", "none") == "none":
             table = _give_teacher(table, name)
@@ -92,18 +93,24 @@ def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
 
 def _give_teacher(table: Table, student: str) -> Table:
     before = list(table)[: list(table).index(student)]
-    plain = [name for name in before if _trains(name, table[name]) and _is_plain_training(table[name])]
+    task = _task_of(table[student])
+    plain = [name for name in before if _trains(name, table[name]) and _is_plain_training(table[name]) and _task_of(table[name]) == task]
     if not plain:
         if TEACHER in table:
             raise UsageError(
-                f"{student}.teacher: the stage `{TEACHER}` does not train with plain cross-entropy; name the teacher "
+                f"{student}.teacher: the stage `{TEACHER}` does not train with plain cross-entropy on the same task; name the teacher "
                 f"(--set {student}.teacher=...)"
             )
         own = table[student]
         settings = {key: own[key] for key in TEACHER_SETTINGS if key in own} if own["kind"] == "train" else {}
-        table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy"})
+        table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy", **_task_of(own)})
         plain = [TEACHER]
     return tables.merge(table, {student: {"teacher": plain[0]}})
+
+
+def _task_of(stage: Mapping[str, Any]) -> Table:
+    """Return the setting of a stage that names its own task; empty if it has none."""
+    return {FIELD: stage[FIELD]} if stage.get(FIELD, "none") != "none" else {}
 
 
 def _is_plain_training(stage: Mapping[str, Any]) -> bool:

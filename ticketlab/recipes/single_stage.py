@@ -14,6 +14,7 @@ from ticketlab.lab.finished_models import locate
 from ticketlab.lab.layout import RECIPE, RESULTS
 from ticketlab.lab.results import read_results
 from ticketlab.recipes import recipe, tables
+from ticketlab.recipes.measured_model import MeasuredModel
 from ticketlab.recipes.overrides import task_tables
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.recipes.tables import Table
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def one_stage(
     kind: str,
-    model: str,
+    model: str | MeasuredModel,
     tasks: Sequence[Task],
     settings: Mapping[str, Any],
     sets: Sequence[str],
@@ -34,17 +35,18 @@ def one_stage(
     ood: Sequence[Task] = (),
     ood_map: Sequence[str] = (),
 ) -> Recipe:
-    """Return a recipe of a single stage of ``kind`` on a finished model.
+    """Return a recipe of a single stage of ``kind`` on a finished model: a folder, a hub name, or one that was looked up.
 
     :raises UsageError: there is no task or no such model, or a setting is invalid.
     """
     if not tasks:
         raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
-    location = locate(model)
+    model = MeasuredModel(model, locate(model)) if isinstance(model, str) else model
+    location = model.location
     table: Table = {"model": location, "seeds": [seed], "tasks": task_tables(tasks)}
     table |= {"ood": task_tables(ood), "ood_map": list(ood_map)}
-    table["scale"] = _scale_of(model)
-    max_length = max_length or _max_length_of(model, tasks[0].name)
+    table["scale"] = _scale_of(model.name)
+    max_length = max_length or _max_length_of(model.name, tasks[0].name)
     if max_length is not None:
         table["max_length"] = max_length
     table[kind] = {"kind": kind, "model": location, **settings}

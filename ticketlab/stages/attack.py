@@ -20,13 +20,13 @@ from ticketlab.core.formatting import counted
 from ticketlab.core.settings import component, reference, setting
 from ticketlab.inference.batch_invariant import Precision
 from ticketlab.inference.victim import Victim
-from ticketlab.stages.base import Context, Split, Stage, split_setting
+from ticketlab.stages.base import Context, Split, Stage, TaskStage, split_setting
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
 
 
 @frozen
-class AttackStage(Stage):
+class AttackStage(TaskStage):
     """Attack a sample of a split with each attack. Writes the records of each to ``records/NAME.jsonl``, with a hyphen for a colon in NAME.
 
     The sample depends on ``sample_seed`` and not on the run's seed, so all seeds and methods are attacked on the same examples.
@@ -104,7 +104,7 @@ class AttackStage(Stage):
             )
             path = path_in(context.directory, attack.label)
             records = RecordFile(path, context.key, **facts)
-            progress.say(f"{attack.label}: records are written to {path} during the attack")
+            progress.detail(f"{attack.label}: records are written to {path} during the attack")
             found = run_attack(
                 attack,
                 victim,

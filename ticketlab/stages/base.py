@@ -15,10 +15,10 @@ from ticketlab.core import progress
 from ticketlab.core.component import Component
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
-from ticketlab.core.settings import setting, to_table
+from ticketlab.core.settings import component, setting, to_table
 from ticketlab.lab import integrity
 from ticketlab.lab.layout import model_folder
-from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.trained_on import TrainedOn, load_hashes
 from ticketlab.training.loss_function import Precision
 
@@ -34,7 +34,7 @@ class Input:
     location: str
     is_stage: bool
     at: str = ""
-    """The checkpoint of a train stage, such as ``500`` in ``finetune@500``; empty for the finished model."""
+    """The checkpoint of a train stage or search, such as ``500`` in ``finetune@500``; empty for the end."""
     inside: bool = False
     """Whether it is a stage of the same recipe."""
     made_in: str = ""
@@ -71,7 +71,7 @@ class Context:
     """Everything that a stage depends on besides its settings. ``directory`` is the stage's own and is kept when the stage is interrupted.
 
     ``data`` is empty for a stage that does not use the task. ``ood`` are the recipe's challenge sets, and ``ood_map`` pairs the task's
-    labels with the challenge sets' names for them. ``keep`` names the checkpoints that other stages start from.
+    labels with the challenge sets' names for them. ``keep`` names the checkpoints that other stages use.
     """
 
     directory: Path
@@ -223,3 +223,21 @@ class Stage(Component):
     def run(self, context: Context) -> dict[str, Any]:
         """Run the stage: write its files to ``context.directory`` and return the result, JSON values only."""
         raise NotImplementedError
+
+
+@frozen
+class TaskStage(Stage):
+    """A stage that uses the data of a task: the task of the run, or its own."""
+
+    task: Task | None = component(
+        "task",
+        None,
+        added_later=True,
+        help="the data that this stage uses, as in `tasks` of the recipe, where a name or path is enough; none: the task of the run. All "
+        "tasks of a run share a stage that has its own, if they share its inputs",
+    )
+
+    @property
+    def own_task(self) -> Task | None:
+        """The task that the stage uses instead of the run's; None if it uses that one, or none at all."""
+        return self.task if self.uses_task else None

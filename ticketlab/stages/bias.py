@@ -19,12 +19,12 @@ from ticketlab.core import progress, registry
 from ticketlab.core.errors import DataError, PluginError
 from ticketlab.core.settings import component, setting
 from ticketlab.lab.layout import BIAS
-from ticketlab.stages.base import Context, Stage
+from ticketlab.stages.base import Context, TaskStage
 from ticketlab.tasks.base import Example, TaskData
 
 
 @frozen
-class BiasStage(Stage):
+class BiasStage(TaskStage):
     """Fit a bias model on the training examples. Writes ``bias.jsonl``: the probabilities of each training example, by its id.
 
     Each example's probabilities are predicted by a classifier that was not fitted on it (with one fold, by one that was, as in the paper).

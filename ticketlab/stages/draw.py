@@ -12,14 +12,16 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.classifier_head import load_head
 from ticketlab.backbone.masks import expand
 from ticketlab.core.errors import SettingError, UsageError
+from ticketlab.core.references import split_checkpoint, stage_of
 from ticketlab.core.settings import ratio, reference, setting
 from ticketlab.lab import integrity
-from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET
+from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET, scores_file
 from ticketlab.stages.base import Context, Stage, UnusedSetting
 from ticketlab.stages.search import SearchStage
+from ticketlab.stages.search_snapshots import ended_before
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores
-from ticketlab.tickets.ticket import Ticket
+from ticketlab.tickets.ticket import HEADS_PER_LAYER, Ticket
 
 
 @frozen
@@ -33,7 +35,9 @@ class Draw(Stage):
     summary: ClassVar[str] = "draw a ticket from the scores of a search"
     seeded: ClassVar[bool] = False
 
-    search: str = reference("search", accepts=("search",), help="the search whose scores are ranked")
+    search: str = reference(
+        "search", accepts=("search",), help="the search whose scores are ranked, at its end or at a step: `search@500`, `search@55%`"
+    )
     sparsity: float = ratio(0.3, help="fraction of the units to remove: of the weights, or of the heads and of the neurons")
     heads: float | None = ratio(None, help="fraction of the heads to remove; none: as `sparsity`")
     neurons: float | None = ratio(None, help="fraction of the neurons to remove; none: as `sparsity`")
@@ -69,7 +73,7 @@ class Draw(Stage):
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
         """Return :meth:`unused`, and settings for units that do not exist or have their own setting; see :meth:`Stage.ineffective`."""
         found = self.unused()
-        search = stages.get(self.search)
+        search = stages.get(stage_of(self.search))
         groups = set(search.pruner.groups()) if isinstance(search, SearchStage) else set()
         other = stages.get(self.like or "")
         if isinstance(other, Draw) and found:
@@ -88,10 +92,11 @@ class Draw(Stage):
     def caveats(self, stages: Mapping[str, Stage]) -> list[str]:
         """Warn if the stop rule of the search compared masks at sparsities other than these; see :meth:`Stage.caveats`.
 
-        A search on plain text is exempt: draws of all tasks share it, whatever their sparsities.
+        A search on plain text or on its own task is exempt: draws of all tasks share it, whatever their sparsities.
         """
-        search = stages.get(self.search)
-        if not isinstance(search, SearchStage) or not (search.pruner.searches and search.uses_task) or self.like is not None:
+        search = stages.get(stage_of(self.search))
+        shared = isinstance(search, SearchStage) and (search.own_task is not None or not search.uses_task)
+        if not isinstance(search, SearchStage) or shared or not search.pruner.searches or self.like is not None:
             return []
         found = []
         for group in search.pruner.groups():
@@ -109,6 +114,7 @@ class Draw(Stage):
         search = named.get("search")
         if not isinstance(search, SearchStage):
             return
+        self._check_step(search)
         self._check_aim(search)
         scored = search.pruner.groups()
         for name in ("heads", "heads_scope", "neurons", "neurons_scope"):
@@ -118,6 +124,21 @@ class Draw(Stage):
                     f"{name}: the search `{self.search}` scores {' and '.join(scored)} and no {name.partition('_')[0]}; "
                     f"choose another pruner, or one {whole} for all units (--{whole})"
                 )
+
+    def _check_step(self, search: SearchStage) -> None:
+        """Refuse scores at a step of a search that has no steps, or trains the weights that its tickets belong to.
+
+        :raises SettingError: it has none, or trains them.
+        """
+        name, at = split_checkpoint(self.search)
+        pruner = search.pruner
+        if at and not pruner.searches:
+            raise SettingError(f"search: `{pruner.name}` scores without training, so `{name}` has no step {at}; write `{name}`")
+        if at and pruner.leaves_model and pruner.trains_weights:
+            raise SettingError(
+                f"search: `{pruner.name}` trains the weights that its scores belong to, and those of `{name}` at {at} are not kept; write "
+                f"`{name}`, or set fewer {name}.epochs"
+            )
 
     def _check_aim(self, search: SearchStage) -> None:
         """Refuse a sparsity or scope that differs from the target of the search.
@@ -145,10 +166,14 @@ class Draw(Stage):
     def run(self, context: Context) -> dict[str, Any]:
         """Draw; see :meth:`Stage.run`."""
         search = context.inputs["search"]
-        scores = load_scores(search.file(SCORES))
         found = integrity.read_result(search.file(RESULT)).get("search") if search.is_stage else None
         if found is None:
             raise UsageError(f"search: {search.location} is not the folder of a finished search stage")
+        if search.at and (ended := ended_before(search.at, found)):
+            raise UsageError(
+                f"search: there are no scores at `{self.search}`: {ended}; draw at an earlier step, or choose another stop rule"
+            )
+        scores = load_scores(search.file(scores_file(search.at)))
         pretrained = loading.load_encoder(context.model, context.warn_of_input)
         backbone = Backbone(pretrained)
         scope: Scope = self.scope or found.get("scope") or "global"
@@ -165,7 +190,8 @@ class Draw(Stage):
         head, labels = load_head(search.file(SCORES).parent / HEAD)
         learnt_on = {name: found[name] for name in ("objective", "task", "task_fingerprint", "text_fingerprint") if name in found}
         own = {"sparsity": requested, "scope": scope} if self.like is None else {"sparsity": None, "scope": None}
-        provenance = {"pruner": found["pruner"], **own, "like": self.like, **learnt_on}
+        at = {"at": search.at} if search.at else {}
+        provenance = {"pruner": found["pruner"], **own, "like": self.like, **learnt_on, **at, HEADS_PER_LAYER: backbone.num_heads}
         ticket = Ticket(
             masks=masks,
             structure=found["structure"],

@@ -16,7 +16,7 @@ from ticketlab.core.formatting import counted
 from ticketlab.core.settings import reference, setting
 from ticketlab.lab.layout import PREDICTIONS
 from ticketlab.stages import input_warnings, predictions
-from ticketlab.stages.base import Context, Split, Stage, split_setting
+from ticketlab.stages.base import Context, Split, Stage, TaskStage, split_setting
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
 from ticketlab.tasks.base import TaskData
@@ -27,8 +27,8 @@ from ticketlab.training.evaluation import predict
 
 
 @frozen
-class Evaluate(Stage):
-    """Predict every example of a split, and of the test split of each of the recipe's challenge sets. Writes ``predictions.jsonl``.
+class Evaluate(TaskStage):
+    """Predict every example of a split, and of the test split of each of the recipe's challenge sets. Writes ``predictions.parquet``.
 
     Each accuracy is reported with the majority baseline. On a challenge set the prediction is the most probable of all the model's labels,
     which is then mapped to a label of the set: on a two-class set, three labels of a model become two only after the prediction, as in the
@@ -38,7 +38,7 @@ class Evaluate(Stage):
     name: ClassVar[str] = "evaluate"
     summary: ClassVar[str] = "clean accuracy and F1 of a model, in and out of distribution"
     seeded: ClassVar[bool] = False
-    version: ClassVar[int] = 3  # 3: each F1 has its own name, predictions are kept, and text that the model does not see is counted
+    version: ClassVar[int] = 4  # 4: predictions are in a Parquet file; 3: each F1 has its own name, and unseen text is counted
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     split: Split = split_setting("the examples to evaluate on; `all` is every split together")
@@ -62,7 +62,7 @@ class Evaluate(Stage):
         own = context.data.label_names
         trained_on = context.inputs["model"].trained_on()
         seconds = 0.0
-        lines: list[Mapping[str, Any]] = []
+        predicted_rows: list[Mapping[str, Any]] = []
 
         def measure(data: TaskData, split: Split, meaning: LabelMapping, name: str = "") -> dict[str, Any]:
             nonlocal seconds
@@ -74,7 +74,7 @@ class Evaluate(Stage):
             seconds += time.perf_counter() - started
             logits = logits[:, order]
             self._check_finite(context, data, logits)
-            lines.extend(predictions.of_set(name, data, split, logits, own, meaning))
+            predicted_rows.extend(predictions.of_set(name, data, split, logits, own, meaning))
             found = score_predictions(logits.argmax(dim=1).tolist(), examples, data, meaning)
             predicted = [label for label, count in found["predicted"].items() if count]
             if len(predicted) == 1 and found["n"] > 1 and found["majority"] < 1:
@@ -93,7 +93,7 @@ class Evaluate(Stage):
                 }
                 for data in context.ood
             }
-        predictions.write(context.directory / PREDICTIONS, lines)
+        predictions.write(context.directory / PREDICTIONS, predicted_rows, own)
         return result
 
     def _check_finite(self, context: Context, data: TaskData, logits: Tensor) -> None:

@@ -14,19 +14,24 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.classifier_head import save_head
 from ticketlab.core import progress
 from ticketlab.core.errors import PluginError, SettingError
+from ticketlab.core.references import stage_of
 from ticketlab.core.settings import component, ratio, reference, setting, settings_of
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.lab.layout import HEAD, MODEL, SCORES
+from ticketlab.lab.layout import CHECKPOINT, HEAD, MODEL, SCORES
 from ticketlab.objectives.base import TrainingSession
 from ticketlab.pruners.base import Pruner, Search, SearchPlan
 from ticketlab.stages.base import PRETRAINED, Context, Stage, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
+from ticketlab.stages.search_snapshots import KEPT_MASKS, KeptMasks, MaskDrawing, MaskSnapshots, ScoreSnapshots
 from ticketlab.stages.training_stage import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.callback import StopRuleCallback
+from ticketlab.stop_rules.mask_distance import MaskDistance
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import draw, group_of, removed_share
 from ticketlab.tickets.scores import save_scores
+from ticketlab.tickets.ticket import HEADS_PER_LAYER
+from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import TrainingResult, steps_per_epoch
 
 SCORE, WEIGHT = "score/", "weight/"
@@ -60,6 +65,13 @@ class SearchStage(Training):
         "published code does",
     )
     sparsity: float = ratio(0.3, help="sparsity of the tickets that are evaluated, and the target of pruners that have a target sparsity")
+    keep_masks: KeptMasks | None = setting(
+        None,
+        choices=KEPT_MASKS,
+        added_later=True,
+        help="also keep the mask that would be drawn at the end of each mini-epoch of the stop rule (`looks`) or at each evaluation: "
+        "at the sparsities that `mask-distance` compares, else at `sparsity`; none: keep no masks",
+    )
 
     @property
     def selects_on_dev(self) -> bool:
@@ -71,10 +83,12 @@ class SearchStage(Training):
         name = self.pruner.name
         if not self.pruner.searches:
             trains = UnusedSetting(f"`{name}` scores without training")
-            own = ("start", "pruner", "objective", *(field.name for field in settings_of(type(self)) if not field.metadata["identity"]))
+            own = {"task", "max_length", "start", "pruner", "objective"}
+            own |= {field.name for field in settings_of(type(self)) if not field.metadata["identity"]}
             return {field.name: trains for field in settings_of(type(self)) if field.name not in own}
         found = super().unused()
-        if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges):
+        draws_masks = self.keep_masks is not None and not isinstance(self.stop, MaskDistance)
+        if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges or draws_masks):
             found["sparsity"] = UnusedSetting(
                 f"`{name}` has no target sparsity, and no selection evaluates tickets; set the sparsity of the draw"
             )
@@ -93,7 +107,7 @@ class SearchStage(Training):
         """Return :meth:`unused`. An unused sparsity is no reason for a warning if it equals that of the draws."""
         found = super().ineffective(stages)
         own_names = {name for name, stage in stages.items() if stage is self}
-        drawn = {getattr(stage, "sparsity", None) for stage in stages.values() if getattr(stage, "search", None) in own_names}
+        drawn = {getattr(stage, "sparsity", None) for stage in stages.values() if stage_of(str(getattr(stage, "search", ""))) in own_names}
         if "sparsity" in found and drawn == {self.sparsity}:
             found["sparsity"] = evolve(found["sparsity"], harmless=True)
         return found
@@ -128,7 +142,8 @@ class SearchStage(Training):
         self._warn(context, session)
         search = self.pruner.attach(backbone, SearchPlan(self.steps(session), derive_seed(context.seed, "gates"), self.sparsity))
         _check_scores(self.pruner, search, backbone)
-        about = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
+        about: dict[str, Any] = {"pruner": self.pruner.name, "structure": structure, "found_on": found_on, "objective": self.objective.name}
+        about |= {HEADS_PER_LAYER: backbone.num_heads}
         scope = {"scope": self.pruner.ranks()} if self.pruner.ranks() else {}
         result: dict[str, Any] = {
             "search": {
@@ -147,7 +162,7 @@ class SearchStage(Training):
             finished, found, best = self._fit(context, session, search)
             result["search"] |= {"looks_at_sparsity": self.sparsity}
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, **found}
-            result["search"]["trainable_parameters"] = finished.parameters
+            result["search"] |= {"planned_steps": self.steps(session), "trainable_parameters": finished.parameters}
             result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
         weights = {name.removeprefix(WEIGHT): value for name, value in best.items() if name.startswith(WEIGHT)}
         if weights:
@@ -180,7 +195,7 @@ class SearchStage(Training):
         def development(*, with_challenge_sets: bool = False) -> dict[str, float]:
             ticket = draw(search.scores(), self.sparsity, self.pruner.ranks() or "global", keep_a_head=False)  # possible at any sparsity
             with temporary_masks.temporarily_masked(backbone, ticket):
-                return session.evaluate() | (self.challenge_accuracies(context, session) if with_challenge_sets else {})
+                return session.evaluate() | (self.challenge_scores(context, session) if with_challenge_sets else {})
 
         def state() -> dict[str, Tensor]:
             weights = session.model.state_dict() if self.pruner.trains_weights else {}
@@ -192,16 +207,25 @@ class SearchStage(Training):
             found = development(with_challenge_sets=True)
             if search.ready:
                 self.offer(best, found, step, steps, state)
+            if masks_kept:
+                masks_kept.on_evaluation(step)
             return found
 
+        in_epoch = steps_per_epoch(len(session.rows), self.batch_size)
+        snapshots = ScoreSnapshots(context, search.scores, steps)
+        masks_kept = self._mask_snapshots(context, search, steps, in_epoch)
+        saved = Checkpoint(context.directory / CHECKPOINT)
+        if snapshots.has_missed(saved.step()):
+            saved.remove()
         stopping = StopRuleCallback(
             self.stop,
-            steps_per_epoch=steps_per_epoch(len(session.rows), self.batch_size),
+            steps_per_epoch=in_epoch,
             scores=search.scores,
             development=lambda: development()["dev_accuracy"],
             log=lambda record: context.log({**record, "stage": context.name}),
         )
-        finished = self.fit(context, session, callbacks=[search, stopping], evaluate=evaluate, clip_penalty=self.clip_penalty)
+        callbacks = [search, stopping, snapshots, *([masks_kept] if masks_kept else [])]
+        finished = self.fit(context, session, callbacks=callbacks, evaluate=evaluate, clip_penalty=self.clip_penalty)
         ending, unmet = stopping.ending(finished.steps), stopping.unmet(context.name, finished.steps)
         if ending:
             progress.say(f"{context.name}: {ending}")
@@ -209,7 +233,15 @@ class SearchStage(Training):
             context.warn(unmet)
         earlier = stopping.draw_from()
         kept = {SCORE + name: value for name, value in earlier[1].items()} if earlier else best.take()
-        return finished, {"stop": stopping.report()}, kept
+        facts = {"stop": stopping.report(), **({"masks": masks_kept.save(context)} if masks_kept else {})}
+        return finished, facts, kept
+
+    def _mask_snapshots(self, context: Context, search: Search, steps: int, in_epoch: int) -> MaskSnapshots | None:
+        if self.keep_masks is None:
+            return None
+        length = self.stop.interval * in_epoch if self.keep_masks == "looks" else float(self.eval_steps or in_epoch)
+        drawing = MaskDrawing(self.stop, self.sparsity, self.pruner.ranks() or "global")
+        return MaskSnapshots(self.keep_masks, drawing, search.scores, title=context.name, steps=steps, steps_per_snapshot=length)
 
     def _save_model(
         self, context: Context, session: TrainingSession, backbone: Backbone, scores: Mapping[str, Tensor], trained_on: TrainedOn

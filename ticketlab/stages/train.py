@@ -141,7 +141,7 @@ class Train(Training):
         def evaluate(step: int) -> dict[str, float]:
             found = session.evaluate()
             self.offer(best, found, step, steps, session.model.state_dict)
-            return found | self.challenge_accuracies(context, session)
+            return found | self.challenge_scores(context, session)
 
         checkpoints = _ModelCheckpoints(context, session, steps, lambda step: self.trained_on(context, session if step else None))
         saved = Checkpoint(context.directory / CHECKPOINT)

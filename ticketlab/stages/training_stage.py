@@ -17,9 +17,9 @@ from ticketlab.lab.layout import CHECKPOINT
 from ticketlab.losses.base import Loss
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.stages import input_warnings, loss_inputs
-from ticketlab.stages.base import Context, Input, Stage, UnusedSetting
+from ticketlab.stages.base import Context, Input, Stage, TaskStage, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
-from ticketlab.stages.challenge_accuracy import challenge_accuracies
+from ticketlab.stages.challenge_scores import challenge_scores
 from ticketlab.stages.training_data import AUGMENT, added_examples, check_augmentation, training_data
 from ticketlab.tasks.trained_on import DEV, TrainedOn
 from ticketlab.training.checkpoint import Checkpoint
@@ -28,7 +28,7 @@ from ticketlab.training.optimizer import adamw
 
 
 @frozen
-class Training(Stage):
+class Training(TaskStage):
     """Settings of every training stage. Learning rates rise linearly, then fall linearly to zero."""
 
     objective: Objective = component("objective", "task", help="what is learned: the task, or masked words of plain text")
@@ -78,6 +78,13 @@ class Training(Stage):
         help="the development score that `best` compares; `binary_f1` is of the task's positive label; without a task only accuracy exists",
     )
     select_after: float = ratio(0.0, help="part of the training that must have passed before `best` keeps a checkpoint")
+    max_length: int | None = setting(
+        None,
+        at_least=4,
+        unit="tokens",
+        added_later=True,
+        help="maximum length of this stage's inputs in tokens, if it differs from the recipe's, for example for a stage with its own task",
+    )
     checkpoint_seconds: float = setting(60.0, at_least=0, unit="seconds", identity=False, help="time between checkpoints")
 
     @property
@@ -91,8 +98,9 @@ class Training(Stage):
         return self.uses_task and (self.mix_ood > 0 or self.watch_ood)
 
     def longest(self, of_recipe: int) -> int:
-        """Return the objective's own maximum, if it has one, so that tasks of different lengths share the stage; else the recipe's."""
+        """Return the objective's own maximum, so that tasks of different lengths share the stage, else that of the stage or the recipe."""
         own: int | None = getattr(self.objective, "max_length", None)
+        own = self.max_length if own is None else own
         return of_recipe if own is None else own
 
     def references(self) -> dict[str, str]:
@@ -120,7 +128,9 @@ class Training(Stage):
         found: dict[str, UnusedSetting] = {}
         no_labels = UnusedSetting(f"the objective `{self.objective.name}` learns from no labels")
         if not self.uses_task:
-            found |= dict.fromkeys(("loss", "mix_ood", "watch_ood", AUGMENT), no_labels)
+            found |= dict.fromkeys(("task", "loss", "mix_ood", "watch_ood", AUGMENT), no_labels)
+        if getattr(self.objective, "max_length", None) is not None:
+            found["max_length"] = UnusedSetting(f"the objective `{self.objective.name}` has its own (`objective.max_length`)")
         for need in loss_inputs.SOURCES:
             if need not in self.loss.required_inputs or not self.uses_task:
                 found[need] = UnusedSetting(f"the loss `{self.loss.name}` needs no {need}", harmless=True) if self.uses_task else no_labels
@@ -186,9 +196,9 @@ class Training(Stage):
         if self.select == "best" and step >= self.select_after * steps:
             best.offer(scores[f"dev_{self.select_on}"], tensors)
 
-    def challenge_accuracies(self, context: Context, session: TrainingSession) -> dict[str, float]:
-        """Return the accuracy on each challenge set, if they are evaluated during the training."""
-        return challenge_accuracies(context, session) if self.watch_ood and self.uses_task else {}
+    def challenge_scores(self, context: Context, session: TrainingSession) -> dict[str, float]:
+        """Return the scores on each challenge set, if they are evaluated during the training."""
+        return challenge_scores(context, session) if self.watch_ood and self.uses_task else {}
 
     def fit(
         self,

@@ -37,7 +37,7 @@ class StopRuleCallback(Callback):
 
     def on_step_end(self, step: int) -> bool:
         """Make an observation if a mini-epoch has just ended. Return whether the rule ends the search."""
-        if not self._due(step + 1):
+        if not ends_mini_epoch(step + 1, self._rule.interval * self._steps_per_epoch):
             return False
         epoch = (step + 1) / self._steps_per_epoch
         self.stopped = self._monitor.observe(Observation(step + 1, epoch, self._scores, self._development))
@@ -46,13 +46,6 @@ class StopRuleCallback(Callback):
             self.observations.append(_record({"step": step + 1, **metrics}))
             self._log({"event": "look", "rule": self._rule.name, "epoch": epoch, **self.observations[-1]})
         return self.stopped
-
-    def _due(self, steps: int) -> bool:
-        """Return whether a mini-epoch ends after this many steps. If a mini-epoch is shorter than a step, every step ends one."""
-        length = self._rule.interval * self._steps_per_epoch
-        if length <= 1:
-            return True
-        return math.floor(steps / length + 1e-9) > math.floor((steps - 1) / length + 1e-9)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the monitor's state (``watch/``) and the records of all observations (``looks/``), one tensor per number."""
@@ -104,6 +97,13 @@ class StopRuleCallback(Callback):
             f"the stop rule `{self._rule.name}` did not end the search in {counted(steps, 'step')}; the ticket is drawn at the last step "
             f"({last}). Raise {search}.epochs, or loosen {search}.stop"
         )
+
+
+def ends_mini_epoch(steps: int, length: float) -> bool:
+    """Return whether a mini-epoch of ``length`` steps ends after this many steps. If it is shorter than a step, every step ends one."""
+    if length <= 1:
+        return True
+    return math.floor(steps / length + 1e-9) > math.floor((steps - 1) / length + 1e-9)
 
 
 def _record(metrics: Mapping[str, float]) -> dict[str, float]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 NUMBER = re.compile("[0-9]{1,18}")
+HEADS_PER_LAYER = "heads_per_layer"
+"""The key in a ticket's provenance for the number of attention heads of a layer, which the shapes of matrices do not tell."""
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -108,6 +110,14 @@ class Ticket:
     def groups(self) -> tuple[str, ...]:
         """The groups of units that the ticket masks, sorted: some of heads, neurons, weights."""
         return tuple(sorted({group_of(name) for name in self.masks}))
+
+    @property
+    def heads_per_layer(self) -> int | None:
+        """The number of attention heads of a layer; None for a ticket of single weights that does not record it, as earlier ones."""
+        recorded = self.provenance.get(HEADS_PER_LAYER)
+        if type(recorded) is int and recorded > 0:
+            return recorded
+        return next((mask.numel() for name, mask in self.masks.items() if group_of(name) == "heads"), None)
 
     def kept(self, group: str | None = None) -> int:
         """Return the number of kept units, in one group or in all groups."""

@@ -9,7 +9,7 @@ import pytest
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.results import record_header
 from ticketlab.attacks.results.record import Record
-from ticketlab.attacks.results.record_file import RecordFile, is_records, message_of, read
+from ticketlab.attacks.results.record_file import RecordFile, first_of_each, is_records, message_of, read, statuses
 from ticketlab.core.errors import UsageError
 from ticketlab.resources.resources import Resources
 from ticketlab.tasks.demo.reviews import DemoTask
@@ -280,3 +280,23 @@ def test_the_last_record_of_a_repeated_example_counts(tmp_path):
     for status in ("failed", "success"):
         file._append(Record(id="1", status=status, original=["x"], perturbed=["y"], label="a").to_json())
     assert [record.status for record in read(path)[1]] == ["success"]
+
+
+def test_statuses_are_those_of_the_records(path):
+    odd = record(4, id='a "quoted" \\ \n\u2028 ü', status="skipped")
+    file = RecordFile(path, "abc")
+    file.add(odd)
+    assert statuses(path) == {row.id: row.status for row in [*ROWS, odd]} == {row.id: row.status for row in read(path)[1]}
+
+
+def test_the_first_records_of_each_status_are_whole(path):
+    header, rows = first_of_each(path, {"error": 1, "failed": 2, "success": 3})
+    assert header["attack"] == "deepwordbug"
+    assert rows == [ROWS[1], ROWS[0], ROWS[2]]
+
+
+@pytest.mark.parametrize("reader", [statuses, lambda path: first_of_each(path, {"failed": 1})], ids=["statuses", "first_of_each"])
+def test_a_line_that_is_not_a_record_is_refused(path, reader):
+    path.write_text(path.read_text().replace('"status": "error"', '"state": "error"'))
+    with pytest.raises(UsageError, match="damaged"):
+        reader(path)

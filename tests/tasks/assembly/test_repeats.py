@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ticketlab.core.errors import DataError
 from ticketlab.recipes.compose import compose
-from ticketlab.runs import preflight
+from ticketlab.runs import task_checks
 from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import TaskData
@@ -214,7 +214,7 @@ def test_mixed_in_texts_that_are_test_texts_of_the_task_are_counted() -> None:
     )
     for mix, counts in (("1", {"train texts in test of set": 1}), ("0", {})):
         recipe = compose("fine-tune", tasks="demo", sets=f"finetune.mix_ood={mix}")
-        assert [checked.counts for checked in preflight.with_overlap_warnings(recipe, [task], [other])[1]] == [counts]
+        assert [checked.counts for checked in task_checks.with_overlap_warnings(recipe, [task], [other], {}).sets] == [counts]
 
 
 @pytest.mark.parametrize(

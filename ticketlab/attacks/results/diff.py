@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import frozen
+
+from ticketlab.attacks.results.record import Record
 
 Kind = Literal["same", "removed", "added"]
 _WORD = re.compile(r"\S+\s*|\s+")
@@ -40,6 +42,24 @@ def word_diff(before: str, after: str) -> list[DiffSegment]:
             else:
                 segments.append(DiffSegment(kind, "".join(words)))
     return segments
+
+
+def text_diffs(header: Mapping[str, Any], record: Record) -> list[tuple[str, list[DiffSegment]]]:
+    """Return the name and the diff of each text of a record; one diff of all its texts if their number changed.
+
+    The names are the columns in the ``header`` of the file of records if it has them, otherwise ``text``, or ``text 1`` and so on.
+    """
+    after = record.perturbed or record.original
+    if len(after) == len(record.original):
+        diffs = [word_diff(old, new) for old, new in zip(record.original, after, strict=True)]
+    else:
+        diffs = [word_diff(" ".join(record.original), " ".join(after))]
+    named = header.get("columns")
+    if isinstance(named, list) and len(named) == len(diffs):
+        names = [str(name) for name in named]
+    else:
+        names = ["text"] if len(diffs) == 1 else [f"text {index + 1}" for index in range(len(diffs))]
+    return list(zip(names, diffs, strict=True))
 
 
 def _aligned_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:

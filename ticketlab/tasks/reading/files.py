@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from pathlib import Path
@@ -47,7 +48,11 @@ def check_files(path: Path, *, prose: bool = False) -> None:
 
 def dataset_title(path: Path) -> str:
     """Return the name of a data set: that of its folder, or of its file if the file is not named after a split."""
-    path = path.absolute()
+    return _title(path.absolute())
+
+
+@functools.lru_cache(maxsize=1024)  # links are resolved, and the recipes of a study name each data set thousands of times
+def _title(path: Path) -> str:
     if file_kinds.has_known_suffix(path) and not path.is_dir():
         return path.parent.name if split_of_file(path) and path.parent.name else file_kinds.parse_name(path).stem
     return path.resolve().name or str(path)
