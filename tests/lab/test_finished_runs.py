@@ -79,7 +79,7 @@ def test_an_existing_folder_takes_precedence(lab: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fine-tun", r"^fine-tun: neither a folder here nor a recipe with a finished run in lab; did you mean `fine-tune`\?$"),
+        ("fine-tnue", r"^fine-tnue: neither a folder here nor a recipe with a finished run in lab; did you mean `fine-tune`\?$"),
         ("latest", r"^latest: no lab at `elsewhere` \(use --lab for another folder\)$"),
         ("latest ", r"^latest: no finished run in empty has an evaluated model \(use --lab for another lab\)$"),
     ],

@@ -3,15 +3,20 @@
 import json
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 from attrs import evolve
 from safetensors.torch import load_file, save_file
+from support.small_recipe import needs_textattack
 
 from ticketlab.backbone.loading import load_finished
 from ticketlab.core.errors import TicketlabError
 from ticketlab.lab.finished_models import locate
 from ticketlab.recipes.compose import compose
+from ticketlab.report.cells import compare_runs
+from ticketlab.report.numbers import numbers
+from ticketlab.report.rows import result_rows
 from ticketlab.runs.measure import evaluate
 from ticketlab.runs.provenance import provenance_of
 from ticketlab.runs.run import directory_name, run
@@ -59,17 +64,18 @@ def test_results_and_predictions_identify_their_model_and_data(recipe, lab):
     assert (clean["split"], clean["positive_label"]) == ("test", "neg")
     assert "binary_f1" not in two["evaluate"]["clean"]
     assert {path.name for path in (done.directory / "predictions").iterdir()} == {
-        f"{task}-{stage}-seed0.jsonl" for task in ("one", "two") for stage in ("early", "evaluate", "again")
+        f"{task}-{stage}-seed0.parquet" for task in ("one", "two") for stage in ("early", "evaluate", "again")
     }
-    lines = [json.loads(line) for line in (done.directory / "predictions" / "one-evaluate-seed0.jsonl").read_text().splitlines()]
+    lines = pq.read_table(done.directory / "predictions" / "one-evaluate-seed0.parquet").to_pylist()
     data = recipe.tasks[0].load()
     assert [line["id"] for line in lines] == [example.id for example in data.examples("test")]
     assert {line["set"] for line in lines} == {""}
     assert {line["split"] for line in lines} == {"test"}
     assert sum(line["label"] == line["predicted"] for line in lines) == clean["correct"]
     for line in lines:
-        assert line["predicted"] == max(line["probabilities"], key=line["probabilities"].get)
-        assert sum(line["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+        probabilities = {label: line[f"probability_{label}"] for label in data.label_names}
+        assert line["predicted"] == max(probabilities, key=probabilities.get)
+        assert sum(probabilities.values()) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_run_resolves_to_its_model_and_cards_separate_the_model_from_its_checkpoints(recipe, lab):
@@ -108,6 +114,28 @@ def test_a_model_whose_logits_are_nan_is_an_error(recipe, lab, tmp_path, pairs):
 def test_missing_predictions_are_an_error_with_advice(recipe, lab):
     done = run(recipe, lab)
     key = done.results["tasks"]["one"]["0"]["early"]["key"]
-    (lab / "stages" / key[:2] / key / "predictions.jsonl").unlink()
-    with pytest.raises(TicketlabError, match=r"predictions\.jsonl is missing; delete .*, and the stage is computed again"):
+    (lab / "stages" / key[:2] / key / "predictions.parquet").unlink()
+    with pytest.raises(TicketlabError, match=r"predictions\.parquet is missing; delete .*, and the stage is computed again"):
         run(recipe, lab)
+
+
+@needs_textattack
+def test_checkpoints_of_retraining_are_evaluated_and_attacked_like_its_end(make_recipe, shared_lab):
+    """The curve of Clean and Aua over the steps of a training; the checkpoint at 100 % is the finished model."""
+    made = make_recipe("attack.examples=3", without=())
+    stages = dict(made.stages)
+    for at in ("25%", "100%"):
+        for kind in ("evaluate", "attack"):
+            stages[f"{kind}-{at.strip('%')}"] = evolve(made.stages[kind], model=f"retrain@{at}")
+    done = run(evolve(made, stages=stages), shared_lab)
+    rows = {row.checkpoint: row for row in result_rows(done.results)}
+    assert list(rows) == ["", "25%", "100%"]
+    assert (rows["100%"].clean, rows["100%"].attacks[0].aua) == (rows[""].clean, rows[""].attacks[0].aua)
+    found = {
+        (number.checkpoint, number.metric): number.value
+        for number in numbers(compare_runs([done.directory]).cells[0])
+        if number.metric in ("clean.accuracy", "attack.deepwordbug.aua")
+    }
+    assert {checkpoint for checkpoint, _ in found} == set(rows)
+    assert all(found[at, "clean.accuracy"] == row.clean.mean for at, row in rows.items())
+    assert all(found[at, "attack.deepwordbug.aua"] == row.attacks[0].aua.mean for at, row in rows.items())

@@ -23,7 +23,7 @@ from ticketlab.core.plugin_loading import Source
 from ticketlab.pruners.base import Pruner, Search
 from ticketlab.report.notes import notes
 from ticketlab.runs.run import run
-from ticketlab.runs.stage_key import components_in, stage_key
+from ticketlab.runs.stage_key import StageKeys, components_in
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.evaluate import Evaluate
 from ticketlab.stages.search import SearchStage
@@ -42,6 +42,7 @@ def stage_folder(lab, results, name, task="demo", seed="0"):
 def test_a_run_writes_its_documented_files(make_recipe, tmp_path):
     done = run(make_recipe(), tmp_path)
     assert {path.name for path in done.directory.iterdir()} == {
+        "run.json",
         "recipe.toml",
         "environment.json",
         "log.jsonl",
@@ -304,7 +305,7 @@ def test_the_key_of_a_search_without_training_does_not_depend_on_the_adversary(m
 def test_attacks_are_part_of_their_stage_s_key(make_recipe):
     (one, other) = (make_recipe(f"attack.attacks={names}", without=()).stages["attack"] for names in ('["deepwordbug"]', '["textfooler"]'))
     keys = [
-        stage_key(stage, inputs={"model": "m"}, external_inputs={}, data="d", model="", max_length=8, precision="fp32", seed=0, threads=1)
+        StageKeys().key(stage, inputs={"model": "m"}, data="d", model="", max_length=8, precision="fp32", seed=0, threads=1)
         for stage in (one, other)
     ]
     assert keys[0] != keys[1]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab.core import files, progress
-from ticketlab.core.errors import UsageError
+from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.lab.layout import MODEL, RESULTS, is_run, lab_of_run, model_folder, stage_folder
 from ticketlab.lab.results import augmentation_sources, checkpoint_name, read_results, stage_results
 
@@ -28,36 +28,40 @@ def locate(model: str) -> str:
     return place
 
 
-def resolve(model: str) -> str:
+def resolve(model: str, *, task: str | None = None, seed: int | None = None) -> str:
     """Return the model folder of a run's directory or a stage's folder. Any other name is returned unchanged.
 
-    The model of a run is the first finished model that it measured, or the first checkpoint if it measured no finished model.
+    ``task`` and ``seed`` choose a model of a run (:func:`model_of_run`).
 
-    :raises UsageError: the run reported no model, or the model has been removed.
+    :raises UsageError: the run reported no model, or the model has been removed; or a task or seed is given and ``model`` is not a run.
     """
     folder = files.expand(model)
     if is_run(folder):
-        folder = _of_run(folder)
+        folder = model_of_run(folder, task, seed).folder
+    else:
+        check_not_of_run(model, task, seed)
     if (folder / MODEL / "config.json").is_file():
         folder = folder / MODEL
     return str(folder) if folder.exists() else model
 
 
-def display_name(model: str) -> str:
-    """Return the name of MODEL in tables. For a run with several models, it includes the name of the model that is used.
+def check_not_of_run(name: str | Path, task: str | None, seed: int | None) -> None:
+    """Check that no task or seed of a run is requested for something that is not a run.
 
-    :raises UsageError: see :func:`resolve`.
+    :raises UsageError: one is.
     """
-    folder = files.expand(model)
-    if not is_run(folder):
-        return model
-    reported = _reported(folder)
-    return f"{model}: {reported.name}, seed {reported.seed}" if reported.is_one_of_several else model
+    for flag, value in (("--run-seed", seed), ("--run-task", task)):
+        if value is not None:
+            raise UsageError(f"{flag} {value}: selects from a run, and {name} is not a run; remove the option")
 
 
 @frozen
-class _Reported:
-    """The model that represents a run: the first finished one that was measured."""
+class RunModel:
+    """A model of a run: the first finished one that was measured for its task and seed.
+
+    ``name`` is its stage, with the checkpoint if it is one. ``folder`` is where it is in the lab, and ``is_one_of_several`` whether the run
+    measured other models.
+    """
 
     task: str
     seed: str
@@ -65,26 +69,57 @@ class _Reported:
     folder: Path
     is_one_of_several: bool
 
-
-def _of_run(folder: Path) -> Path:
-    reported = _reported(folder)
-    if not reported.folder.is_dir():
-        raise UsageError(f"{folder}: the model of `{reported.name}` is no longer in the lab ({reported.folder} is missing)")
-    if reported.is_one_of_several:
-        where = f"{reported.task}, seed {reported.seed}: {reported.folder}"
-        progress.say(f"{folder} holds several models; using `{reported.name}` of {where}")
-    return reported.folder
+    @property
+    def shown(self) -> str:
+        """What distinguishes it from the other models of the run; empty if there are none."""
+        return f"{self.name}, {self.task}, seed {self.seed}" if self.is_one_of_several else ""
 
 
-def _reported(folder: Path) -> _Reported:
-    results = read_results(folder / RESULTS)
+def model_of_run(run: Path, task: str | None = None, seed: int | None = None) -> RunModel:
+    """Return the model of a run for a task and seed, by default the first ones, and say which it is if there are several to choose from.
+
+    :raises UsageError: the run measured no such model, or the model has been removed.
+    """
+    found = [model for model in _models(run) if task in (None, model.task) and (seed is None or model.seed == str(seed))]
+    if not found:
+        raise UsageError(_no_such_model(run, task, seed))
+    first = found[0]
+    if not first.folder.is_dir():
+        raise UsageError(f"{run}: the model of `{first.name}` is no longer in the lab ({first.folder} is missing)")
+    if len({model.folder for model in found}) > 1:
+        where = f"{first.task}, seed {first.seed}: {first.folder}"
+        progress.say(f"{run} holds several models; using `{first.name}` of {where} (--run-seed and --run-task choose another)")
+    return first
+
+
+def _models(run: Path) -> list[RunModel]:
+    """Return the models that a run measured, finished ones first, in the order of its results."""
+    lab = lab_of_run(run)
     models = [
-        (stage.task, stage.seed, stage.result["of"], stage.result.get("at", ""), stage.siblings[stage.result["of"]]["key"])
-        for stage in stage_results(results)
+        (
+            stage.result.get("at", ""),
+            RunModel(
+                stage.task,
+                stage.seed,
+                checkpoint_name(stage.result["of"], stage.result.get("at", "")),
+                stage_folder(lab, stage.siblings[stage.result["of"]]["key"]) / model_folder(stage.result.get("at", "")),
+                is_one_of_several=False,
+            ),
+        )
+        for stage in stage_results(read_results(run / RESULTS))
         if stage.result.get("of") in stage.siblings and stage.name not in augmentation_sources(stage.siblings)
     ]
-    if not models:
-        raise UsageError(f"{folder}: the run evaluated no model of its own")
-    task, seed, of, at, key = min(models, key=lambda model: model[3] != "")
-    place = stage_folder(lab_of_run(folder), key) / model_folder(at)
-    return _Reported(task, seed, checkpoint_name(of, at), place, len({(at, key) for *_, at, key in models}) > 1)
+    ordered = [model for _, model in sorted(models, key=lambda model: model[0] != "")]
+    several = len({model.folder for model in ordered}) > 1
+    return [evolve(model, is_one_of_several=several) for model in ordered]
+
+
+def _no_such_model(run: Path, task: str | None, seed: int | None) -> str:
+    known = _models(run)
+    if not known:
+        return f"{run}: the run evaluated no model of its own"
+    tasks = list(dict.fromkeys(model.task for model in known))
+    if task is not None and task not in tasks:
+        return f"{run}: the run measured no model of the task `{task}`{did_you_mean(task, tasks)}"
+    seeds = dict.fromkeys(model.seed for model in known if task in (None, model.task))
+    return f"{run}: the run measured no model of seed {seed}; its seeds are {', '.join(seeds)}"

@@ -26,6 +26,11 @@ DEEPEST = 2
 """The maximum number of folders between a stage's folder and one of its files."""
 
 
+def keys_in(text: str) -> list[str]:
+    """Return what may be keys of stages in a text, such as the path of a stage's folder in a recipe."""
+    return re.findall(rf"(?<![0-9a-f]){KEY.pattern}(?![0-9a-f])", text)
+
+
 def seal(folder: Path, result: Mapping[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:
     """Return a stage's result with the sizes and hashes of the files in its folder, except hidden ones and those named in ``without``."""
     inside = sorted(path for path in folder.rglob("*") if path.is_file())

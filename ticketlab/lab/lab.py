@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from ticketlab.core import files, progress, temporary
 from ticketlab.core.errors import Damaged, TicketlabError
 from ticketlab.lab import integrity
-from ticketlab.lab.layout import LOCK, RESULT, RUNS, STAGES, run_folder, run_name, stage_folder
+from ticketlab.lab.layout import LOCK, RESULT, RUNS, STAGES, stage_folder
 from ticketlab.lab.results import find_impossible
 
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -61,11 +61,7 @@ class Lab:
         folder = self.stage(key)
         lock = FileLock(folder / LOCK)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
-        except Timeout:
-            progress.say(f"{title}: another process is computing it; waiting")
-            lock.acquire()
+            self._acquire(lock, folder, title)
         except OSError as problem:
             if problem.errno not in READ_ONLY:
                 raise
@@ -75,6 +71,32 @@ class Lab:
             yield folder
         finally:
             lock.release()
+
+    def _acquire(self, lock: FileLock, folder: Path, title: str) -> None:
+        """Acquire the lock in a stage's folder, which another process may remove while this one waits."""
+        while True:
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                progress.say(f"{title}: another process is computing it; waiting")
+                lock.acquire()
+            if (folder / LOCK).exists():
+                return
+            lock.release()
+
+    def is_locked(self, key: str) -> bool:
+        """Return whether another process holds the lock of a stage's folder."""
+        path = self.stage(key) / LOCK
+        if not path.exists():
+            return False
+        lock = FileLock(path)
+        try:
+            lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            return True
+        lock.release()
+        return False
 
     def sweep(self) -> None:
         """Remove temporary files that killed processes left in unfinished stages and in runs. Checkpoints are kept."""
@@ -93,10 +115,3 @@ class Lab:
                 with FileLock(lock, timeout=0):
                     lock.unlink()
                     folder.rmdir()
-
-    def run_folder(self, name: str, digest: str) -> Path:
-        """Return the directory of a run. Unless the lab is read-only, create it."""
-        folder = run_folder(self.root, run_name(name, digest))
-        if not is_read_only(folder, self.root):
-            folder.mkdir(parents=True, exist_ok=True)
-        return folder

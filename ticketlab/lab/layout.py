@@ -3,7 +3,11 @@
 ::
 
     LAB/stages/K0/KEY/    one stage, by its key: result.json and its outputs (a model, a ticket, scores, ...)
-    LAB/runs/NAME/        one run: recipe.toml, environment.json, log.jsonl, results.json, tickets/, predictions/
+    LAB/runs/NAME/        one run: run.json, recipe.toml, environment.json, log.jsonl, results.json, tickets/, predictions/
+    LAB/studies/NAME/     one study: study.toml, study.json
+    LAB/tuning/NAME.db    one tuning: the trials, in SQLite
+    LAB/active/           the runs in progress: one file for each process that runs one
+    LAB/trash/            what is being removed
 """
 
 from __future__ import annotations
@@ -12,10 +16,11 @@ from pathlib import Path
 
 RESULT = "result.json"
 SCORES = "scores.safetensors"
+MASKS = "masks.safetensors"
 TICKET = "ticket.safetensors"
 HEAD = "head.safetensors"
 BIAS = "bias.jsonl"
-PREDICTIONS = "predictions.jsonl"
+PREDICTIONS = "predictions.parquet"
 MODEL = "model"
 RECORDS = "records"
 EXPORTED = "exported"
@@ -26,6 +31,7 @@ UNTIL_DONE = (CHECKPOINT, BEST)
 """Files that a stage removes once it has its result."""
 LOCK = ".lock"
 
+RUN_FILE = "run.json"
 RECIPE = "recipe.toml"
 ENVIRONMENT = "environment.json"
 LOG = "log.jsonl"
@@ -36,11 +42,16 @@ PREDICTION_FILES = "predictions"
 
 STAGES = "stages"
 RUNS = "runs"
+STUDIES = "studies"
+TUNING = "tuning"
+ACTIVE = "active"
+TRASH = "trash"
+"""Folders of a lab."""
 
 
 def stage_folder(lab: Path, key: str) -> Path:
     """Return the folder of the stage with this key, finished or not."""
-    return lab / STAGES / key[:2] / key
+    return Path(lab, STAGES, key[:2], key)
 
 
 def model_folder(checkpoint: str = "") -> str:
@@ -48,9 +59,9 @@ def model_folder(checkpoint: str = "") -> str:
     return f"{MODEL}@{checkpoint}" if checkpoint else MODEL
 
 
-def run_name(recipe: str, digest: str) -> str:
-    """Return the name of a run's directory: the recipe's name and the first digits of the digest of everything its results depend on."""
-    return f"{recipe}-{digest[:10]}"
+def scores_file(checkpoint: str = "") -> str:
+    """Return the name of the file of a search's scores, at its end or at a ``checkpoint`` (``500``, ``55%``)."""
+    return f"{Path(SCORES).stem}@{checkpoint}{Path(SCORES).suffix}" if checkpoint else SCORES
 
 
 def run_folder(lab: Path, name: str) -> Path:
@@ -76,6 +87,11 @@ def is_lab(folder: Path) -> bool:
 def lab_of_run(run: Path) -> Path:
     """Return the lab that a run's directory is in, symbolic links resolved."""
     return run.resolve().parent.parent
+
+
+def run_directories(lab: Path) -> list[Path]:
+    """Return the directories of all runs, finished or not, sorted by name."""
+    return sorted(path for path in (lab / RUNS).glob("*") if path.is_dir() and not path.name.startswith("."))
 
 
 def finished_runs(lab: Path, pattern: str = "*") -> list[Path]:

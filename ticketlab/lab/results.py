@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.core import files
-from ticketlab.core.errors import UsageError
+from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.lab.layout import RESULTS, lab_of_run, stage_folder
 
 TRAININGS = ("train", "search")
@@ -69,6 +69,11 @@ class StageResult:
         return str(self.result["kind"])
 
     @property
+    def data(self) -> str:
+        """The name of the data that its numbers are of: the stage's own task, or that of the run."""
+        return str(self.result.get("task", self.task))
+
+    @property
     def key(self) -> str:
         """The key, which is the name of its folder in the lab."""
         return str(self.result["key"])
@@ -82,10 +87,25 @@ def stage_results(results: Mapping[str, Any]) -> Iterator[StageResult]:
                 yield StageResult(task, seed, name, stage, stages)
 
 
-def stage_folders(run: Path, kind: str) -> list[Path]:
-    """Return the folders of a finished run's stages of one ``kind``, each once. Raises the errors of :func:`read_results`."""
-    keys = dict.fromkeys(stage.key for stage in stage_results(read_results(run / RESULTS)) if stage.kind == kind)
-    return [stage_folder(lab_of_run(run), key) for key in keys]
+def stages_of_kind(run: Path, kind: str, task: str | None = None, seed: int | None = None) -> list[StageResult]:
+    """Return a finished run's stages of one ``kind``, of a task and seed or of all; a stage that several share is listed once.
+
+    Raises the errors of :func:`read_results`.
+
+    :raises UsageError: the run has no such task or seed.
+    """
+    stages = [stage for stage in stage_results(read_results(run / RESULTS)) if stage.kind == kind]
+    found = [stage for stage in stages if task in (None, stage.task) and (seed is None or stage.seed == str(seed))]
+    if stages and not found:
+        known = list(dict.fromkeys(f"{stage.task}, seed {stage.seed}" for stage in stages))
+        wanted = ", ".join([*([task] if task is not None else []), *([f"seed {seed}"] if seed is not None else [])])
+        raise UsageError(f"{run}: the run has no {kind} stage of {wanted}{did_you_mean(wanted, known)}")
+    return list({stage.key: stage for stage in reversed(found)}.values())[::-1]
+
+
+def stage_folders(run: Path, kind: str, task: str | None = None, seed: int | None = None) -> list[Path]:
+    """Return the folders of the stages that :func:`stages_of_kind` returns."""
+    return [stage_folder(lab_of_run(run), stage.key) for stage in stages_of_kind(run, kind, task, seed)]
 
 
 def read_results(path: Path) -> Mapping[str, Any]:

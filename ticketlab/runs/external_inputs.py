@@ -13,7 +13,7 @@ from ticketlab.lab.layout import MODEL, RESULTS, TICKET, TICKETS, is_run, is_sta
 from ticketlab.lab.results import read_results, stage_results
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import copied_outputs, fingerprint
-from ticketlab.stages.base import Input
+from ticketlab.stages.base import Input, Stage
 from ticketlab.tasks import trained_on
 
 MODEL_FIELDS = ("model", "start", "teacher")
@@ -62,9 +62,14 @@ def stage_folder_of_ticket(ticket: Path) -> str:
     return ""
 
 
-def resolve_for_tasks_and_seeds(field: str, value: str, recipe: Recipe) -> Iterator[tuple[Input, str]]:
-    """Yield what :func:`resolve_reference` returns for each task and seed of a recipe, or once if it does not depend on them."""
-    cases = itertools.product(recipe.tasks, recipe.seeds) if field in TICKET_FIELDS else [(recipe.tasks[0], 0)]
+def resolve_for_tasks_and_seeds(field: str, value: str, recipe: Recipe, stage: Stage) -> Iterator[tuple[Input, str]]:
+    """Yield what :func:`resolve_reference` returns for a stage's task, or each task of its recipe, and each seed.
+
+    It is yielded once if it does not depend on them.
+    """
+    own = getattr(stage, "own_task", None)
+    tasks = recipe.tasks if own is None else (own,)
+    cases = itertools.product(tasks, recipe.seeds) if field in TICKET_FIELDS else [(tasks[0], 0)]
     yield from (resolve_reference(field, value, task.label, seed) for task, seed in cases)
 
 

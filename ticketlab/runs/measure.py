@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ticketlab.core import files
 from ticketlab.lab.finished_runs import find_run
+from ticketlab.recipes.measured_model import choose_data, find_model
 from ticketlab.recipes.overrides import attack_tables
 from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
 from ticketlab.runs.run import Run, run
@@ -21,44 +22,42 @@ Tasks = Task | str | Sequence[Task | str]
 def evaluate(
     model: str | Path | Run,
     *,
-    tasks: Tasks,
+    tasks: Tasks = (),
     ood: Tasks = (),
     ood_map: str | Sequence[str] = (),
     split: Split | None = None,
     label_map: str | Sequence[str] = (),
     max_length: int | None = None,
     sets: str | Sequence[str] = (),
+    run_seed: int | None = None,
+    run_task: str | None = None,
+    name: str | None = None,
     lab: str | Path = "lab",
 ) -> Run:
     """Evaluate a finished classifier, and return the run: :meth:`Run.metrics` has the numbers.
 
-    ``model`` is a folder, a hub name, the directory of a run or stage, a finished :class:`Run`, or the name of a recipe for its latest run
-    in ``lab``. Each task is a name, a path or a :class:`~ticketlab.tasks.base.Task`. ``ood`` are challenge sets; ``ood_map``
-    (``TASK_LABEL=OOD_LABEL``) and ``label_map`` (``MODEL_LABEL=TASK_LABEL``) translate labels whose names differ. ``sets`` are further
-    settings, such as ``"evaluate.batch_size=16"``.
+    ``model`` is a folder, a hub name, the directory of a run or stage, a finished :class:`Run`, the name of a run in ``lab``, or the name
+    of a recipe for its latest run there. ``run_seed`` and ``run_task`` choose one of the models of a run. Each task is a name, a path or a
+    :class:`~ticketlab.tasks.base.Task`; without ``tasks``, the model of a run is evaluated on the run's own task and challenge sets.
+    ``ood`` are challenge sets; ``ood_map`` (``TASK_LABEL=OOD_LABEL``) and ``label_map`` (``MODEL_LABEL=TASK_LABEL``) translate labels whose
+    names differ. ``sets`` are further settings, such as ``"evaluate.batch_size=16"``, and ``name`` is the name of the new run.
 
     :raises UsageError: no task, no such model, or an invalid setting.
     """
     settings = _given(split=split, label_map=_listed(label_map) or None)
-    place = _find_model(model, lab)
-    recipe = one_stage(
-        "evaluate",
-        place,
-        _find_tasks(tasks),
-        settings,
-        _listed(sets),
-        max_length=max_length,
-        ood=_find_tasks(ood),
-        ood_map=_listed(ood_map),
-    )
-    return run(recipe, lab)
+    measured = find_model(_find_run(model, lab), seed=run_seed, task=run_task)
+    data = choose_data(measured, _find_tasks(tasks), _find_tasks(ood), _listed(ood_map), takes_ood=True)
+    recipe = one_stage("evaluate", measured, data.tasks, settings, _listed(sets), max_length=max_length, ood=data.ood, ood_map=data.ood_map)
+    done = run(recipe, lab, name=name)
+    data.warn_if_changed(done.results)
+    return done
 
 
 def attack(
     model: str | Path | Run,
     *,
-    tasks: Tasks,
     attacks: str | Sequence[str],
+    tasks: Tasks = (),
     examples: int | Literal["all"] | None = None,
     seed: int = 0,
     split: Split | None = None,
@@ -73,21 +72,24 @@ def attack(
     workers: int | None = None,
     max_length: int | None = None,
     sets: str | Sequence[str] = (),
+    run_seed: int | None = None,
+    run_task: str | None = None,
+    name: str | None = None,
     lab: str | Path = "lab",
 ) -> Run:
     """Attack a finished classifier, and return the run: :meth:`Run.attack_metrics` has the numbers of each attack.
 
-    ``model``, ``tasks``, ``label_map`` and ``sets`` are those of :func:`evaluate`. ``attacks`` are names (``ticketlab show attack``),
-        ``examples`` is the size of the sample that ``seed`` selects from ``split``; None means the default of the
-    `attack stage <stages.md#attack>`_. ``word_vectors``, ``encoder``, ``mlm`` and ``query_budget`` apply to the attacks that have such a
-    setting. If there are several attacks, each becomes a separate stage, ``attack-NAME``.
+    ``model``, ``run_seed``, ``run_task``, ``tasks``, ``label_map``, ``sets`` and ``name`` are those of :func:`evaluate`. ``attacks`` are
+    names (``ticketlab show attack``), ``examples`` is the size of the sample that ``seed`` selects from ``split``; None means the default
+    of the `attack stage <stages.md#attack>`_. ``word_vectors``, ``encoder``, ``mlm`` and ``query_budget`` apply to the attacks that have
+    such a setting. If there are several attacks, each becomes a separate stage, ``attack-NAME``.
 
     :raises UsageError: no task, no such model or attack, or an invalid setting.
     :raises ResourceError: something that an attack needs is unavailable.
     """
     own_settings = _given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
     settings = _given(
-        attacks=attack_tables([{"name": name} for name in _listed(attacks)], own_settings),
+        attacks=attack_tables([{"name": own} for own in _listed(attacks)], own_settings),
         examples="none" if examples == "all" else examples,
         sample_seed=seed,
         split=split,
@@ -97,11 +99,15 @@ def attack(
         in_flight=in_flight,
         workers=workers,
     )
-    recipe = one_stage("attack", _find_model(model, lab), _find_tasks(tasks), settings, _listed(sets), max_length=max_length)
-    return run(one_stage_per_attack(recipe), lab)
+    measured = find_model(_find_run(model, lab), seed=run_seed, task=run_task)
+    data = choose_data(measured, _find_tasks(tasks))
+    recipe = one_stage("attack", measured, data.tasks, settings, _listed(sets), max_length=max_length)
+    done = run(one_stage_per_attack(recipe), lab, name=name)
+    data.warn_if_changed(done.results)
+    return done
 
 
-def _find_model(model: str | Path | Run, lab: str | Path) -> str:
+def _find_run(model: str | Path | Run, lab: str | Path) -> str:
     return find_run(str(model.directory if isinstance(model, Run) else model), files.expand(lab), "model")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,11 +12,13 @@ from ticketlab.backbone.device import be_deterministic, pick_precision
 from ticketlab.core.errors import ResourceError, Unavailable, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.lab import Lab
+from ticketlab.recipes import task_groups
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import fingerprint, preflight
-from ticketlab.runs.run_inputs import load_task_data, needs_model
+from ticketlab.runs import fingerprint, preflight, task_checks
+from ticketlab.runs.input_cache import InputCache
+from ticketlab.runs.run_inputs import needs_model
 from ticketlab.runs.stage_cache import cached_result, resolve_stage
-from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.datasets import challenge_sets
 
 T = TypeVar("T")
@@ -41,21 +43,20 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
             unavailable.append(str(problem))
             return None
 
-    tasks = {task.label: if_available(functools.partial(load_task_data, recipe.of(task), task)) for task in recipe.tasks}
+    tasks = {task.label: if_available(functools.partial(InputCache().task, recipe.of(task), task)) for task in recipe.tasks}
     sets = {task.label: if_available(functools.partial(challenge_sets.load, task)) for part in recipe.parts() for task in part.ood}
+    own = {task: if_available(task.load) for task in task_groups.own_tasks(recipe)}
     model = if_available(functools.partial(_model, recipe)) if any(map(needs_model, recipe.parts())) else ""
     if_available(functools.partial(preflight.check_resources, recipe))
+    known = {task: data for task, data in own.items() if data}
     for part in recipe.parts():
-        own = [data for task in part.tasks if (data := tasks[task.label])]
+        of_part = [data for task in part.tasks if (data := tasks[task.label])]
         ood = [data for task in part.ood if (data := sets[task.label])]
-        if len(ood) == len(part.ood):
-            preflight.check_labels(part, own, ood)
-        preflight.check_selection_metrics(part, own)
+        task_checks.check_data(part, of_part, ood if len(ood) == len(part.ood) else None, known)
         if_available(functools.partial(preflight.check_references, part))
-        preflight.check_bias_files(part, own)
-        preflight.check_augmentation_files(part, own)
+        task_checks.check_files_of_examples(part, of_part, known)
     yield from (f"note: {line}" for line in dict.fromkeys(unavailable))
-    if model is None or None in sets.values() or not any(tasks.values()):
+    if model is None or None in (*sets.values(), *own.values()) or not any(tasks.values()):
         yield "so the stages are not looked up in the lab"
         return
     for task in recipe.tasks:
@@ -63,30 +64,33 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
             part = recipe.of(task)
             ood = [challenge_set for other in part.ood if (challenge_set := sets[other.label])]
             for seed in recipe.seeds:
-                yield from _stages(part, Lab(Path(lab)), task.label, data, ood, model, seed)
+                yield from _stages(part, Lab(Path(lab)), task.label, data, ood, model, seed, known)
 
 
 def _model(recipe: Recipe) -> str:
-    """Return the resolved model.
+    """Return the fingerprint of the model.
 
     :raises Unavailable: it is the name of a model on the hub that is neither cached nor reachable.
     """
     model = loading.resolve_model(recipe.model)
     try:
-        fingerprint.of_model(model)
+        return fingerprint.of_model(model)
     except UsageError as problem:
         if Path(model).exists():
             raise
         raise Unavailable(str(problem)) from problem
-    return model
 
 
-def _stages(recipe: Recipe, lab: Lab, task: str, data: TaskData, ood: list[TaskData], model: str, seed: int) -> Iterator[str]:
+def _stages(
+    recipe: Recipe, lab: Lab, task: str, data: TaskData, ood: list[TaskData], model: str, seed: int, own: Mapping[Task, TaskData]
+) -> Iterator[str]:
     precision = pick_precision(recipe.precision)
     earlier: dict[str, tuple[str, Path]] = {}
     in_lab: dict[str, bool] = {}
     for name in recipe.stages:
-        stage = resolve_stage(recipe, name, task=task, data=data, ood=ood, model=model, precision=precision, seed=seed, earlier=earlier)
+        stage = resolve_stage(
+            recipe, name, task=task, data=data, ood=ood, model=model, precision=precision, seed=seed, earlier=earlier, own=own
+        )
         earlier[name] = stage.key, lab.stage(stage.key)
         in_lab[name] = cached_result(lab, stage) is not None
         yield f"{task} seed {seed} {name}: {IN_LAB if in_lab[name] else MISSING}"

@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Sequence
 from pathlib import Path
+from typing import Any
 
 from ticketlab.attacks.results import augmentation
 from ticketlab.attacks.results.similarity import find_encoder
 from ticketlab.bias_models import probabilities
 from ticketlab.core import progress
 from ticketlab.core.errors import ResourceError, UsageError
+from ticketlab.core.references import stage_of
 from ticketlab.lab.layout import BIAS, TICKET
-from ticketlab.lab.results import TRAININGS
 from ticketlab.pruners.base import Pruner
-from ticketlab.recipes.recipe import Recipe, split_checkpoint
+from ticketlab.recipes.recipe import Recipe
 from ticketlab.resources import textattack_import
 from ticketlab.runs import external_inputs, results_metadata
+from ticketlab.stages.base import Input, Stage
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.training_data import AUGMENT
-from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets import challenge_sets
 from ticketlab.tasks.reading.labels import check_positive_label
 from ticketlab.tickets.ticket import Ticket
+
+CHECKED_SETTINGS = (
+    *("task", "select", "select_on", "mix_ood", "watch_ood", "split", "pruner", "loss", "attacks", "similarity", "label_map"),
+    "teacher_labels",
+)
+"""The settings of stages that the checks here and in :mod:`ticketlab.runs.task_checks` depend on, in addition to references."""
+
+
+Signature = tuple[Any, ...]
+
+
+def signature(recipe: Recipe, of_stages: dict[int, tuple[Stage, Signature]] | None = None) -> Signature:
+    """Return what the checks of a recipe depend on, apart from its data: recipes with equal signatures need one check.
+
+    Pass the same ``of_stages`` for many recipes: a stage object that they share is examined once.
+    """
+    known = {} if of_stages is None else of_stages
+    return tuple(
+        (
+            tuple((task.label, task) for task in part.tasks),
+            tuple((task.label, task) for task in part.ood),
+            part.ood_map,
+            part.train_rows,
+            tuple((name, _of_stage(stage, known)) for name, stage in part.stages.items()),
+        )
+        for part in recipe.parts()
+    )
+
+
+def _of_stage(stage: Stage, known: dict[int, tuple[Stage, Signature]]) -> Signature:
+    if id(stage) not in known:
+        settings = (getattr(stage, setting, None) for setting in CHECKED_SETTINGS)
+        known[id(stage)] = stage, (stage.name, stage.uses_task, *settings, *stage.references().items())
+    return known[id(stage)][1]
 
 
 def check_labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> None:
@@ -48,38 +83,17 @@ def check_labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskDat
             progress.say(f"{name}: {mapping}")
 
 
-def with_overlap_warnings(
-    recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]
-) -> tuple[tuple[TaskData, ...], tuple[TaskData, ...]]:
-    """Return the tasks and the challenge sets with warnings about texts that occur in several of the splits that the recipe uses.
-
-    For challenge sets, the texts that also occur in the tasks' training and test data are counted. If the training texts of an external
-    model are known (:mod:`ticketlab.tasks.trained_on`), the evaluation counts the overlaps instead, since the model was not trained on the
-    training split of this data.
-    """
-    measured, trains = _measured_splits(recipe), any(stage.uses_task and stage.name in TRAININGS for stage in recipe.stages.values())
-    may_know = trains or _measures_models_of_unknown_training(recipe)
-    after_training = {*measured, "dev"} if trains else measured if may_know else set()
-    tasks = tuple(repeats.with_warnings_for(task, measured, after_training) for task in data)
-    own = {"test"} if trains_on_challenge_sets(recipe) or (may_know and not trains) else set()
-    sets = (repeats.with_warnings_for(challenge_set, {"test"}, own) for challenge_set in ood)
-    mixed = trains_on_challenge_sets(recipe)
-    return tasks, tuple(
-        repeats.with_overlap_counts(challenge_set, data, mixed=mixed) if may_know else challenge_set for challenge_set in sets
-    )
-
-
-def _measured_splits(recipe: Recipe) -> set[str]:
-    """Return the splits that a recipe evaluates or attacks; the test split if it does neither."""
+def measured_splits(recipe: Recipe) -> set[str]:
+    """Return the splits that a recipe evaluates or attacks."""
     augmenting = {stage.references().get(AUGMENT) for stage in recipe.stages.values()}
     stages = [stage for name, stage in recipe.stages.items() if stage.name in results_metadata.MEASURING_KINDS and name not in augmenting]
-    return {str(getattr(stage, "split", "test")) for stage in stages} or {"test"}
+    return {str(getattr(stage, "split", "test")) for stage in stages}
 
 
-def _measures_models_of_unknown_training(recipe: Recipe) -> bool:
-    """Return whether a recipe measures an external model whose training texts are unknown."""
+def measures_models_of_unknown_training(recipe: Recipe, known: Container[str]) -> bool:
+    """Return whether a recipe measures an external model whose training texts are unknown. ``known`` has the names of all stages."""
     models = [stage.references().get("model", "") for stage in recipe.stages.values() if stage.name in results_metadata.MEASURING_KINDS]
-    external = [model for model in models if model and split_checkpoint(model)[0] not in recipe.stages]
+    external = [model for model in models if model and stage_of(model) not in known]
     return any(external_inputs.resolve_reference("model", model)[0].trained_on() is None for model in external)
 
 
@@ -113,11 +127,13 @@ def check_references(recipe: Recipe) -> None:
     for name, stage in recipe.stages.items():
         stage.external_inputs()
         for field, value in stage.references().items():
-            if split_checkpoint(value)[0] in recipe.stages:
+            if stage_of(value) in recipe.stages:
                 continue
-            for external, _ in external_inputs.resolve_for_tasks_and_seeds(field, value, recipe):
+            for external, _ in external_inputs.resolve_for_tasks_and_seeds(field, value, recipe, stage):
                 if field == "like" and isinstance(stage, Draw):
-                    _check_unit_groups(f"{name}.like", external.file(TICKET), getattr(recipe.stages.get(stage.search), "pruner", None))
+                    _check_unit_groups(
+                        f"{name}.like", external.file(TICKET), getattr(recipe.stages.get(stage_of(stage.search)), "pruner", None)
+                    )
 
 
 def _check_unit_groups(where: str, file: Path, pruner: Pruner | None) -> None:
@@ -144,26 +160,30 @@ def check_resources(recipe: Recipe) -> None:
         raise ResourceError(f"{problems}{'; `--attack deepwordbug` needs no resources' if textattack_import.installed() else ''}")
 
 
-def check_bias_files(recipe: Recipe, data: Sequence[TaskData]) -> None:
-    """Check that each external file of a bias model's probabilities has all training examples.
+def check_bias_files(recipe: Recipe, data: Sequence[TaskData], known: Collection[str]) -> None:
+    """Check that each external file of a bias model's probabilities has all training examples. ``known`` has the names of all stages.
 
     :raises DataError: a file lacks an example.
     """
-    values = {stage.references()["bias"] for stage in recipe.stages.values() if "bias" in stage.references()}
-    for value in sorted(values - recipe.stages.keys()):
-        external, _ = external_inputs.resolve_reference("bias", value)
+    for external in _external_files(recipe, "bias", known):
         for task in data:
             probabilities.read(external.file(BIAS), task.examples("train"), task.label_names)
 
 
-def check_augmentation_files(recipe: Recipe, data: Sequence[TaskData]) -> None:
+def check_augmentation_files(recipe: Recipe, data: Sequence[TaskData], known: Collection[str]) -> None:
     """Check that the texts in external augmentation files are derived from training examples of every task.
+
+    ``known`` has the names of all stages.
 
     :raises UsageError: a file has no such texts, or they are derived from examples that must not be trained on.
     """
-    values = {stage.references()["augment"] for stage in recipe.stages.values() if "augment" in stage.references()}
-    for value in sorted(values - recipe.stages.keys()):
-        external, _ = external_inputs.resolve_reference("augment", value)
+    for external in _external_files(recipe, AUGMENT, known):
         texts = augmentation.read_texts(external.folder, is_stage=external.is_stage)
         for task in data:
             augmentation.augment(task, texts)
+
+
+def _external_files(recipe: Recipe, field: str, known: Collection[str]) -> list[Input]:
+    """Return the files and folders that the setting ``field`` of stages names, other than stages."""
+    values = {stage.references()[field] for stage in recipe.stages.values() if field in stage.references()}
+    return [external_inputs.resolve_reference(field, value)[0] for value in sorted(values.difference(known))]

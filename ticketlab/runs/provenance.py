@@ -10,12 +10,13 @@ from attrs import evolve, frozen
 
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
+from ticketlab.core.references import stage_of
+from ticketlab.core.settings import build_component
 from ticketlab.export.provenance import Measurement, Provenance
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import MODEL, RECIPE, RESULTS, TICKET, finished_runs, is_lab, model_folder, stage_folder
 from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_results
 from ticketlab.recipes import tables
-from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.report.notes import notes
 from ticketlab.runs.external_inputs import stage_folder_of_ticket
 from ticketlab.stages.base import PRETRAINED, Input
@@ -23,7 +24,7 @@ from ticketlab.tasks.trained_on import load_hashes
 from ticketlab.tickets.ticket import Ticket
 
 SHOWN_SETTINGS = (
-    *("ticket", "pruner", "adversary", "objective", "loss", "bias", "teacher", "augment", "mix_ood", "stop", "epochs", "lr"),
+    *("task", "ticket", "pruner", "adversary", "objective", "loss", "bias", "teacher", "augment", "mix_ood", "stop", "epochs", "lr"),
     *("sparsity", "heads", "neurons", "scope", "heads_scope", "neurons_scope", "reinit"),
 )
 """The settings of a stage that a card shows."""
@@ -70,7 +71,7 @@ def _recorded_in_lab(place: str | Path) -> Provenance:
         base_model=str(producer.results["model"]),
         recipe=str(producer.results.get("label", producer.results["recipe"])),
         scale=str(producer.results["scale"]),
-        task=producer.stage.task,
+        task=producer.stage.data,
         seed=int(producer.stage.seed),
         stages=[(name, kind, settings) for name, (kind, settings) in ancestors.items()],
         ticket=_ticket(Lab(root), producer, ancestors),
@@ -99,7 +100,7 @@ def _ancestors(producer: _StageOfRun) -> dict[str, tuple[str, Mapping[str, Any]]
     wanted = {producer.stage.name}
     for name, stage in reversed(stages.items()):
         if name in wanted:
-            values = {split_checkpoint(value)[0] for value in stage.values() if isinstance(value, str)}
+            values = {stage_of(value) for value in stage.values() if isinstance(value, str)}
             wanted |= values & stages.keys()
     return {name: (str(stage["kind"]), _shown_settings(stage)) for name, stage in stages.items() if name in wanted}
 
@@ -108,10 +109,15 @@ def _shown_settings(stage: Mapping[str, Any]) -> dict[str, Any]:
     settings = {key: stage[key] for key in SHOWN_SETTINGS if key in stage}
     if stage.get("start") not in (None, PRETRAINED):
         settings = {"start": stage["start"], **settings}
-    plain = {key: value.get("name") if isinstance(value, Mapping) else value for key, value in settings.items()}
+    plain = {key: _label(key, value) if isinstance(value, Mapping) else value for key, value in settings.items()}
     if plain.get("objective", "task") != "task":
         plain.pop("loss", None)  # only the task objective uses it
     return {key: value for key, value in plain.items() if value not in (None, "none", "")}
+
+
+def _label(setting: str, value: Mapping[str, Any]) -> str:
+    """Return the label of a component: of a task the name that it has in results."""
+    return build_component("task", value, setting).label if setting == "task" else str(value.get("name"))
 
 
 def _ticket(lab: Lab, producer: _StageOfRun, ancestors: Mapping[str, tuple[str, Any]]) -> Ticket | None:
@@ -136,17 +142,17 @@ def _measurements(entries: list[_StageOfRun], folder: Path, at: str) -> Iterator
         seen.add(stage.key)
         warnings = _warnings(entry)
         if clean := stage.result.get("clean"):
-            yield Measurement(stage.task, "no attack", clean["accuracy"], examples=_examples(clean), warnings=warnings)
+            yield Measurement(stage.data, "no attack", clean["accuracy"], examples=_examples(clean), warnings=warnings)
         for name, found in stage.result.get("ood", {}).items():
             yield Measurement(
-                f"{stage.task}, challenge set {name}", "no attack", found["accuracy"], examples=_examples(found), warnings=warnings
+                f"{stage.data}, challenge set {name}", "no attack", found["accuracy"], examples=_examples(found), warnings=warnings
             )
         sample = stage.result.get("sample", {})
         where = f" of {sample['split']}, sample seed {sample['seed']}" if {"split", "seed"} <= sample.keys() else ""
         for name, found in stage.result.get("attacks", {}).items():
             numbers = {key: found.get(key) for key in ("clean", "aua", "suc", "queries")}
             attacked = f", {found['n'] - found['skipped']:,} attacked" if "skipped" in found else ""
-            yield Measurement(stage.task, name, **numbers, examples=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
+            yield Measurement(stage.data, name, **numbers, examples=f"{found['n']:,} examples{where}{attacked}", warnings=warnings)
 
 
 def _examples(found: Mapping[str, Any]) -> str:
@@ -158,5 +164,5 @@ def _examples(found: Mapping[str, Any]) -> str:
 def _warnings(entry: _StageOfRun) -> list[str]:
     """Return the warnings that the run's tables show for a stage, about its data, its model and itself."""
     stage, about = entry.stage, entry.results.get("data", {})
-    sets = {name: about[name] for name in (stage.task, *stage.result.get("ood", {})) if name in about}
+    sets = {name: about[name] for name in (stage.data, *stage.result.get("ood", {})) if name in about}
     return notes({"tasks": {stage.task: {stage.seed: {stage.name: stage.result}}}, "seeds": [stage.seed], "data": sets})

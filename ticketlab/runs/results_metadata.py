@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+from ticketlab.core.references import split_checkpoint, stage_of
 from ticketlab.core.settings import to_table
-from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.stages.base import Stage
-from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.base import Example, TaskData
 
 MEASURING_KINDS = ("evaluate", "attack")
 """The kinds of stages whose settings are recorded with their numbers."""
@@ -28,7 +29,7 @@ def stage_metadata(stage: Stage, finished: Container[str]) -> dict[str, Any]:
     For an external model, ``of`` is its path or name. Only stages that measure a model have settings.
     """
     references = stage.references()
-    inputs = {field: value for field, value in references.items() if split_checkpoint(value)[0] in finished}
+    inputs = {field: value for field, value in references.items() if stage_of(value) in finished}
     found: dict[str, Any] = {"inputs": inputs}
     if "model" in references:
         of, at = split_checkpoint(references["model"]) if "model" in inputs else (references["model"], "")
@@ -45,9 +46,15 @@ def _measurement_settings(stage: Stage) -> dict[str, Any]:
     """Return the settings that the numbers of a measurement depend on, with attacks by label; empty for other stages."""
     if stage.name not in MEASURING_KINDS:
         return {}
-    settings = {name: value for name, value in stage.identity().items() if name not in stage.references()}
+    settings = {name: value for name, value in stage.identity().items() if name not in (*stage.references(), "task")}
     attacks = {attack.label: to_table(attack, identity_only=True) for attack in getattr(stage, "attacks", ())}
     return {"settings": {**settings, **({"attacks": attacks} if attacks else {})}}
+
+
+def class_counts(data: TaskData, examples: Sequence[Example]) -> dict[str, int]:
+    """Return the number of examples of each label, by its name."""
+    counts = Counter(example.label for example in examples)
+    return {name: counts[index] for index, name in enumerate(data.label_names)}
 
 
 def _data_set_metadata(data: TaskData) -> dict[str, Any]:
@@ -56,6 +63,7 @@ def _data_set_metadata(data: TaskData) -> dict[str, Any]:
         "rows": {split: len(examples) for split, examples in data.splits.items()},
         "columns": list(data.columns),
         "labels": list(data.label_names),
+        "classes": {split: class_counts(data, examples) for split, examples in data.splits.items()},
         "positive_label": data.positive_label,
         "measures": list(data.measures),
         "dropped": dict(data.dropped),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,12 +14,14 @@ from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.formatting import counted
 from ticketlab.core.version import __version__
+from ticketlab.lab import active_runs, integrity
 from ticketlab.lab.lab import Lab, is_read_only
-from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULTS, run_name
-from ticketlab.recipes import differences
+from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULTS
+from ticketlab.lab.run_file import RunFile
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import copied_outputs, environment, preflight, results_metadata
+from ticketlab.runs import copied_outputs, environment, preflight, results_metadata, run_directory
 from ticketlab.runs.log import Log
+from ticketlab.runs.run_identity import identify
 from ticketlab.runs.run_inputs import RunInputs, check_run_inputs, load_run_inputs
 from ticketlab.runs.stage_runner import FinishedStage, StageRunner, Starting, TaskOfRun
 from ticketlab.tasks.assembly import repeats
@@ -76,30 +79,41 @@ class Run:
         return {attack if names.count(attack) == 1 else f"{stage}.{attack}": metrics for stage, attack, metrics in found}
 
 
-def run(recipe: Recipe, lab: str | Path = "lab", *, starting: Starting | None = None) -> Run:
+def run(recipe: Recipe, lab: str | Path = "lab", *, name: str | None = None, starting: Starting | None = None) -> Run:
     """Run every stage of a recipe for each of its tasks and seeds.
 
-    Writes a run directory with ``recipe.toml``, ``environment.json``, ``log.jsonl``, ``results.json``, ``tickets/`` of the draws and
-    ``predictions/`` of the evaluations. ``starting`` is called with the task, the stage and its key before each stage is computed or taken
-    from the lab; an exception that it raises ends the run.
+    Writes a run directory with ``run.json``, ``recipe.toml``, ``environment.json``, ``log.jsonl``, ``results.json``, ``tickets/`` of the
+    draws and ``predictions/`` of the evaluations. If the lab has a run of the same work, it is this run, in its directory; otherwise the
+    directory is called ``name``, or after the recipe. ``starting`` is called with the task, the stage and its key before each stage is
+    computed or taken from the lab; an exception that it raises ends the run.
 
-    :raises UsageError: the recipe has no task, or something that a stage needs is missing. Nothing has been computed yet.
+    :raises UsageError: the recipe has no task, ``name`` is invalid or the name of other work, or something that a stage needs is missing.
+        Nothing has been computed yet.
     :raises Interrupted: Ctrl-C; the same call resumes the run.
     """
     if not recipe.tasks:
         raise UsageError("the recipe has no task; name one with --task (a registered name, a file or a folder)")
+    if name is not None:
+        run_directory.check_name(name)
     preflight.check_resources(recipe)
     be_deterministic()
     remember_shapes()
-    return _RecipeRunner(check_run_inputs(load_run_inputs(recipe)), Lab(lab), starting or (lambda *_: None)).run()
+    return run_loaded(check_run_inputs(load_run_inputs(recipe)), Lab(lab), name=name, starting=starting)
 
 
-def directory_name(recipe: Recipe) -> str:
+def run_loaded(inputs: RunInputs, lab: Lab, *, name: str | None = None, starting: Starting | None = None) -> Run:
+    """Like :func:`run`, with inputs that have been loaded and checked."""
+    return _RecipeRunner(inputs, lab, name, starting or (lambda *_: None)).run()
+
+
+def directory_name(recipe: Recipe, lab: str | Path = "lab", name: str | None = None) -> str:
     """Return the name of the directory of this recipe's run. Loads the data, but computes nothing.
 
     :raises UsageError: see :func:`run`.
     """
-    return run_name(recipe.name, load_run_inputs(recipe).digest())
+    place = Lab(lab).root
+    identity = identify(load_run_inputs(recipe), place, pick_precision(recipe.precision))
+    return run_directory.find_directory(recipe, identity.digest, place, name).name
 
 
 def _pick(choices: Mapping[str, Choice], name: str | None, what: str) -> Choice:
@@ -121,21 +135,47 @@ def _pick(choices: Mapping[str, Choice], name: str | None, what: str) -> Choice:
 class _RecipeRunner:
     """Runs all tasks and seeds of a recipe and writes the run's directory, unless the lab is read-only."""
 
-    def __init__(self, inputs: RunInputs, lab: Lab, starting: Starting) -> None:
+    def __init__(self, inputs: RunInputs, lab: Lab, name: str | None, starting: Starting) -> None:
         self.inputs = inputs
         self.recipe = inputs.recipe
         self.lab = lab
+        self.name = name
+        self.starting = starting
         self.precision: Precision = pick_precision(self.recipe.precision)
-        self.directory = lab.run_folder(self.recipe.name, inputs.digest())
-        self.read_only = is_read_only(self.directory, lab.root)
-        self.stage_runner = StageRunner(inputs, lab, self.precision, Log(None if self.read_only else self.directory / LOG), starting)
+        self.identity = identify(inputs, lab.root, self.precision)
 
     def run(self) -> Run:
-        if self.read_only:
+        with self._directory() as (directory, run_file):
+            self.directory = directory
+            self.run_file = run_file
+            self.read_only = run_file is None
+            self.stage_runner = StageRunner(
+                self.inputs, self.lab, self.precision, Log(None if self.read_only else directory / LOG), self.starting
+            )
+            return self._run()
+
+    @contextlib.contextmanager
+    def _directory(self) -> Iterator[tuple[Path, RunFile | None]]:
+        """Create the run's directory and register the run; yield the directory and its ``run.json``, None if the lab is read-only."""
+        directory = run_directory.find_directory(self.recipe, self.identity.digest, self.lab.root, self.name)
+        if is_read_only(directory, self.lab.root):
             progress.say(f"{self.lab.root}: the lab is read-only; results are read from it, and nothing is written")
-        else:
+            yield directory, None
+            return
+        with contextlib.ExitStack() as until_done:
+            with active_runs.lab_lock(self.lab.root):
+                directory = run_directory.find_directory(self.recipe, self.identity.digest, self.lab.root, self.name)
+                directory.mkdir(parents=True, exist_ok=True)
+                run_file = run_directory.write_run_file(directory, self.recipe, self.identity, self.name)
+                keys = {*self.identity.keys, *integrity.keys_in(self.recipe.to_toml())}
+                until_done.enter_context(active_runs.registered(self.lab.root, directory.name, keys))
+            yield directory, run_file
+
+    def _run(self) -> Run:
+        if not self.read_only:
             self._prepare_directory()
-        for label, data in self.inputs.sets.items():
+        own = {name: self.inputs.own[task] for task, name in self.inputs.names().items() if name not in self.inputs.data}
+        for label, data in (*self.inputs.sets.items(), *own.items()):
             _report_data(label, data)
         tasks: dict[str, Any] = {}
         for task in self.recipe.tasks:
@@ -143,7 +183,7 @@ class _RecipeRunner:
             _report_data(task.label, data)
             part = self.recipe.of(task)
             tasks[task.label] = {str(seed): self._run_seed(TaskOfRun(task.label, part, data, seed)) for seed in self.recipe.seeds}
-        results = self._results(tasks)
+        results = self._results(tasks, own)
         if not self.read_only:
             files.write_json(self.directory / RESULTS, results)
         return Run(self.directory, results)
@@ -179,26 +219,27 @@ class _RecipeRunner:
                 copied_outputs.copy_stage_output(self.directory, stage.name, task.label, name, task.seed, finished[name].folder)
         return {name: dict(stage.result) for name, stage in finished.items()}
 
-    def _results(self, tasks: dict[str, Any]) -> dict[str, Any]:
-        """Return the content of ``results.json``."""
-        overrides = differences.differences(self.recipe, self.recipe.without_overrides)
+    def _results(self, tasks: dict[str, Any], own: Mapping[str, TaskData]) -> dict[str, Any]:
+        """Return the content of ``results.json``; ``own`` has the data of tasks that stages name themselves."""
         sets = list(self.inputs.sets.values())
         return {
             "schema": SCHEMA,
             "ticketlab": __version__,
             "run": self.directory.name,
-            "recipe": self.recipe.name,
-            "label": differences.recipe_label(self.recipe),
-            "overrides": {".".join(path): results_metadata.json_value(value) for path, value in overrides.items()},
-            "scale": self.recipe.scale,
+            **self._requested(),
             "model": self.recipe.model,
             "precision": self.precision,
-            "digest": self.recipe.digest(),
+            "digest": self.identity.digest,
             "seeds": list(self.recipe.seeds),
             "ood": [data.name for data in sets],
-            "data": results_metadata.data_metadata(self.inputs.data, sets),
+            "data": results_metadata.data_metadata({**self.inputs.data, **own}, sets),
             "tasks": tasks,
         }
+
+    def _requested(self) -> dict[str, Any]:
+        """Return the recipe's name, label, overrides and scale: those of the run's first command."""
+        first = self.run_file or run_directory.new_run_file(self.recipe, self.identity)
+        return {"recipe": first.recipe, "label": first.label, "overrides": dict(first.overrides), "scale": first.scale}
 
 
 def _report_data(label: str, data: TaskData) -> None:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from ticketlab.backbone import loading
-from ticketlab.core import registry
-from ticketlab.recipes.recipe import Recipe, split_checkpoint
-from ticketlab.runs import copied_outputs, external_inputs, fingerprint, preflight
-from ticketlab.runs.stage_key import components_in
+from ticketlab.recipes import task_groups
+from ticketlab.recipes.recipe import Recipe
+from ticketlab.runs import copied_outputs, preflight, task_checks
+from ticketlab.runs.input_cache import InputCache
 from ticketlab.stages.base import Stage
 from ticketlab.tasks.base import Task, TaskData
-from ticketlab.tasks.datasets import challenge_sets
 
 
 @frozen
 class RunInputs:
-    """The data of each task and the challenge sets, by label. ``model`` is the resolved model, empty if no stage needs it."""
+    """The data of each task and the challenge sets, by label.
+
+    ``model`` is the resolved model and ``model_fingerprint`` its fingerprint; both are empty if no stage needs it. ``own`` has the data of
+    the tasks that stages name themselves (:func:`ticketlab.recipes.task_groups.own_task`).
+    """
 
     recipe: Recipe
     data: Mapping[str, TaskData]
     sets: Mapping[str, TaskData]
     model: str
+    model_fingerprint: str
+    own: Mapping[Task, TaskData] = field(factory=dict)
 
     @property
     def stages(self) -> list[Stage]:
@@ -35,43 +38,27 @@ class RunInputs:
         """Return the challenge sets of the tasks in a part of the recipe."""
         return tuple(self.sets[task.label] for task in part.ood)
 
-    def digest(self) -> str:
-        """Return a hash of everything that distinguishes runs of recipes with the same name.
-
-        It covers the recipe, the data, models, other files and the code of plugins.
-        """
-        components = [part for stage in self.stages for part in components_in(stage)]
-        versions = sorted(f"{part.kind}/{part.name} {registry.current().version(part)}" for part in components)
-        others = [
-            f"{name} {content}"
-            for stage in self.stages
-            for name, content in fingerprint.of_external_inputs(stage.external_inputs()).items()
-        ]
-        others += [fingerprint.of_model(self.model)] if self.model else []
-        for part in self.recipe.parts():
-            for stage in part.stages.values():
-                for field, value in stage.references().items():
-                    if split_checkpoint(value)[0] not in part.stages:
-                        others += [f"{field} {key}" for _, key in external_inputs.resolve_for_tasks_and_seeds(field, value, part)]
-        sets = [f"{data.name} {data.fingerprint}" for data in self.sets.values()]
-        whole = [self.recipe.digest(), *(data.fingerprint for data in self.data.values()), *sets, *others, *versions]
-        return hashlib.sha256("\n".join(whole).encode()).hexdigest()
+    def names(self) -> dict[Task, str]:
+        """Return the name of each task in :attr:`own` in results: its label, with the stage if another data set has this label."""
+        taken = {label: data.fingerprint for label, data in self.data.items()}
+        found = {}
+        for task, stage in task_groups.own_tasks(self.recipe).items():
+            fingerprint = self.own[task].fingerprint
+            found[task] = task.label if taken.setdefault(task.label, fingerprint) == fingerprint else f"{task.label} ({stage})"
+        return found
 
 
-def load_run_inputs(recipe: Recipe) -> RunInputs:
-    """Load the data and resolve the model.
+def load_run_inputs(recipe: Recipe, cache: InputCache | None = None) -> RunInputs:
+    """Load the data and resolve the model. Several recipes may share a ``cache``.
 
     :raises UsageError: one of them does not exist or cannot be read.
     """
-    data = {task.label: load_task_data(recipe.of(task), task) for task in recipe.tasks}
-    sets = {task.label: challenge_sets.load(task) for part in recipe.parts() for task in part.ood}
-    model = loading.resolve_model(recipe.model) if any(map(needs_model, recipe.parts())) else ""
-    return RunInputs(recipe, data, sets, model)
-
-
-def load_task_data(recipe: Recipe, task: Task) -> TaskData:
-    """Load a task of the recipe. The recipe's ``train_rows`` applies if the task has none."""
-    return (evolve(task, train_rows=recipe.train_rows) if task.train_rows is None else task).load()
+    cache = cache or InputCache()
+    data = {task.label: cache.task(recipe.of(task), task) for task in recipe.tasks}
+    sets = {task.label: cache.challenge_set(task) for part in recipe.parts() for task in part.ood}
+    model, model_fingerprint = cache.model(recipe.model) if any(map(needs_model, recipe.parts())) else ("", "")
+    own = {task: cache.task(recipe, task) for task in task_groups.own_tasks(recipe)}
+    return RunInputs(recipe, data, sets, model, model_fingerprint, own)
 
 
 def needs_model(recipe: Recipe) -> bool:
@@ -86,16 +73,15 @@ def check_run_inputs(inputs: RunInputs) -> RunInputs:
     """
     copied_outputs.check_unique_names(inputs.recipe)
     for part in inputs.recipe.parts():
-        own = [inputs.data[task.label] for task in part.tasks]
-        preflight.check_labels(part, own, inputs.ood(part))
-        preflight.check_selection_metrics(part, own)
+        data, ood = [inputs.data[task.label] for task in part.tasks], inputs.ood(part)
+        task_checks.check_data(part, data, ood, inputs.own)
         preflight.check_references(part)
-        tasks, sets = preflight.with_overlap_warnings(part, own, inputs.ood(part))
+        checked = task_checks.with_overlap_warnings(part, data, ood, inputs.own)
         inputs = evolve(
             inputs,
-            data={**inputs.data, **{task.label: data for task, data in zip(part.tasks, tasks, strict=True)}},
-            sets={**inputs.sets, **{task.label: data for task, data in zip(part.ood, sets, strict=True)}},
+            data={**inputs.data, **{task.label: data for task, data in zip(part.tasks, checked.data, strict=True)}},
+            sets={**inputs.sets, **{task.label: data for task, data in zip(part.ood, checked.sets, strict=True)}},
+            own={**inputs.own, **checked.own},
         )
-        preflight.check_bias_files(part, own)
-        preflight.check_augmentation_files(part, own)
+        task_checks.check_files_of_examples(part, data, inputs.own)
     return inputs

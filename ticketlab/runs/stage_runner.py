@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab.core import files, progress, registry
 from ticketlab.core.errors import TicketlabError
@@ -15,7 +15,7 @@ from ticketlab.lab import integrity
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import RESULT, UNTIL_DONE
 from ticketlab.lab.results import find_impossible
-from ticketlab.recipes import ineffective_settings
+from ticketlab.recipes import ineffective_settings, task_groups
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.resources.textattack_import import import_textattack
 from ticketlab.runs import results_metadata, training_overlap
@@ -23,7 +23,7 @@ from ticketlab.runs.log import Log
 from ticketlab.runs.run_inputs import RunInputs
 from ticketlab.runs.stage_cache import ResolvedStage, cached_result, resolve_stage
 from ticketlab.runs.stage_errors import run_explaining_errors
-from ticketlab.stages.base import Context, Stage
+from ticketlab.stages.base import Context, Input, Stage
 from ticketlab.tasks.base import TaskData
 from ticketlab.training.loss_function import Precision
 
@@ -53,8 +53,19 @@ class FinishedStage:
 class StageRunner:
     """Runs the stages of a recipe in a lab, and remembers what it has checked and reported."""
 
-    def __init__(self, inputs: RunInputs, lab: Lab, precision: Precision, log: Log, starting: Starting) -> None:
+    def __init__(
+        self,
+        inputs: RunInputs,
+        lab: Lab,
+        precision: Precision,
+        log: Log,
+        starting: Starting,
+        keep: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
         self.inputs = inputs
+        self.names = inputs.names()
+        self.keep = keep or {}
+        """The checkpoints that stages of other recipes start from, by the key of the stage that saves them."""
         self.lab = lab
         self.precision = precision
         self.log = log
@@ -75,12 +86,14 @@ class StageRunner:
             task=task.label,
             data=task.data,
             ood=self.inputs.ood(task.recipe),
-            model=self.inputs.model,
+            model=self.inputs.model_fingerprint,
             precision=self.precision,
             seed=task.seed,
             earlier={earlier: (done.key, done.folder) for earlier, done in finished.items()},
+            own=self.inputs.own,
         )
         key, data = resolved.key, resolved.data
+        resolved = evolve(resolved, keep=sorted({*resolved.keep, *self.keep.get(key, ())}))
         self.starting(task.label, name, key)
         title = f"{data.name} seed {task.seed} {name}".lstrip()
         ineffective = ineffective_settings.stage_warnings(task.recipe, name)
@@ -109,7 +122,9 @@ class StageRunner:
                 result = self._from_lab(resolved, title, fields)  # another process may have finished it in the meantime
                 result = result if result is not None else self._compute(stage, context, title)
         registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
-        metadata = {"kind": stage.name, "key": key, "seed": task.seed, **results_metadata.stage_metadata(stage, finished)}
+        own = task_groups.own_task(task.recipe, name)
+        of_task = {} if own is None else {"task": self.names[own]}
+        metadata = {"kind": stage.name, "key": key, "seed": task.seed, **of_task, **results_metadata.stage_metadata(stage, finished)}
         here = [task.label, str(task.seed), name]
         first = self.first_uses.setdefault(key, here)
         same = {} if first == here else {"same_as": first}
@@ -146,6 +161,8 @@ class StageRunner:
             if measured in result:
                 cost[measured] = result.pop(measured)
         result["cost"] = cost
+        if input_keys := _input_keys(context.inputs):
+            result["input_keys"] = input_keys
         if context.warnings:
             result["warnings"] = list(context.warnings)
         if context.input_warnings:
@@ -172,3 +189,9 @@ class StageRunner:
             attack.prepare()
         if attacks:
             import_textattack()
+
+
+def _input_keys(inputs: Mapping[str, Input]) -> dict[str, str]:
+    """Return the keys of the stages that a stage used, by setting: `ticketlab lab gc` keeps them with it."""
+    found = {name: integrity.keys_in(f"{source.location} {source.made_in}") for name, source in inputs.items()}
+    return {name: keys[-1] for name, keys in found.items() if keys}

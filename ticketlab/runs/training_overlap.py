@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ticketlab.core import formatting
+from ticketlab.core.references import stage_of
 from ticketlab.recipes.recipe import Recipe
+from ticketlab.recipes.task_groups import own_task
 from ticketlab.runs.preflight import trains_on_challenge_sets
 from ticketlab.runs.stage_cache import ResolvedStage
 from ticketlab.tasks import trained_on
@@ -30,7 +32,7 @@ def overlap_warnings(recipe: Recipe, name: str, stage: ResolvedStage, result: Ma
     """
     if any(other.references().get("augment") == name for other in recipe.stages.values()):
         return []
-    trained_here = stage.inputs["model"].inside if "model" in stage.inputs else False
+    trained_here = "model" in stage.inputs and stage.inputs["model"].inside and _is_trained_on_own_data(recipe, name)
     mixed = trains_on_challenge_sets(recipe)
     return [
         f"{number} of {total} {verb} texts of {data.name} ({split}) {formatting.verb(number)} {MESSAGES[kind]}"
@@ -38,6 +40,11 @@ def overlap_warnings(recipe: Recipe, name: str, stage: ResolvedStage, result: Ma
         for kind, number in counts.items()
         if number and not (trained_here and number <= _already_reported(kind, split, data, stage.data, mixed=mixed))
     ]
+
+
+def _is_trained_on_own_data(recipe: Recipe, name: str) -> bool:
+    """Return whether the model that a stage measures is trained by a stage with the same task."""
+    return own_task(recipe, stage_of(recipe.stages[name].references()["model"])) == own_task(recipe, name)
 
 
 def _measured_sets(stage: ResolvedStage, result: Mapping[str, Any]) -> Iterator[tuple[TaskData, str, str, int, Mapping[str, int]]]:
