@@ -1,0 +1,1 @@
+"""Statistics of plain numbers: over seeds, of paired outcomes, and corrections for several comparisons."""
