@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from support.number_files import csv_of
 
 from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record import Record
 from ticketlab.cli import run_recipe
 from ticketlab.report.attacked_sample import AttackedSample, describe_samples
-from ticketlab.report.csv_file import write_csv
 from ticketlab.report.main_table import render_model_table
 from ticketlab.report.rows import count_errors, count_timeouts, result_rows
 from ticketlab.report.statistics import summarise_means
@@ -136,14 +135,13 @@ def test_timeouts_and_errors_are_counted_separately() -> None:
 
 
 def test_the_csv_file_has_the_intervals_of_means(tmp_path: Path) -> None:
-    write_csv(result_rows(results(attacked(10, 20, 30, 40, timeouts=2))), tmp_path / "a.csv")
-    with (tmp_path / "a.csv").open(encoding="utf-8") as file:
-        lines = {line["measure"]: line for line in csv.DictReader(file) if line["attack"] == "pwws"}
-    assert (lines["queries"]["mean"], lines["queries"]["n"]) == ("25.0", "4")
+    numbers = csv_of(tmp_path / "a.csv", results(attacked(10, 20, 30, 40, timeouts=2)))
+    lines = {line["metric"].removeprefix("attack.pwws."): line for line in numbers if line["seed"] == "0"}
+    assert (lines["queries"]["value"], lines["queries"]["n"]) == ("25.0", "4")
     assert float(lines["queries"]["low"]) == pytest.approx(25 - 3.182446 * (500 / 3) ** 0.5 / 2, abs=1e-4)
-    assert float(lines["words"]["mean"]) == pytest.approx(0.15)
-    assert (lines["attacked"]["mean"], lines["skipped"]["mean"]) == ("4.0", "0.0")
-    assert (lines["words"]["n"], lines["similarity"]["n"], lines["timeouts"]["mean"]) == ("2", "2", "2.0")
+    assert float(lines["words_changed"]["value"]) == pytest.approx(0.15)
+    assert (lines["suc"]["n"], lines["skipped"]["value"]) == ("4", "0.0")
+    assert (lines["words_changed"]["n"], lines["similarity"]["n"], lines["timeouts"]["value"]) == ("2", "2", "2.0")
 
 
 def test_the_mean_over_seeds_has_the_size_of_the_smallest_sample() -> None:

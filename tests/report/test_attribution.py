@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from support.number_files import csv_of, summaries
 
 from ticketlab.cli import run_recipe
-from ticketlab.core.errors import UsageError
-from ticketlab.report.csv_file import write_csv
 from ticketlab.report.identical_results import identity_notes
 from ticketlab.report.main_table import table_title
-from ticketlab.report.rows import ResultRow, result_rows
+from ticketlab.report.rows import result_rows
 
 
 def attack(aua: float, of: str = "retrain", at: str = "", *, key: str = "", split: str = "test", size: int = 100, **settings: Any) -> Any:
@@ -50,12 +48,6 @@ def labels(found: dict[str, Any]) -> dict[str, float]:
     return {f"{row.label}: {cells.label}": cells.aua.mean for row in result_rows(found) for cells in row.attacks if cells.aua}
 
 
-def csv_of(found: list[ResultRow], path: Path) -> list[dict[str, str]]:
-    write_csv(found, path)
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.parametrize(
     ("stages", "shown"),
     [
@@ -84,8 +76,8 @@ def csv_of(found: list[ResultRow], path: Path) -> list[dict[str, str]]:
 )
 def test_each_attack_has_a_unique_label(stages: dict[str, Any], shown: dict[str, float], tmp_path: Path) -> None:
     assert labels(results(stages)) == shown
-    lines = [line for line in csv_of(result_rows(results(stages)), tmp_path / "a.csv") if line["measure"] == "aua"]
-    numbers = {(line["of"], line["checkpoint"], line["stage"], line["attack"]): float(line["mean"]) for line in lines}
+    lines = [line for line in summaries(csv_of(tmp_path / "a.csv", results(stages))) if line["metric"] == "attack.pwws.aua"]
+    numbers = {(line["of"], line["checkpoint"], line["stage"], line["attack"]): float(line["value"]) for line in lines}
     assert numbers == {(stage["of"], stage.get("at", ""), name, "pwws"): stage["attacks"]["pwws"]["aua"] for name, stage in stages.items()}
 
 
@@ -94,11 +86,11 @@ def test_two_evaluations_of_a_model_are_two_rows_and_its_attacks_a_third(tmp_pat
     found = result_rows(results(stages))
     clean = {row.label: row.clean and row.clean.mean for row in found}
     assert clean == {"mine evaluate on test": 0.8, "mine mapped on test": 0.7, "mine on-dev on dev": 0.9, "mine": None}
-    lines = csv_of(found, tmp_path / "a.csv")
-    numbers = {(line["stage"], line["split"]): float(line["mean"]) for line in lines if line["measure"] == "clean" and not line["attack"]}
-    assert numbers == {("evaluate", "test"): 0.8, ("mapped", "test"): 0.7, ("on-dev", "dev"): 0.9}
-    assert sum(line["measure"] == "seconds" for line in lines) == 1  # the cost of the model is written once
-    (aua,) = [line for line in lines if line["measure"] == "aua"]
+    lines = summaries(csv_of(tmp_path / "a.csv", results(stages)))
+    numbers = {(line["stage"], line["metric"]): float(line["value"]) for line in lines if line["metric"].endswith("clean.accuracy")}
+    assert numbers == {("evaluate", "clean.accuracy"): 0.8, ("mapped", "clean.accuracy"): 0.7, ("on-dev", "dev.clean.accuracy"): 0.9}
+    assert sum(line["metric"] == "cost.seconds" for line in lines) == 1  # the cost of the model is written once
+    (aua,) = [line for line in lines if line["metric"] == "dev.attack.pwws.aua"]
     assert (aua["split"], aua["sample"], aua["sample_seed"], aua["run"], aua["key"]) == ("dev", "100", "0", "mine-0123456789", "attack 0.3")
 
 
@@ -186,17 +178,6 @@ def test_overrides_stay_in_the_label_if_the_recipe_s_name_is_replaced() -> None:
 
 
 def test_csv_has_the_smallest_and_the_largest_sample_size(tmp_path: Path) -> None:
-    found = result_rows(results({"attack": attack(0.3, size=95, key="a")}, {"attack": attack(0.5, size=100, key="b")}))
-    (aua,) = [line for line in csv_of(found, tmp_path / "a.csv") if line["measure"] == "aua"]
+    found = results({"attack": attack(0.3, size=95, key="a")}, {"attack": attack(0.5, size=100, key="b")})
+    (aua,) = [line for line in summaries(csv_of(tmp_path / "a.csv", found)) if line["metric"] == "attack.pwws.aua"]
     assert (aua["n"], aua["n_largest"], aua["seeds"]) == ("95", "100", "2")
-
-
-def test_a_csv_file_of_another_run_is_not_overwritten(tmp_path: Path) -> None:
-    one, other = (result_rows(results({"evaluate": evaluate(0.8)}, run=run)) for run in ("mine-1", "mine-2"))
-    path = tmp_path / "a.csv"
-    for _ in range(2):
-        csv_of(one, path)
-    before = path.read_bytes()
-    with pytest.raises(UsageError, match=r"a\.csv: the file exists and holds the numbers of another run \(mine-1\)"):
-        write_csv([*one, *other][1:], path)
-    assert path.read_bytes() == before

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
 from support.evaluate_results import NO, YES, hans, results, stages
+from support.number_files import csv_of, summaries
 
 from ticketlab.core.intervals import wilson
-from ticketlab.report.csv_file import write_csv
 from ticketlab.report.rows import ResultRow, result_rows
 from ticketlab.report.set_summary import summarise_set
 
@@ -94,24 +93,24 @@ def test_a_set_evaluated_for_some_seeds_only_is_summarised_over_those() -> None:
 
 
 def test_csv_has_the_set_and_subset_of_each_number_and_the_majority_baselines(tmp_path: Path) -> None:
-    write_csv([three_seeds()], tmp_path / "results.csv")
-    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
-        lines = {(line["measure"], line["set"], line["subset"]): line for line in csv.DictReader(file)}
+    found = results(*(stages(ood={"hans": hans(yes, 10)}) for yes in (30, 34, 38)))
+    lines = {line["metric"]: line for line in summaries(csv_of(tmp_path / "results.csv", found))}
+    overlap = "ood.hans[heuristic=lexical_overlap]"
     means = {
-        ("clean", "", ""): 0.9,
-        ("majority", "", ""): 0.5,
-        ("majority_weighted_f1", "", ""): 1 / 3,
-        ("accuracy", "hans", ""): 0.55,
-        ("weighted_f1", "hans", ""): 0.6,
-        ("majority", "hans", ""): 0.5,
-        ("outside", "hans", ""): 0.05,
-        (f"predicted {YES}", "hans", ""): 0.825,
-        (f"examples {NO}", "hans", ""): 0.5,
-        ("accuracy", "hans", "heuristic=lexical_overlap"): 34 / 60,
-        ("majority", "hans", "heuristic=lexical_overlap"): 2 / 3,
-        (f"recall {YES}", "hans", "heuristic=lexical_overlap"): 0.85,
+        "clean.accuracy": 0.9,
+        "clean.majority": 0.5,
+        "clean.majority_weighted_f1": 1 / 3,
+        "ood.hans.accuracy": 0.55,
+        "ood.hans.weighted_f1": 0.6,
+        "ood.hans.majority": 0.5,
+        "ood.hans.outside": 4,
+        f"ood.hans.predicted.{YES}": 0.825,
+        f"ood.hans.examples.{NO}": 0.5,
+        f"{overlap}.accuracy": 34 / 60,
+        f"{overlap}.majority": 2 / 3,
+        f"{overlap}.recall.{YES}": 0.85,
     }
-    assert {key: float(lines[key]["mean"]) for key in means} == pytest.approx(means)
-    assert lines["accuracy", "hans", "heuristic=lexical_overlap"]["n"] == "60"
-    assert (lines["majority", "hans", ""]["low"], lines["majority", "hans", ""]["n"]) == ("", "80")  # a property of the set
-    assert (f"recall {YES}", "hans", "heuristic=constituent") not in lines
+    assert {key: float(lines[key]["value"]) for key in means} == pytest.approx(means)
+    assert [lines[f"{overlap}.accuracy"][column] for column in ("n", "set", "subset")] == ["60", "hans", "heuristic=lexical_overlap"]
+    assert (lines["ood.hans.majority"]["low"], lines["ood.hans.majority"]["n"]) == ("", "80")  # a property of the set
+    assert f"ood.hans[heuristic=constituent].recall.{YES}" not in lines

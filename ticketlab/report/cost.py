@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.core.references import split_checkpoint, stage_of
 from ticketlab.lab.results import augmentation_sources, checkpoint_name
-from ticketlab.recipes.recipe import split_checkpoint
 from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Stage = Mapping[str, Any]
@@ -72,7 +72,7 @@ def _stages_leading_to(model: str, stages: Stages) -> dict[str, Stage]:
     needed = {model}
     for name in reversed(before):
         if name in needed:
-            needed |= {split_checkpoint(value)[0] for value in stages[name].get("inputs", {}).values()}
+            needed |= {stage_of(value) for value in stages[name].get("inputs", {}).values()}
     return {name: stages[name] for name in before if name in needed}
 
 

@@ -66,17 +66,21 @@ def result_rows(results: Mapping[str, Any], name: str | None = None) -> list[Res
 
     A row's label is the recipe's name, or ``name`` instead, with the recipe's overrides. To distinguish rows, the label also has the model
     if there are several or it is a checkpoint, the stage if several stages evaluate the model, and the split if there are several. The
-    attacks on a model that several stages evaluate have a separate row.
+    attacks on a model that several stages evaluate have a separate row. Measurements by stages with their own task are rows of that task,
+    and their label has the task of the run.
     """
     label = results.get("label", results["recipe"])
     label = label if name is None else name + label.removeprefix(results["recipe"])
     rows: list[ResultRow] = []
     for task, by_seed in results["tasks"].items():
         seeds: list[Stages] = list(by_seed.values())
-        models = list(dict.fromkeys(_measured_model(stage) for stages in seeds for stage in _measuring_stages(stages).values()))
-        for model in models:
-            alone = len(models) == 1 and not model[1]
-            rows += _rows(label if alone else f"{label} {checkpoint_name(*model)}", task, model, seeds, results)
+        for data in dict.fromkeys(_measured_data(stage, task) for stages in seeds for stage in _measuring_stages(stages).values()):
+            on_data = [_without_measurements_of_other_data(stages, task, data) for stages in seeds]
+            models = list(dict.fromkeys(_measured_model(stage) for stages in on_data for stage in _measuring_stages(stages).values()))
+            of_run = label if data == task else f"{label} (run on {task})"
+            for model in models:
+                alone = len(models) == 1 and not model[1]
+                rows += _rows(of_run if alone else f"{of_run} {checkpoint_name(*model)}", data, model, on_data, results)
     splits = {row.split for row in rows if row.split}
     return [evolve(row, label=f"{row.label} on {row.split}") if row.split and len(splits) > 1 else row for row in rows]
 
@@ -114,6 +118,16 @@ def _measuring_stages(stages: Stages) -> Stages:
     """Return the stages that measured a model, without attacks whose texts augment a training stage."""
     augmenting = augmentation_sources(stages)
     return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting}
+
+
+def _measured_data(stage: Mapping[str, Any], task: str) -> str:
+    """Return the name of the data that a stage measured a model on: its own task, or that of the run."""
+    return str(stage.get("task", task))
+
+
+def _without_measurements_of_other_data(stages: Stages, task: str, data: str) -> Stages:
+    others = {name for name, stage in _measuring_stages(stages).items() if _measured_data(stage, task) != data}
+    return {name: stage for name, stage in stages.items() if name not in others}
 
 
 def _measured_model(stage: Mapping[str, Any]) -> Model:

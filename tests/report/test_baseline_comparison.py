@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from support.measured_cells import compared, measured_cell
+
+from ticketlab.core.errors import UsageError
+from ticketlab.report.baseline_comparison import BOOTSTRAP, MCNEMAR, T_TEST, PairedComparison, compare_with_baseline
+from ticketlab.statistics.bootstrap import paired_bootstrap
+
+BETTER = ("11111100", "11111010", "11111111")
+WORSE = ("00000110", "11110000", "10101010")
+
+
+def numbered(text: str) -> dict[str, int]:
+    return {f"test-{number}": int(outcome) for number, outcome in enumerate(text)}
+
+
+def compare(lab: Path, metric: str = "clean.accuracy") -> PairedComparison:
+    """Compare the cells `a` and `b` of BETTER and WORSE."""
+    attack = {"attack": ["ffs"] * 3}
+    cells = [measured_cell(lab, {"method": name}, clean=clean, **attack) for name, clean in (("a", BETTER), ("b", WORSE))]
+    (found,) = compare_with_baseline(compared(*cells, baseline="b"), [metric])
+    return found
+
+
+def test_several_seeds_are_compared_by_the_bootstrap_over_seeds_and_examples(tmp_path: Path) -> None:
+    found = compare(tmp_path)
+    expected = paired_bootstrap([(numbered(one), numbered(other)) for one, other in zip(BETTER, WORSE, strict=True)])
+    assert expected is not None
+    assert (found.cell, found.baseline, found.test, found.seeds, found.unpaired) == ("a", "b", BOOTSTRAP, (0, 1, 2), ())
+    assert (found.difference, found.interval, found.p) == (pytest.approx(10 / 24), expected.interval, expected.p)
+    assert (found.value, found.baseline_value) == (pytest.approx(20 / 24), pytest.approx(10 / 24))
+    assert (found.examples, found.left_out) == (8, 0)
+    assert (found.notes, found.interval_note) == ((), "3 seeds: the interval is too narrow, since the spread over seeds is hardly known")
+
+
+def test_one_seed_is_compared_by_mcnemars_test(tmp_path: Path) -> None:
+    cells = [measured_cell(tmp_path, {"method": name}, clean=clean) for name, clean in (("a", BETTER[:1]), ("b", WORSE[:1]))]
+    (found,) = compare_with_baseline(compared(*cells), ["clean.accuracy"], baseline="b")
+    assert (found.test, found.p, found.seeds) == (MCNEMAR, pytest.approx(14 / 64), (0,))
+    assert found.notes == ("one seed: the test is about these two trained models, not about others trained in the same way",)
+
+
+def test_measures_without_outcomes_are_compared_by_the_t_test_over_seeds(tmp_path: Path) -> None:
+    found = compare(tmp_path, "clean.macro_f1")
+    assert (found.test, found.examples) == (T_TEST, None)
+    assert found.difference == pytest.approx((4 + 2 + 4) / 8 / 3 / 2)  # 6-2, 6-4 and 8-4 of 8 examples; half of the accuracy
+    assert found.p == pytest.approx(0.0377, abs=1e-4)  # t = mean / (deviation / sqrt 3) = 3.3333 / 0.66667 = 5, two degrees of freedom
+
+
+def test_equal_outcomes_have_neither_interval_nor_effect(tmp_path: Path) -> None:
+    found = compare(tmp_path, "attack.pwws.aua")
+    assert (found.difference, found.interval, found.p) == (0, None, 1)
+    assert "no example has another outcome, so the spread of the difference is unknown" in found.notes
+
+
+def test_only_common_seeds_and_examples_are_compared_and_counted(tmp_path: Path) -> None:
+    cells = [
+        measured_cell(tmp_path, {"method": "a"}, clean=["1100", "1010"], seeds=(1, 2)),
+        measured_cell(tmp_path, {"method": "b"}, clean=["0000", "0001"], seeds=(2, 5), first=1),
+    ]
+    (found,) = compare_with_baseline(compared(*cells), ["clean.accuracy"], baseline="b")
+    assert (found.seeds, found.unpaired, found.examples, found.left_out) == ((2,), (1, 5), 3, 2)
+    assert (found.value, found.baseline_value) == (pytest.approx(1 / 3), 0)
+    assert found.notes[1:] == (
+        "seeds 2 are compared; only one of the two has seeds 1, 5",
+        "2 examples that only one of the two has are left out",
+    )
+
+
+def test_a_measurement_that_does_not_depend_on_the_seed_is_one_seed(tmp_path: Path) -> None:
+    cells = []
+    for name, text in (("a", "1100"), ("b", "0000")):
+        made = measured_cell(tmp_path, {"method": name}, clean=[text] * 3)
+        assert made.results is not None
+        stages = made.results["tasks"]["sst2"]["0"]
+        cells.append(evolve(made, results={**made.results, "tasks": {"sst2": dict.fromkeys("012", stages)}}))
+    (found,) = compare_with_baseline(compared(*cells), ["clean.accuracy"], baseline="b")
+    assert (found.seeds, found.test) == ((0,), MCNEMAR)
+
+
+def test_p_values_of_all_cells_and_metrics_are_corrected_together(tmp_path: Path) -> None:
+    cells = [
+        measured_cell(tmp_path, {"method": name}, clean=[clean], attack=[attack])
+        for name, clean, attack in (("a", "111111", "ffffff"), ("b", "111100", "ffssss"), ("c", "000000", "ssssss"))
+    ]
+    found = compare_with_baseline(compared(*cells), ["clean.accuracy", "attack.pwws.aua"], baseline="c")
+    assert [(one.metric[:5], one.cell, one.p, one.p_corrected) for one in found] == [
+        ("clean", "a", pytest.approx(2 / 64), pytest.approx(8 / 64)),
+        ("clean", "b", pytest.approx(2 / 16), pytest.approx(4 / 16)),
+        ("attac", "a", pytest.approx(2 / 64), pytest.approx(8 / 64)),
+        ("attac", "b", pytest.approx(2 / 4), pytest.approx(2 / 4)),
+    ]
+
+
+def test_without_the_files_there_is_a_difference_but_no_test(tmp_path: Path) -> None:
+    cells = [measured_cell(tmp_path, {"method": name}, clean=clean) for name, clean in (("a", BETTER), ("b", WORSE))]
+    shutil.rmtree(tmp_path / "stages")
+    (found,) = compare_with_baseline(compared(*cells, baseline="b"), ["clean.accuracy"])
+    assert (found.difference, found.test, found.p, found.p_corrected) == (pytest.approx(10 / 24), "", None, None)
+    assert "are not in the lab" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        pytest.param({"task": "mrpc", "clean": ["1"]}, "b has no `clean.accuracy` of sst2", id="another task"),
+        pytest.param({"clean": ["1"], "seeds": (7,)}, "the two have no seed in common", id="other seeds"),
+        pytest.param({"clean": ["1"], "first": 9}, "the two have no example in common", id="other examples"),
+    ],
+)
+def test_cells_that_cannot_be_compared_say_why(tmp_path: Path, other: dict[str, object], reason: str) -> None:
+    cells = [
+        measured_cell(tmp_path, {"method": "a"}, clean=["11"]),
+        measured_cell(tmp_path, {"method": "b"}, **other),  # type: ignore[arg-type]
+    ]
+    (found, *_) = compare_with_baseline(compared(*cells), ["clean.accuracy"], baseline="b")
+    assert (found.test, found.p, found.reason) == ("", None, reason)
+
+
+def test_cells_of_other_data_are_compared_with_a_note(tmp_path: Path) -> None:
+    one, other = (measured_cell(tmp_path, {"method": name}, clean=["1100"]) for name in ("a", "b"))
+    assert other.results is not None
+    other = evolve(other, results={**other.results, "data": {"sst2": {"fingerprint": "another"}}})
+    (found,) = compare_with_baseline(compared(one, other), ["clean.accuracy"], baseline="b")
+    assert found.notes[-1] == "the data of the two are not the same: examples are paired by their ids, whatever their texts"
+
+
+def test_a_metric_that_no_cell_has_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no run has the metric `clean.acuracy`"):
+        compare(tmp_path, "clean.acuracy")

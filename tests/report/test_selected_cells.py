@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from support.comparisons import cell, results, study
+
+from ticketlab.core.errors import UsageError
+from ticketlab.report.build_table import comparison_table
+from ticketlab.report.cells import Comparison
+from ticketlab.report.selected_cells import select_cells
+from ticketlab.report.table_text import plain_table
+
+
+def comparison() -> Comparison:
+    """Two pruners at two sparsities; the test split prefers another sparsity than the development split."""
+    found = {
+        ("imp", "0.1"): results(clean=(0.9,), dev=(0.7,), name="a"),
+        ("imp", "0.3"): results(clean=(0.8,), dev=(0.75,), name="b"),
+        ("random", "0.1"): results(clean=(0.6,), dev=(0.6,), name="c"),
+        ("random", "0.3"): results(clean=(0.7,), dev=(0.5,), name="d"),
+    }
+    return study([cell({"pruner": pruner, "sparsity": sparsity}, one) for (pruner, sparsity), one in found.items()])
+
+
+def test_the_best_level_is_selected_on_development_data_and_the_table_says_so() -> None:
+    selected = select_cells(comparison(), "sparsity")
+    text = plain_table(comparison_table(selected))
+    assert [factor.name for factor in selected.factors] == ["pruner"]
+    assert [(one.label, one.levels) for one in selected.cells] == [("imp, 0.3", {"pruner": "imp"}), ("random, 0.1", {"pruner": "random"})]
+    assert "imp      80.0*" in text
+    assert "random    60.0" in text
+    assert "Note: imp, sst2: sparsity 0.3, selected among 0.1, 0.3 on development data (dev.clean.accuracy)" in text
+
+
+def test_a_specification_may_name_the_factor_that_is_selected() -> None:
+    selected = select_cells(study(comparison().cells, table={"rows": ["pruner", "sparsity"]}), "sparsity")
+    assert comparison_table(selected).stub == ("pruner",)
+
+
+@pytest.mark.parametrize(
+    ("factor", "selected_on", "message"),
+    [
+        ("sparsty", "", "the comparison has no factor `sparsty`; did you mean `sparsity`?"),
+        ("sparsity", "clean.accuracy", "`clean.accuracy` is not measured on development data"),
+    ],
+)
+def test_the_test_split_does_not_select(factor: str, selected_on: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        select_cells(comparison(), factor, selected_on=selected_on)
+    assert message in str(caught.value)

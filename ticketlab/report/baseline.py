@@ -1,0 +1,45 @@
+"""The cell that another cell is compared with."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.report.cells import Cell, Comparison
+
+
+@frozen
+class Baseline:
+    """The baseline of a cell, or the ``reason`` why it has none."""
+
+    cell: Cell | None
+    reason: str = ""
+
+
+def find_baseline(comparison: Comparison, cell: Cell, name: str = "") -> Baseline:
+    """Return what ``cell`` is compared with: ``name``, or the comparison's baseline if it is empty.
+
+    The name is the label of a cell, or a level of a factor. For a level, the baseline is the cell with this level whose other levels are
+    those of ``cell``. Factors that do not vary among the cells of this level are ignored: fine-tuning that was run at one sparsity is the
+    baseline at every sparsity.
+
+    :raises UsageError: there is no such cell or level.
+    """
+    name = name or comparison.baseline
+    if not name:
+        return Baseline(None, "no baseline was named")
+    by_label = next((other for other in comparison.cells if other.label == name), None)
+    if by_label is not None:
+        return Baseline(by_label)
+    factor = next((factor for factor in comparison.factors if name in factor.levels), None)
+    if factor is None:
+        known = [other.label for other in comparison.cells] + [level for factor in comparison.factors for level in factor.levels]
+        raise UsageError(f"no cell or level is called `{name}`, which was named as the baseline{did_you_mean(name, known)}")
+    candidates = [other for other in comparison.cells if other.levels.get(factor.name) == name]
+    others = [other.name for other in comparison.factors if other.name != factor.name]
+    varying = [other for other in others if len({candidate.levels.get(other) for candidate in candidates}) > 1]
+    matching = [other for other in candidates if all(other.levels.get(key) == cell.levels.get(key) for key in varying)]
+    if len(matching) == 1:
+        return Baseline(matching[0])
+    where = ", ".join(f"{key} {cell.levels.get(key, '-')}" for key in varying)
+    return Baseline(None, f"{'no cell is' if not matching else 'several cells are'} `{name}`{f' at {where}' if where else ''}")

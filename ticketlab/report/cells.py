@@ -1,0 +1,98 @@
+"""The cells of a comparison: runs and the levels of the factors that distinguish them; what tables, statistics and figures are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from ticketlab.lab.layout import RESULTS
+from ticketlab.lab.results import read_results
+
+RUN = "run"
+"""The factor of a comparison of runs that no study has planned."""
+
+
+@frozen
+class Factor:
+    """A factor of a study and its levels, in order. ``key`` is what it varies; for a factor of several settings it is their names."""
+
+    name: str
+    levels: tuple[str, ...]
+    key: str = ""
+
+
+@frozen(eq=False)
+class Cell:
+    """One combination of levels: its run's results, or the ``error`` that ended it. Two cells are equal only if they are one object.
+
+    ``levels`` has the level of each factor, by the factor's name. ``results`` is None, and ``folder`` may not exist, if the cell is not
+    finished, or if the results of its run cannot be read any more, and then ``missing`` says why. ``same_as`` is the label of the earlier
+    cell whose stages are all the same, and ``inapplicable`` names the factors that have no effect on this cell. ``unavailable`` is why the
+    study does not compute this cell, if so; only a paper has numbers for it.
+    """
+
+    label: str
+    levels: Mapping[str, str]
+    folder: Path
+    results: Mapping[str, Any] | None
+    same_as: str = ""
+    inapplicable: tuple[str, ...] = ()
+    error: str = ""
+    missing: str = ""
+    unavailable: str = ""
+
+
+@frozen
+class Published:
+    """A number printed in a paper: its metric, its value, and the levels of the cells that it is of.
+
+    The value is as printed: fractions in percent, parameters in millions. ``levels`` may name only some of the factors: the number is then
+    of every cell with these levels.
+    """
+
+    levels: Mapping[str, str]
+    metric: str
+    value: float
+
+
+@frozen
+class Comparison:
+    """Cells to compare, and the paper's numbers for them.
+
+    ``baseline`` is the label of the cell that the others are compared with; empty for none. ``table`` and ``figures`` say what a report
+    shows, as in a study file, and ``differences`` how the set-up differs from that of the paper.
+    """
+
+    title: str
+    factors: tuple[Factor, ...]
+    cells: tuple[Cell, ...]
+    baseline: str = ""
+    notes: tuple[str, ...] = ()
+    published: tuple[Published, ...] = ()
+    table: Mapping[str, Any] = field(factory=dict)
+    figures: tuple[Mapping[str, Any], ...] = ()
+    differences: tuple[str, ...] = ()
+
+    @property
+    def finished(self) -> list[tuple[Cell, Mapping[str, Any]]]:
+        """The cells that have results, with them."""
+        return [(cell, cell.results) for cell in self.cells if cell.results is not None]
+
+
+def compare_runs(folders: Sequence[Path], title: str = "") -> Comparison:
+    """Return the comparison of finished runs, by their directories. The only factor is the run.
+
+    :raises UsageError: a directory has no results.
+    """
+    cells: list[Cell] = []
+    for folder in folders:
+        results = read_results(folder / RESULTS)
+        label = str(results.get("label", results["recipe"]))
+        taken = {cell.label for cell in cells}
+        label = label if label not in taken else f"{label} [{folder.name}]"
+        cells.append(Cell(label, {RUN: label}, folder, results))
+    factor = Factor(RUN, tuple(cell.label for cell in cells), RUN)
+    return Comparison(title or ", ".join(folder.name for folder in folders), (factor,), tuple(cells))

@@ -1,0 +1,64 @@
+"""The development score of a model, as measured during the training stage that produced it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from ticketlab.lab.layout import RECIPE
+from ticketlab.lab.results import TRAININGS
+from ticketlab.report.cells import Cell
+
+Stages = Mapping[str, Mapping[str, Any]]
+
+
+@frozen
+class DevScore:
+    """A development score and the ``metric`` that it is a value of; or the ``reason`` why there is none."""
+
+    value: float | None
+    metric: str = ""
+    reason: str = ""
+
+
+def dev_score(cell: Cell, task: str, stages: Stages, model: str, at: str, measure: str) -> DevScore:
+    """Return the development score of the model of the stage ``model``, at the step whose weights it has.
+
+    That is the last step, or with ``select = "best"`` the selected one. ``stages`` are those of one task and seed, and ``measure`` is the
+    measure that is wanted (``accuracy``, ``macro_f1``); a training that did not measure it has its accuracy.
+    """
+    if model not in stages:
+        return DevScore(None, reason="the model is from outside the recipe")
+    if at:
+        return DevScore(None, reason=f"the model is a checkpoint, {model}@{at}, and has no development score")
+    stage = stages[model]
+    history = stage.get(stage["kind"], {}).get("history", ()) if stage["kind"] in TRAININGS else ()
+    name = f"dev_{measure}" if any(f"dev_{measure}" in record for record in history) else "dev_accuracy"
+    measured = [record for record in history if record.get(name) is not None]
+    if not measured:
+        return DevScore(None, reason=f"`{model}` measured nothing on development data")
+    try:
+        settings = _settings(cell, task, model)
+    except (OSError, ValueError, AttributeError):
+        return DevScore(None, reason=f"{cell.folder / RECIPE} cannot be read, so the step of the model's weights is not known")
+    record = _selected(measured, settings) if settings.get("select") == "best" else measured[-1]
+    if record is None:
+        return DevScore(None, reason=f"`{model}` measured nothing at a step that it may select")
+    return DevScore(float(record[name]), f"history.{model}.{name}")
+
+
+def _settings(cell: Cell, task: str, stage: str) -> Mapping[str, Any]:
+    """Return the settings of a stage for a task, from the resolved recipe of the run."""
+    table = tomllib.loads((cell.folder / RECIPE).read_text(encoding="utf-8"))
+    return {**table.get(stage, {}), **table.get("per_task", {}).get(task, {}).get(stage, {})}
+
+
+def _selected(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what was measured at the selected step: the first of the best."""
+    score = f"dev_{settings.get('select_on', 'accuracy')}"
+    steps = history[-1]["step"]
+    allowed = [record for record in history if score in record and record["step"] >= float(settings.get("select_after", 0.0)) * steps]
+    return max(allowed, key=lambda record: record[score], default=None)

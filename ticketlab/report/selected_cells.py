@@ -1,0 +1,55 @@
+"""A comparison without a factor: of the cells that differ in it alone, the one that is best on development data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from ticketlab.report.cells import Cell, Comparison
+from ticketlab.report.numbers import all_numbers
+from ticketlab.report.selection import Selection, select_level
+from ticketlab.report.table_spec import resolve_axes, spec_of
+
+
+def select_cells(comparison: Comparison, factor: str, metric: str = "", selected_on: str = "") -> Comparison:
+    """Return the comparison of the cells with the best level of ``factor``, with notes that say how it was selected.
+
+    The level is selected for ``metric``, by default the table's first, by ``selected_on``, a metric of the development split, by default
+    the same one there; see :func:`ticketlab.report.selection.select_level`. Cells of which none could be selected are left out, and a
+    note says why.
+
+    :raises UsageError: there is no such factor or metric, or ``selected_on`` is not measured on development data.
+    """
+    metric = metric or next(iter(resolve_axes(comparison, all_numbers(comparison), spec_of(comparison)).metrics), "")
+    selections = select_level(comparison, factor, metric, selected_on=selected_on)
+    cells = {cell.label: cell for cell in comparison.cells}
+    tasks: dict[str, list[str]] = {}
+    for selection in selections:
+        if selection.level is not None:
+            tasks.setdefault(selection.cell, []).append(selection.task)
+    return evolve(
+        comparison,
+        factors=tuple(known for known in comparison.factors if known.name != factor),
+        cells=tuple(_without(cells[label], factor, of_cell) for label, of_cell in tasks.items()),
+        notes=(*comparison.notes, *(_note(selection) for selection in selections)),
+        table={key: _names_without(names, factor) for key, names in comparison.table.items()},
+    )
+
+
+def _without(cell: Cell, factor: str, tasks: list[str]) -> Cell:
+    """Return the cell without its level of the factor, and with the results of the tasks for which it was selected."""
+    results: Mapping[str, Any] = cell.results or {}
+    of_tasks = {task: found for task, found in results.get("tasks", {}).items() if task in tasks}
+    levels = {name: level for name, level in cell.levels.items() if name != factor}
+    return evolve(cell, levels=levels, results={**results, "tasks": of_tasks})
+
+
+def _names_without(names: Any, factor: str) -> Any:
+    return [name for name in names if name != factor] if isinstance(names, (list, tuple)) else "" if names == factor else names
+
+
+def _note(selection: Selection) -> str:
+    where = ", ".join([*(level for level in selection.levels.values() if level != selection.task), selection.task])
+    return f"{where}: {selection.description}"

@@ -1,0 +1,43 @@
+"""A comparison's table as data for JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ticketlab.report.comparison_table import ComparisonTable, Entry
+
+
+def json_table(table: ComparisonTable) -> dict[str, Any]:
+    """Return the table with unrounded numbers: fractions are between 0 and 1, published numbers as printed."""
+    return {
+        "title": table.title,
+        "columns": [{"metric": column.metric, "heads": list(column.heads), "levels": dict(column.levels)} for column in table.columns],
+        "rows": [
+            {
+                "levels": dict(zip((head or "source" for head in table.stub), row.stub, strict=True)),
+                "published": row.published,
+                "entries": [_entry(entry, table, row.marks) for entry in row.entries],
+            }
+            for row in table.rows
+        ],
+        "legend": list(table.legend),
+        "significance": table.significance,
+        "notes": list(table.notes),
+        "warnings": list(table.warnings),
+    }
+
+
+def _entry(entry: Entry, table: ComparisonTable, marks: tuple[int, ...]) -> dict[str, Any]:
+    statistics = entry.statistics
+    found: dict[str, Any] = {"cell": entry.cell}
+    if statistics is not None:
+        interval = list(statistics.interval) if statistics.interval else None
+        found |= {"mean": statistics.mean, "deviation": statistics.deviation, "interval": interval, "seeds": statistics.seeds}
+        found |= {"examples": list(entry.examples) if entry.examples else None, "best": entry.best, "p": entry.p}
+    if entry.published is not None:
+        found["published"] = entry.published
+    if entry.state:
+        found["state"] = entry.state
+    if entry.marks or marks:
+        found["notes"] = [table.footnotes[mark] for mark in dict.fromkeys((*marks, *entry.marks))]
+    return found
