@@ -1,0 +1,228 @@
+"""The folder of a study in a lab, ``LAB/studies/NAME/``: its definition, its plan, its log, and which run each cell is.
+
+::
+
+    study.toml    the definition, with every factor and level
+    plan.json     the keys of its stages: what the study needs of the lab
+    log.jsonl     what its stages logged, as in the directory of a run
+    study.json    its cells: levels, the name of the run in LAB/runs, or the error
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from attrs import define, field
+
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError
+from ticketlab.core.version import __version__
+from ticketlab.lab.layout import RESULTS, STUDIES, lab_of_run, run_folder
+from ticketlab.lab.results import read_results
+from ticketlab.lab.run_file import read_run_file
+from ticketlab.recipes.run_name import file_system_safe
+from ticketlab.report.cells import Cell, Comparison, Factor, Published
+from ticketlab.report.metric_text import SPEED_UP
+from ticketlab.runs.run_directory import check_name
+from ticketlab.studies.definition import Study
+from ticketlab.studies.design import unavailable
+from ticketlab.studies.levels import label_of
+from ticketlab.studies.plan import Plan, inapplicable_factors
+
+DEFINITION, PLAN, LOG, CELLS = "study.toml", "plan.json", "log.jsonl", "study.json"
+SCHEMA = 1
+DIGITS = 10
+
+
+def study_folder(lab: Path, study: Study, name: str | None = None) -> Path:
+    """Return the folder of a study: ``name``, or its own name and the first digits of the digest of its definition.
+
+    :raises UsageError: ``name`` is the name of another study.
+    """
+    if name is None:
+        return lab / STUDIES / f"{file_system_safe(study.name)}-{study.digest()[:DIGITS]}"
+    check_name(name)
+    folder = lab / STUDIES / name
+    if is_study(folder) and _digest(folder) != study.digest():
+        raise UsageError(f"--name {name}: {folder} is another study; choose another name, or remove it (ticketlab lab rm {name})")
+    return folder
+
+
+def _digest(folder: Path) -> str:
+    """Return the digest of the study that a folder is of.
+
+    :raises UsageError: its file is damaged.
+    """
+    try:
+        return str(files.read_json(folder / CELLS)["digest"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(f"{folder / CELLS}: damaged; remove the study (ticketlab lab rm {folder.name}) or choose another name") from None
+
+
+def is_study(folder: Path) -> bool:
+    """Return whether a folder is that of a study."""
+    return (folder / CELLS).is_file() and (folder / DEFINITION).is_file()
+
+
+def study_folders(lab: Path, pattern: str = "*") -> list[Path]:
+    """Return the folders of a lab's studies whose names match a glob pattern, sorted."""
+    return [folder for folder in sorted((lab / STUDIES).glob(pattern)) if is_study(folder)]
+
+
+@define
+class StudyStore:
+    """Writes the folder of a study while it is executed."""
+
+    plan: Plan
+    folder: Path
+    _runs: dict[int, str] = field(factory=dict)
+    _errors: dict[int, str] = field(factory=dict)
+    _inapplicable: list[tuple[str, ...]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._inapplicable = inapplicable_factors(self.plan.study, self.plan.cells)
+
+    def begin(self) -> None:
+        """Write the definition and the plan. Runs of an earlier execution that are still those of their cells stay listed."""
+        study = self.plan.study
+        files.write_text(self.folder / DEFINITION, tomlkit.dumps(study.to_table()))
+        stages = [{"key": key, "stage": planned.title, "kind": planned.stage.name} for key, planned in self.plan.stages.items()]
+        files.write_json(self.folder / PLAN, {"schema": SCHEMA, "stages": stages})
+        self._runs = self._earlier_runs()
+        self.write()
+
+    def _earlier_runs(self) -> dict[int, str]:
+        """Return the run of each cell that an earlier execution recorded and that still has the stages of the cell."""
+        recorded = {str(entry.get("label")): entry.get("run") for entry in _earlier(self.folder)}
+        found = {}
+        for number, cell in enumerate(self.plan.cells):
+            run = recorded.get(cell.cell.label)
+            earlier = read_run_file(run_folder(self.plan.lab.root, run)) if isinstance(run, str) and cell.same_as is None else None
+            if earlier is not None and set(earlier.keys) == set(cell.keys.values()):
+                found[number] = str(run)
+        return found
+
+    def cell_done(self, number: int, run: Path | None, error: str) -> None:
+        """Record the run of a cell, or its error."""
+        self._runs.pop(number, None)
+        self._errors.pop(number, None)
+        if run is not None:
+            self._runs[number] = run.name
+        if error and not unavailable(self.plan.cells[number].cell.levels):
+            self._errors[number] = error
+        self.write()
+
+    def write(self) -> None:
+        """Write the cells."""
+        files.write_json(self.folder / CELLS, self.to_table())
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the content of ``study.json``."""
+        study, plan = self.plan.study, self.plan
+        return {
+            "schema": SCHEMA,
+            "ticketlab": __version__,
+            "study": study.name,
+            "digest": study.digest(),
+            "summary": study.summary,
+            "paper": study.paper,
+            "design": study.design,
+            "baseline": study.baseline,
+            "factors": [
+                {"name": factor.name, "keys": factor.keys, "levels": [level.label for level in factor.levels]} for factor in study.factors
+            ],
+            "cells": [
+                {
+                    "label": cell.cell.label,
+                    "levels": {name: level.label for name, level in cell.cell.levels.items()},
+                    "run": self._runs.get(number if cell.same_as is None else cell.same_as),
+                    "same_as": None if cell.same_as is None else plan.cells[cell.same_as].cell.label,
+                    "inapplicable": list(self._inapplicable[number]),
+                    "error": self._errors.get(number, ""),
+                    "unavailable": unavailable(cell.cell.levels),
+                }
+                for number, cell in enumerate(plan.cells)
+            ],
+            "stages": {"distinct": len(plan.stages), "without_sharing": plan.users()},
+            **study.report,
+        }
+
+
+def _earlier(folder: Path) -> Sequence[Mapping[str, Any]]:
+    """Return the cells that an earlier execution recorded, if any."""
+    try:
+        found = files.read_json(folder / CELLS)["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+    return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else ()
+
+
+def read_study_cells(folder: Path) -> Comparison:
+    """Return the comparison of a study's cells.
+
+    :raises UsageError: the folder is not that of a study, or is damaged.
+    """
+    try:
+        table = files.read_json(folder / CELLS)
+        factors = tuple(Factor(factor["name"], tuple(factor["levels"]), "+".join(factor["keys"])) for factor in table["factors"])
+        return Comparison(
+            title=_title(folder, table),
+            factors=factors,
+            cells=tuple(_cells(folder, table["cells"])),
+            baseline=str(table["baseline"]),
+            notes=tuple(map(str, _texts(table.get("notes", ())))),
+            published=tuple(_published(table.get("published", ()), {factor.name for factor in factors})),
+            table=dict(table.get("table", {})),
+            figures=tuple(table.get("figures", ())),
+            differences=tuple(map(str, _texts(table.get("differences", ())))),
+        )
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{folder}: not a study, or damaged") from None
+
+
+def _title(folder: Path, table: Mapping[str, Any]) -> str:
+    """Return the title of a study: its summary, the name that the user gave its folder, or that of its definition."""
+    own = f"{file_system_safe(table['study'])}-{table['digest'][:DIGITS]}"
+    summary = str(table["summary"])
+    return summary[:1].upper() + summary[1:] or (str(table["study"]) if folder.name == own else folder.name)
+
+
+def _texts(value: Any) -> Iterable[Any]:
+    """Return the texts of a list or of the values of a table."""
+    return value.values() if isinstance(value, Mapping) else [value] if isinstance(value, str) else value
+
+
+def _published(entries: Iterable[Mapping[str, Any]], factors: Collection[str]) -> Iterator[Published]:
+    """Yield the published numbers: the entries of a table that are not levels of factors are metrics."""
+    for entry in entries:
+        levels = {name: label_of(value) for name, value in entry.items() if name in factors or not ("." in name or name == SPEED_UP)}
+        yield from (Published(levels, name, float(value)) for name, value in entry.items() if name not in levels)
+
+
+def _cells(folder: Path, entries: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
+    lab = lab_of_run(folder)
+    read: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        run, missing = entry["run"], ""
+        place = run_folder(lab, str(run)) if run else folder
+        if run and run not in read:
+            if (place / RESULTS).is_file():
+                read[run] = read_results(place / RESULTS)
+            else:
+                missing = f"its run {run} is no longer in the lab; repeat the study"
+        yield Cell(
+            label=str(entry["label"]),
+            levels={str(name): str(level) for name, level in entry["levels"].items()},
+            folder=place,
+            results=read.get(str(run)) if run else None,
+            same_as=str(entry["same_as"] or ""),
+            inapplicable=tuple(entry["inapplicable"]),
+            error=str(entry["error"]),
+            missing=missing,
+            unavailable=str(entry.get("unavailable", "")),
+        )
