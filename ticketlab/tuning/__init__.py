@@ -1,0 +1,1 @@
+"""Searching settings on development data with Optuna."""
