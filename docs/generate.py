@@ -27,6 +27,9 @@ from ticketlab.core import hookspecs, registry
 from ticketlab.core.component import Component
 from ticketlab.core.hookspecs import HOOK_OF_KIND
 from ticketlab.core.settings import settings_of
+from ticketlab.papers.catalogue import PAPERS, paper_studies
+from ticketlab.papers.costs import known_costs
+from ticketlab.papers.counting import write_costs
 from ticketlab.recipes import recipe, tables
 from ticketlab.recipes.head import RecipeHead
 
@@ -61,6 +64,7 @@ def pages() -> dict[str, str]:
         found = {
             "stages.md": stages_page(),
             "recipes.md": recipes_page(builtin),
+            "papers.md": papers_page(),
             "hooks.md": hooks_page(),
             "commands.md": commands_page(),
             "python.md": python_page(),
@@ -189,6 +193,43 @@ def shown(value: Any) -> str:
         settings = ", ".join(f"{key} {shown(item)}" for key, item in value.items() if key != "name")
         return f"{value['name']} ({settings})" if settings else str(value["name"])
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def papers_page() -> str:
+    """Return the page of the papers' tables and figures."""
+    intro = """
+        Every table and figure with results of the four papers is a study that one command runs, such as
+        `ticketlab papers robust-tickets/table-1`. Each has the baselines, settings, tasks, attacks, numbers of attacked examples and
+        seeds of its paper. `--dry-run` prints its cells, and what they cost in a lab. `--scale small --model demo` runs a part of it on
+        built-in data, in minutes, to show what it looks like. Cells that share stages compute them once, and so do studies in one lab.
+        """
+    more = """
+        The report of a study has the printed numbers next to ours, and what differs from the paper's set-up. Figures were published
+        without their numbers, and the tables of EarlyRobust could not be read with certainty: these studies have our numbers only.
+        InfoBERT is not implemented; its rows have the numbers of the paper alone. `ticketlab papers NAME --show` prints the study file, to
+        read it or to change a copy. The column "Stages" counts those of all seeds. Some data sets must be copied by hand (`ticketlab show
+        task fever`). The text of ORTicket is WikiText-2; `--text` names another one.
+        """
+    studies, costs = paper_studies(), known_costs()
+    parts = []
+    for folder, method in PAPERS.items():
+        of_paper = [study for name, study in studies.items() if name.startswith(f"{folder}/")]
+        rows = [
+            (
+                f"`{study.name}`",
+                study.title.partition(", ")[2],
+                study.summary,
+                f"{costs[study.name].cells}",
+                f"{study.seeds}",
+                f"{costs[study.name].stages:,}",
+                str(study.published or ""),
+                ", ".join(study.unavailable),
+            )
+            for study in of_paper
+        ]
+        head = ("Study", "In the paper", "Shows", "Cells", "Seeds", "Stages", "Printed numbers", "Not computed")
+        parts.append(f"## {method}\n\nPaper: {linked(of_paper[0].paper)}.\n\n{table(head, rows)}")
+    return f"# Tables and figures of the papers\n\n{paragraph(intro)}\n\n{paragraph(more)}\n\n" + "\n\n".join(parts)
 
 
 def hooks_page() -> str:
@@ -378,7 +419,8 @@ def linked(paper: str) -> str:
 
 
 def main() -> None:
-    """Write the pages."""
+    """Write the pages, and what the papers' studies cost."""
+    write_costs()
     REFERENCE.mkdir(exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")

@@ -72,6 +72,8 @@ SLOW = (
     "stages",
     "tasks/test_scoring.py",
     "training/test_loop.py",
+    "tuning/test_store.py",
+    "tuning/test_tune.py",
 )
 """Directories and files of tests whose tests are all marked ``slow``; single tests of other files have the marker themselves."""
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -38,9 +38,8 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["rum"], ["`ticketlab rum`", "did you mean `run`?"], id="command"),
         pytest.param(["ticket", "inf", "x"], ["did you mean `info`?"], id="subcommand"),
         pytest.param(["run", "--sparcity", "0.3"], ["`--sparcity`", "did you mean `--sparsity`?"], id="option"),
-        pytest.param(
-            ["run", "--epochs", "1"], ["--set finetune.epochs=3, --set search.epochs=20, --set retrain.epochs=3"], id="option for a setting"
-        ),
+        pytest.param(["run", "--warmup", "0"], ["--set finetune.warmup=0.1, --set search.warmup=0.1"], id="option for a setting"),
+        pytest.param(["run", "--learning-rate", "1"], ["did you mean `--lr`?"], id="name of another library"),
         pytest.param(["run", "robust-ticket", "--lambda", "1"], ["--set search.pruner.penalty=0.5"], id="option for a symbol"),
         pytest.param(["attack", "x", "--batchsize", "1"], ["unknown option `--batchsize` (`ticketlab attack"], id="unknown option"),
         pytest.param(["run", "--lab", ""], ["invalid value for '--lab': the path is empty"], id="empty path"),
@@ -49,6 +48,26 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["run", "--xyz", "1"], ["unknown option `--xyz` (`"], id="unknown short option"),
         pytest.param(
             ["run", "--seed", "1", "--seed=2"], ["--seed is given more than once", "run the command once for each"], id="option twice"
+        ),
+        *(
+            pytest.param(["run", *given], [message], id=" ".join(given))
+            for given, message in [
+                (
+                    ["--sparsity", "0.1", "--sparsity=0.3"],
+                    "--sparsity is given more than once but takes one value; to compare several: ticketlab ablate --vary sparsity=0.1,0.3",
+                ),
+                (
+                    ["--sparsity", "0.1,0.3"],
+                    "--sparsity 0.1,0.3: takes one value; to compare several: ticketlab ablate --vary sparsity=0.1,0.3",
+                ),
+                (["--pruner=imp, random"], "ticketlab ablate --vary pruner=imp,random"),
+                (["--heads", "1/6,1/3"], "ticketlab ablate --vary heads=1/6,1/3"),
+                (["--n", "10,20"], "ticketlab ablate --vary n=10,20"),
+                (["--scope", "global,local"], "ticketlab ablate --vary scope=global,local"),
+                (["--retrain-loss", "poe", "--retrain-loss", "focal"], "ticketlab ablate --vary retrain-loss=poe,focal"),
+                (["--scale", "small", "--scale", "demo"], "ticketlab ablate --vary scale=small,demo"),
+                (["--task", "demo", "--text", "./a,b.txt"], "the recipe `ticket` has no stage whose objective is `mlm`"),
+            ]
         ),
         pytest.param(
             ["ticket", "draw", "x", "--keep-a-head", "--no-keep-a-head"],
@@ -143,7 +162,7 @@ def test_a_recipe_that_is_not_toml_is_named(invoke: Any, tmp_path: Path) -> None
     ],
 )
 def test_failures_of_a_run(invoke: Any, monkeypatch: pytest.MonkeyPatch, problem: BaseException, code: int, expected: str) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise problem
 
     monkeypatch.setattr(run_recipe, "run_in_lab", fail)
@@ -154,7 +173,7 @@ def test_failures_of_a_run(invoke: Any, monkeypatch: pytest.MonkeyPatch, problem
 
 
 def test_the_debug_traceback_has_control_characters_escaped(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         try:
             raise KeyError("label \x1b[2J")
         except KeyError as problem:

@@ -154,7 +154,7 @@ def test_a_run_can_be_given_as_a_model_to_start_from_and_to_evaluate(
     assert json.loads(again.stdout)["model"].endswith(f"{key}/model")
     shown = invoke("evaluate", directory, "--task", world / "odd.csv", "--lab", tmp_path / "lab", "--csv", tmp_path / "out.csv")
     assert shown.exit_code == 0, shown.stderr
-    assert f"{directory}: finetune, seed 0" in (tmp_path / "out.csv").read_text()
+    assert f"{directory}: finetune, odd, seed 0" in (tmp_path / "out.csv").read_text()
     assert invoke("ticket", "export", directory, "--format", "dense", "--out", tmp_path / "exported").exit_code == 0
     card = (tmp_path / "exported" / "README.md").read_text()
     note = next(line.removeprefix("Note: ") for line in shown.stdout.splitlines() if line.startswith("Note: odd, test"))

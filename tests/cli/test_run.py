@@ -118,7 +118,7 @@ def test_attack_runs_a_recipe_with_one_stage(invoke: Any, runs: SimpleNamespace,
 
 
 def test_a_warning_of_ticketlab_is_one_line_once(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(recipe: Recipe, lab: Path) -> Any:
+    def run(recipe: Recipe, lab: Path, **_: Any) -> Any:
         for _ in range(2):
             warnings.warn_explicit("other\nweights", UserWarning, run_recipe.__file__, 1)
             warnings.warn_explicit("not ours", UserWarning, "/elsewhere/torch.py", 1)

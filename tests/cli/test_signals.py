@@ -19,7 +19,7 @@ sys.meta_path.insert(0, Importing())
 INSIDE_A_COMMAND = """
 from ticketlab.recipes import tables
 
-def work(*_):
+def work(*_, **__):
     os.kill(os.getpid(), NUMBER)
 
 tables.read = work
@@ -27,7 +27,7 @@ tables.read = work
 INSIDE_A_RUN = """
 from ticketlab.cli import run_recipe
 
-def work(*_):
+def work(*_, **__):
     os.kill(os.getpid(), NUMBER)
 
 run_recipe.run_in_lab = work
@@ -39,7 +39,7 @@ class Finalized:
     def __del__(self):
         os.kill(os.getpid(), NUMBER)
 
-def work(*_):
+def work(*_, **__):
     Finalized()
     print("the signal was dropped")
 
@@ -48,7 +48,7 @@ tables.read = work
 WHILE_IGNORED = """
 from ticketlab.recipes import tables
 
-def work(*_):
+def work(*_, **__):
     os.kill(os.getpid(), NUMBER)
     print("still here")
     sys.exit(0)

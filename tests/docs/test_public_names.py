@@ -21,9 +21,26 @@ import ticketlab.testing
 from ticketlab.core import registry
 from ticketlab.core.registry import HOOK_OF_KIND
 
-PUBLIC_MODULES = ("ticketlab", "ticketlab.plugin", "ticketlab.testing", "ticketlab.auto")
+PUBLIC_MODULES = ("ticketlab", "ticketlab.plugin", "ticketlab.testing", "ticketlab.auto", "ticketlab.figures")
 MODULES = (ticketlab, ticketlab.plugin, ticketlab.testing)
-NOT_PUBLIC = {"Exported", "Guesses", "Hold", "InputCoverage", "Overrides", "Provenance", "Registry", "ResourceStatus", "Stage", "Tokens"}
+NOT_PUBLIC = {
+    "Cell",
+    "Exported",
+    "Factor",
+    "Guesses",
+    "Hold",
+    "InputCoverage",
+    "Number",
+    "Overrides",
+    "Picture",
+    "Provenance",
+    "Published",
+    "Registry",
+    "ResourceStatus",
+    "Stage",
+    "Tokens",
+    "Tuning",
+}
 """Classes that public functions take or return, but whose names nobody needs to import."""
 
 
@@ -42,8 +59,8 @@ def public_names() -> dict[str, Any]:
     return {name: getattr(module, name) for module in MODULES for name in module.__all__ if not name.startswith("__")}
 
 
-def test_users_need_about_fifteen_names() -> None:
-    assert 12 <= len(ticketlab.__all__) <= 20
+def test_users_need_about_twenty_names() -> None:
+    assert 12 <= len(ticketlab.__all__) <= 25
     for name in ("compose", "run", "evaluate", "attack", "Recipe", "Run", "Ticket", "hold", "export_model", "TicketlabError"):
         assert name in ticketlab.__all__
 

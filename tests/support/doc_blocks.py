@@ -145,6 +145,8 @@ class Reader:
         arguments = self._small(arguments)
         if self._attacks(arguments) and not textattack_import.installed():
             pytest.skip("textattack is not installed")
+        if "tune" in arguments[:1] and not importlib.util.find_spec("optuna"):
+            pytest.skip("optuna is not installed")
         if "onnx" in arguments and not importlib.util.find_spec("onnxruntime"):
             pytest.skip("onnxruntime is not installed")
         for plugin in self.plugins:
@@ -159,7 +161,7 @@ class Reader:
     def _attacks(arguments: Sequence[str]) -> bool:
         command = next((word for word in arguments if not word.startswith("-")), "")
         return (
-            command in ("run", "demo", "attack")
+            command in ("run", "demo", "attack", "tune", "ablate")
             and not {"--dry-run", "none", "--help", "unbiased"} & set(arguments)
             and not (any(word.startswith("srnet") for word in arguments) and "--attack" not in arguments)
         )
@@ -172,6 +174,8 @@ class Reader:
                 found[index + 1] = self._stand_in(getattr(self, STAND_INS[word]), found[index + 1])
             elif word == "--seeds":
                 found[index + 1] = "2"
+            elif word == "--trials":
+                found[index + 1] = "1"
         if found[:2] == ["ticket", "apply"]:
             found[3] = self._stand_in(self.models, found[3])
         if "demo" in found[:1]:
@@ -181,6 +185,8 @@ class Reader:
         if {"textfooler", "textbugger"} & set(found) and "show" not in found:
             found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]
             found += [] if "--encoder" in found else ["--encoder", self.models["demo"]]
+        if found[:1] in (["tune"], ["ablate"]):
+            found += [part for assignment in ("attack.examples=4", *QUICK) for part in ("--set", assignment)]
         if found[:2] == ["run", "fine-tune"]:  # a small model learns nothing at the learning rate of a large one, and then no text fools it
             learns = ("finetune.lr=0.003", "finetune.batch_size=4", "finetune.epochs=8")
             found += [part for assignment in learns for part in ("--set", assignment)]

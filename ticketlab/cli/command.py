@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,13 @@ class Command(click.Command):
         _, _, given = self.make_parser(ctx).parse_args(list(args))
         for option, number in Counter(given).items():
             if number > 1 and isinstance(option, click.Option) and _takes_one_value(option):
-                raise UsageError(_repeated_message(option, ctx))
+                raise UsageError(self.repeated_message(option, ctx, args))
+
+    def repeated_message(self, option: click.Option, ctx: click.Context, args: Sequence[str]) -> str:
+        """Return the message about an option that takes one value and is given more than once in ``args``."""
+        name = max(option.opts, key=len)
+        several = "" if option.is_flag else "; to compare several values, run the command once for each"
+        return f"{name} is given more than once but takes one value{several} (`{ctx.command_path} --help`)"
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -66,12 +72,6 @@ class Command(click.Command):
 
 def _takes_one_value(option: click.Option) -> bool:
     return not option.multiple and (not option.is_flag or bool(option.secondary_opts))
-
-
-def _repeated_message(option: click.Option, ctx: click.Context) -> str:
-    name = max(option.opts, key=len)
-    several = "" if option.is_flag else "; to compare several values, run the command once for each"
-    return f"{name} is given more than once but takes one value{several} (`{ctx.command_path} --help`)"
 
 
 @contextlib.contextmanager

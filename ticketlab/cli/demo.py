@@ -88,7 +88,7 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
             if assignment not in effective or ineffective_settings.has_effect(plain[name], assignment)
         ]
         recipes[name] = chosen.compose(name, seed, assignments)  # raises SettingError for a setting that has an effect on none of the three
-    run_recipe.check_csv(csv_file, list(recipes.values()))
+    run_recipe.check_csv(csv_file, list(recipes.values()), lab)
     progress.say(chosen.introduction)
     runs, rows = [], []
     for number, (name, label) in enumerate(chosen.models.items(), start=1):
@@ -100,7 +100,7 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
         run_recipe.print_json([run.results for run in runs])
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(runs[0]), run_recipe.notes_of(runs))
-    run_recipe.finish(runs, rows, csv_file)
+    run_recipe.finish(runs, csv_file, list(chosen.models.values()))
 
 
 def _key(assignment: str) -> str:

@@ -60,7 +60,7 @@ def _text(default: Any) -> str:
 def _type(field: attrs.Attribute[Any]) -> str:
     kind = field.metadata.get("component")
     if kind is not None:
-        return f"list of {kind}s" if field.metadata.get("many") else kind
+        return f"list of {kind}s" if field.metadata.get("many") else f"{kind} or none" if field.metadata.get("may_be_empty") else kind
     if "reference" in field.metadata:
         return f"{' or '.join(field.metadata['reference'])} stage or path"
     return _name(field.type)

@@ -15,15 +15,19 @@ from ticketlab.cli.command import Command
     cls=Command, epilog="Example: ticketlab evaluate ./my-model --task reviews.csv --label-map LABEL_0=neg --label-map LABEL_1=pos"
 )
 @click.argument("model")
+@shared_options.OF_RUN
 @shared_options.TASK
 @shared_options.OOD
 @shared_options.SPLIT
 @shared_options.LABEL_MAP
 @shared_options.MAX_LENGTH
 @shared_options.SET
+@shared_options.RUN_NAME
 @shared_options.OUTPUT
 def evaluate(
     model: str,
+    run_seed: int | None,
+    run_task: str | None,
     tasks: Sequence[str],
     text_columns: Sequence[str],
     label_column: str | None,
@@ -35,32 +39,35 @@ def evaluate(
     label_map: Sequence[str],
     max_length: int | None,
     sets: Sequence[str],
+    name: str | None,
     lab: Path,
     as_json: bool,
     csv_file: Path | None,
 ) -> None:
     """Evaluate MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
-    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
+    A run is given by its name or directory, by the beginning of its name or digest, or by the name of its recipe for the latest run in
+    --lab; `latest` is the latest of all. Without --task, its model is evaluated on the run's own task and challenge sets, read as in the
+    run.
 
     --ood evaluates it on challenge sets as well, whose labels are matched with those of the task by name.
     """
-    from ticketlab.lab.finished_models import display_name
     from ticketlab.lab.finished_runs import find_run
+    from ticketlab.recipes.measured_model import choose_data, find_model
     from ticketlab.recipes.single_stage import one_stage
     from ticketlab.tasks.datasets.lookup import find_task
 
-    model = find_run(model, lab, "model")
-    challenge_sets = [find_task(value) for value in ood]
+    measured = find_model(find_run(model, lab, "model"), seed=run_seed, task=run_task)
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
+    data = choose_data(measured, chosen, [find_task(value) for value in ood], ood_map, takes_ood=True)
     settings = shared_options.given(split=split, label_map=list(label_map) or None)
-    recipe = one_stage("evaluate", model, chosen, settings, sets, max_length=max_length, ood=challenge_sets, ood_map=ood_map)
-    run_recipe.check_csv(csv_file, [recipe])
-    done = run_recipe.run_in_lab(recipe, lab)
-    shown = display_name(model)
-    rows = run_recipe.rows_of(done, label=shown)
+    recipe = one_stage("evaluate", measured, data.tasks, settings, sets, max_length=max_length, ood=data.ood, ood_map=data.ood_map)
+    run_recipe.check_csv(csv_file, [recipe], lab, name)
+    done = run_recipe.run_in_lab(recipe, lab, name=name)
+    data.warn_if_changed(done.results)
+    rows = run_recipe.rows_of(done, label=measured.shown)
     if as_json:
         run_recipe.print_json(done.results)
     else:
-        run_recipe.print_rows(rows, run_recipe.title_of(done, shown), run_recipe.notes_of([done]))
-    run_recipe.finish([done], rows, csv_file)
+        run_recipe.print_rows(rows, run_recipe.title_of(done, measured.shown), run_recipe.notes_of([done]))
+    run_recipe.finish([done], csv_file, [measured.shown])

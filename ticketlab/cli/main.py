@@ -18,10 +18,16 @@ ENVIRONMENT = {
 }
 COMMANDS = {
     "run": ("ticketlab.cli.run:run", "find, retrain and attack a ticket, as described by a recipe"),
+    "ablate": ("ticketlab.cli.ablate:ablate", "compare combinations of settings, over seeds"),
+    "tune": ("ticketlab.cli.tune:tune", "search settings of a recipe on development data"),
     "demo": ("ticketlab.cli.demo:demo", "compare three models on built-in data, offline, in minutes"),
     "evaluate": ("ticketlab.cli.evaluate:evaluate", "measure the accuracy of a model"),
     "attack": ("ticketlab.cli.attack:attack", "measure the accuracy of a model under text attacks"),
+    "report": ("ticketlab.cli.report:report", "show a study or runs in a table or on a page"),
+    "lab": ("ticketlab.cli.lab:lab", "list, show and compare runs, and free disk space"),
     "ticket": ("ticketlab.cli.ticket:ticket", "inspect, draw, apply and export tickets"),
+    "plot": ("ticketlab.cli.plot:plot", "draw a figure of a study or of runs"),
+    "papers": ("ticketlab.cli.papers:papers", "list the tables and figures of the papers, or make one"),
     "recipes": ("ticketlab.cli.recipes:recipes", "list recipes, or show one"),
     "plugins": ("ticketlab.cli.plugins:plugins", "list components and where they come from"),
     "show": ("ticketlab.cli.show:show", "explain a component and its settings"),
@@ -48,6 +54,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line of this process, and exit."""
     signals.install()
+    stdout.open_closed_streams()
     stdout.survive_broken_pipe()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)

@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from ticketlab.cli import run_recipe, shared_options
-from ticketlab.cli.command import Command
 from ticketlab.cli.completion import ComponentName, RecipeName
+from ticketlab.cli.single_values import SingleValuesCommand
 from ticketlab.core.errors import UsageError
 
 STAGES = ("finetune", "search", "retrain")
+STAGE_SETTINGS = ("loss", "adversary", "task")
+"""The stages with options of their own, and the settings that these options set."""
 MAX_SEEDS = 1000
 EPILOG = """\b
 Examples:
@@ -31,10 +33,16 @@ def _stage_options() -> list[shared_options.Decorator]:
         click.option(f"--{stage}-{kind}", type=ComponentName(kind), help=f"{kind.capitalize()} of the stage `{stage}`.")
         for stage in STAGES
         for kind in ("loss", "adversary")
-    ]
+    ] + [
+        click.option(
+            f"--{stage}-task", type=ComponentName("task"), metavar="NAME|PATH",
+            help=f"Data of the stage `{stage}`, as for --task, if it is not that of the run.",
+        )
+        for stage in STAGES
+    ]  # fmt: skip
 
 
-@click.command(cls=Command, epilog=EPILOG)
+@click.command(cls=SingleValuesCommand, epilog=EPILOG)
 @click.argument("recipe", required=False, type=RecipeName())
 @shared_options.TASK
 @shared_options.OOD
@@ -63,6 +71,9 @@ def _stage_options() -> list[shared_options.Decorator]:
     help="Bias model for the losses that need one (`ticketlab show bias-model`), or a file of probabilities by example id.",
 )  # fmt: skip
 @shared_options.all_of(*_stage_options())
+@click.option("--epochs", type=float, metavar="N", help="Epochs of every training: of fine-tuning, searches and retraining.")
+@click.option("--lr", type=float, metavar="RATE", help="Peak learning rate of the weights in every training.")
+@click.option("--batch-size", type=click.IntRange(min=1), metavar="N", help="Examples per optimizer step in every training.")
 @click.option(
     "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack to run; may be repeated. `none` runs no attack."
 )
@@ -77,6 +88,7 @@ def _stage_options() -> list[shared_options.Decorator]:
     help="Run the seeds 0 to N-1, and report mean and standard deviation.",
 )
 @shared_options.SET
+@shared_options.RUN_NAME
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -94,6 +106,7 @@ def run(
     seed: int | None,
     seeds: int | None,
     sets: Sequence[str],
+    name: str | None,
     dry_run: bool,
     lab: Path,
     as_json: bool,
@@ -105,13 +118,16 @@ def run(
     Stages whose results are in the lab are not computed again. After Ctrl-C or a crash, the same command resumes the run.
     """
     from ticketlab.lab.finished_models import resolve
+    from ticketlab.lab.finished_runs import find_run
     from ticketlab.recipes.compose import compose
 
     if seed is not None and seeds is not None:
         raise UsageError("--seed N runs the seed N and --seeds N runs the seeds 0 to N-1: give only one of the two")
-    named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in ("loss", "adversary")}) for stage in STAGES}
+    named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in STAGE_SETTINGS}) for stage in STAGES}
     if options["model"]:
-        options["model"] = resolve(options["model"])
+        options["model"] = resolve(find_run(options["model"], lab, "model"))
+    if options["like"]:
+        options["like"] = find_run(options["like"], lab, "draw")
     composed = compose(
         recipe,
         tasks=shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels),
@@ -124,11 +140,11 @@ def run(
     if dry_run:
         run_recipe.print_plan(composed, lab)
         return
-    run_recipe.check_csv(csv_file, [composed])
-    done = run_recipe.run_in_lab(composed, lab)
+    run_recipe.check_csv(csv_file, [composed], lab, name)
+    done = run_recipe.run_in_lab(composed, lab, name=name)
     rows = run_recipe.rows_of(done)
     if as_json:
         run_recipe.print_json(done.results)
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(done), run_recipe.notes_of([done]))
-    run_recipe.finish([done], rows, csv_file)
+    run_recipe.finish([done], csv_file)

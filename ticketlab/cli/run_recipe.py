@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ticketlab.recipes.recipe import Recipe
+    from ticketlab.report.cells import Comparison
     from ticketlab.runs.run import Run
 
 WIDTH_WITHOUT_TERMINAL = 160
@@ -49,17 +50,17 @@ def print_plan(recipe: Recipe, lab: Path) -> None:
         progress.say(line)
 
 
-def check_csv(csv_file: Path | None, recipes: Sequence[Recipe]) -> None:
-    """Check, before any work, that the csv file does not hold the numbers of other runs.
+def check_csv(csv_file: Path | None, recipes: Sequence[Recipe], lab: Path, name: str | None = None) -> None:
+    """Check, before any work, that the file of numbers does not hold the numbers of other runs.
 
     :raises UsageError: it holds them.
     """
-    from ticketlab.report.csv_file import check_csv_runs, csv_has_content
+    from ticketlab.report.numbers_file import check_runs, has_content
 
-    if csv_file is not None and csv_has_content(csv_file):
+    if csv_file is not None and has_content(csv_file):
         from ticketlab.runs.run import directory_name
 
-        check_csv_runs(csv_file, {directory_name(recipe) for recipe in recipes})
+        check_runs(csv_file, {directory_name(recipe, lab, name) for recipe in recipes})
 
 
 def rows_of(run: Run, label: str | None = None) -> list[ResultRow]:
@@ -92,11 +93,11 @@ def print_table(table: Table) -> None:
     open_console().print(table)
 
 
-def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = ()) -> None:
+def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = (), *, only_main: bool = False) -> None:
     """Print the tables of the rows on stdout, split if the terminal is too narrow, and the notes under them.
 
-    The order is models and attacks, subsets of challenge sets, classes of all sets. Tables omitted for having too many subsets or classes
-    are listed on stderr. Notes say which rows are the same computation.
+    The order is models and attacks, subsets of challenge sets, classes of all sets; with ``only_main``, the first of them only. Tables
+    omitted for having too many subsets or classes are listed on stderr. Notes say which rows are the same computation.
     """
     from ticketlab.report import class_table, identical_results, main_table, subset_table
     from ticketlab.report.layout import cell_text, fit_to_console
@@ -106,12 +107,13 @@ def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = ())
         return
     console = open_console()
     few, many = subset_table.subset_tables(rows)
-    for data in (*main_table.main_tables(rows, title), *few, *class_table.class_tables(rows), *many):
+    details = () if only_main else (*few, *class_table.class_tables(rows), *many)
+    for data in (*main_table.main_tables(rows, title), *details):
         for part in fit_to_console(data, console):
             console.print(part)
     for note in (*identical_results.identity_notes(rows), *notes):
         console.print(f"Note: {cell_text(note)}", highlight=False, soft_wrap=True)
-    for line in (*class_table.omitted_sets(rows), *subset_table.omitted_columns(rows)):
+    for line in () if only_main else (*class_table.omitted_sets(rows), *subset_table.omitted_columns(rows)):
         progress.say(line)
 
 
@@ -136,17 +138,19 @@ def title_of(run: Run, model: str | None = None) -> str:
     return table_title(run.results, model)
 
 
-def finish(runs: Sequence[Run], rows: Sequence[ResultRow], csv_file: Path | None) -> None:
-    """Report the run's directory, write the csv file, and exit with 3 if attacked examples ended in errors.
+def finish(runs: Sequence[Run], csv_file: Path | None, labels: Sequence[str] = ()) -> None:
+    """Report the run's directory, write the file of numbers, and exit with 3 if attacked examples ended in errors.
+
+    ``labels`` are those of the runs in the file, by default their own.
 
     Examples that ran out of time are not errors, unless most examples of an attack did.
     """
     for run in runs:
         progress.say(f"results, log and tickets: {run.directory}")
     if csv_file is not None:
-        from ticketlab.report.csv_file import write_csv
+        from ticketlab.report.numbers_file import write_numbers
 
-        write_csv(rows, csv_file)
+        write_numbers(_comparison(runs, labels), csv_file)
     late = sum(reported.count_timeouts(run.results) for run in runs)
     if late:
         timed_out = counted(late, "attacked example was", "attacked examples were")
@@ -162,3 +166,11 @@ def finish(runs: Sequence[Run], rows: Sequence[ResultRow], csv_file: Path | None
         progress.warn(f"{ended} ended in an error (excluded from all numbers; the records have the messages)")
     if failed or empty:
         click.get_current_context().exit(EXIT_PARTIAL)
+
+
+def _comparison(runs: Sequence[Run], labels: Sequence[str]) -> Comparison:
+    from ticketlab.report.cells import RUN, Cell, Comparison, Factor
+
+    labels = labels or [str(run.results.get("label", run.results["recipe"])) for run in runs]
+    cells = tuple(Cell(label, {RUN: label}, run.directory, run.results) for run, label in zip(runs, labels, strict=True))
+    return Comparison("", (Factor(RUN, tuple(labels)),), cells)

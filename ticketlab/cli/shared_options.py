@@ -41,9 +41,9 @@ LAB = click.option(
 
 def _check_csv_path(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        from ticketlab.report.csv_file import check_csv_path
+        from ticketlab.report.numbers_file import check_numbers_path
 
-        check_csv_path(path)
+        check_numbers_path(path)
     return path
 
 
@@ -52,7 +52,7 @@ CSV = click.option(
     "csv_file",
     type=PathType(dir_okay=False),
     callback=_check_csv_path,
-    help="Also write the numbers to this csv file.",
+    help="Also write all numbers, of each seed and of each look during training, to this csv or .parquet file.",
 )
 OUTPUT = all_of(LAB, JSON, CSV)
 TASK = all_of(
@@ -101,6 +101,12 @@ LABEL_MAP = click.option(
     metavar="MODEL=TASK",
     help="Label of the task for a label of the model, if their names differ; may be repeated.",
 )
+RUN_NAME = click.option(
+    "--name", metavar="NAME", help="Name of the run and of its directory in the lab, instead of one made from the recipe."
+)
+RUN_SEED = click.option("--run-seed", type=click.IntRange(min=0), metavar="N", help="If a run is given: the seed to use.")
+RUN_TASK = click.option("--run-task", metavar="TASK", help="If a run is given: the task to use, if it has several.")
+OF_RUN = all_of(RUN_SEED, RUN_TASK)
 SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train", "all"]), help="Split to use.  [default: test]")
 
 

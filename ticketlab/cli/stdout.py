@@ -1,10 +1,11 @@
-"""Standard output that survives a closed pipe: output that ``| head`` does not read is dropped, and the command runs to its end."""
+"""Standard streams that survive being closed: output that nobody reads is dropped, and the command runs to its end."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+from pathlib import Path
 
 
 class _PipeSafeOutput(io.TextIOWrapper):
@@ -23,6 +24,16 @@ class _PipeSafeOutput(io.TextIOWrapper):
     def _drop(self, written: int) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # where buffered and later output goes
         return written
+
+
+def open_closed_streams() -> None:
+    """Open the null device for each standard stream that is closed (``>&-``).
+
+    Otherwise a file of the lab would get its number, and with it whatever a library prints; and what goes to stderr would go to stdout.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def survive_broken_pipe() -> None:

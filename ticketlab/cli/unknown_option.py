@@ -28,6 +28,8 @@ def hint(option: str, context: click.Context) -> str:
     near = nearest(option, options, CUTOFF)
     settings = list(_settings(context)) if "--set" in options else []
     name = option.lstrip("-").replace("-", "_").casefold()
+    if f"--{SYNONYMS.get(name)}" in options:
+        return f"; did you mean `--{SYNONYMS[name]}`?"
     found = _named(SYNONYMS.get(name, name), settings)
     if not found and near is None:
         found = _named(nearest(name, {field.name for _, field, _ in settings}, CUTOFF) or "", settings)

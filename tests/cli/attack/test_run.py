@@ -31,7 +31,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Replaces the run: writes ``rows`` for each attack, in a stage with its own key, and collects the recipes."""
     state = SimpleNamespace(recipes=[], rows=made(3), config="1", size=0, place=tmp_path / "lab", name="attack-1")
 
-    def run(recipe: Any, lab: Path, starting: Any) -> Any:
+    def run(recipe: Any, lab: Path, starting: Any, name: str | None = None) -> Any:
         state.recipes.append(recipe)
         for task in recipe.tasks:
             for stage in recipe.stages:
@@ -49,10 +49,10 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
             stages[name] = {"kind": "attack", "key": f"key{number}", "of": stage.model, "attacks": table, "sample": sample}
         tasks = {task.label: {"0": stages} for task in recipe.tasks}
         results = {"run": state.name, "recipe": recipe.name, "scale": "full", "model": "demo", "seeds": [0], "tasks": tasks}
-        return SimpleNamespace(directory=lab, results=results)
+        return SimpleNamespace(directory=Path(lab) / "runs" / state.name, results=results)
 
     monkeypatch.setattr(run_recipe, "run_in_lab", run)
-    monkeypatch.setattr("ticketlab.runs.run.directory_name", lambda recipe: state.name)
+    monkeypatch.setattr("ticketlab.runs.run.directory_name", lambda *_: state.name)
     return state
 
 
@@ -192,7 +192,7 @@ def test_attacking_from_python_runs_the_same_recipe(
     attack: Invoke, lab: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert attack("--precision", "bf16", "--n", "9", names=("deepwordbug", "pwws")).exit_code == 0
-    monkeypatch.setattr(runs_measure, "run", lambda recipe, _: lab.recipes.append(recipe))
+    monkeypatch.setattr(runs_measure, "run", lambda recipe, _, name: lab.recipes.append(recipe) or SimpleNamespace(results={}))
     runs_measure.attack(tmp_path, tasks="demo", attacks=["deepwordbug", "pwws"], examples=9, precision="bf16")
     from_command, from_python = lab.recipes
     assert from_python.digest() == from_command.digest()

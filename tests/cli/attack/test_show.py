@@ -237,7 +237,7 @@ def test_a_stage_and_a_run_stand_for_their_file(
     write(ROWS, f"lab/stages/ab/{key}/records/pwws.jsonl")
     result = invoke("attack", "show", run)
     assert result.exit_code == 2
-    assert "2 files of records; name one of" in result.stderr
+    assert "2 files of records; select one with --run-seed and --run-task, or name one of" in result.stderr
     monkeypatch.chdir(tmp_path)
     names = [f"lab/stages/ab/{key}/records/{name}.jsonl" for name in ("deepwordbug", "pwws")]
     assert f"name one of {names[0]}, {names[1]}\n" in invoke("attack", "show", "lab/runs/attack-1").stderr
@@ -293,7 +293,7 @@ def test_wrong_usage_is_one_line(
 def test_a_model_with_the_name_of_a_command_is_given_as_a_path(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     calls: list[tuple[str, str]] = []
-    monkeypatch.setattr("ticketlab.recipes.single_stage.one_stage", lambda kind, model, *_, **__: calls.append((kind, model)))
+    monkeypatch.setattr("ticketlab.recipes.single_stage.one_stage", lambda kind, model, *_, **__: calls.append((kind, model.name)))
     for name in ("show", "shwo", "run"):
         (tmp_path / name).mkdir()
     flags = ("--task", "demo", "--attack", "deepwordbug")

@@ -137,7 +137,7 @@ def test_a_ticket_is_found_in_the_folder_of_its_stage_and_in_its_run(invoke: Any
     (run / "tickets" / "demo-draw-seed1.safetensors").write_bytes(half.read_bytes())
     several = invoke("ticket", "info", run)
     assert several.exit_code == 2
-    assert "a run with 2 tickets; name one of them" in several.stderr
+    assert "a run with 2 tickets; choose one with --run-seed and --run-task, or name it: " in several.stderr
 
 
 def test_a_ticket_on_a_shrunk_model_is_an_error(invoke: Any, structured: Path, tiny: dict[str, Path], tmp_path: Path) -> None:

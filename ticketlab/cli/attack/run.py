@@ -34,6 +34,7 @@ class _AttackCommand(Command):
     cls=_AttackCommand, epilog="Example: ticketlab attack ./my-model --task sst2 --attack deepwordbug --n 100 --out records.jsonl"
 )
 @click.argument("model")
+@shared_options.OF_RUN
 @shared_options.TASK
 @click.option("--attack", "attacks", multiple=True, required=True, type=ComponentName("attack"), help="Attack to run; may be repeated.")
 @shared_options.ATTACKED
@@ -65,9 +66,12 @@ class _AttackCommand(Command):
 @shared_options.MAX_LENGTH
 @click.option("--out", type=PathType(dir_okay=False), help="Also write the records to this file, one JSON line per example.")
 @shared_options.SET
+@shared_options.RUN_NAME
 @shared_options.OUTPUT
 def run(
     model: str,
+    run_seed: int | None,
+    run_task: str | None,
     tasks: Sequence[str],
     text_columns: Sequence[str],
     label_column: str | None,
@@ -89,45 +93,50 @@ def run(
     max_length: int | None,
     out: Path | None,
     sets: Sequence[str],
+    name: str | None,
     lab: Path,
     as_json: bool,
     csv_file: Path | None,
 ) -> None:
     """Attack MODEL, a classifier: a folder, a model on the hub (owner/name), or a stage or run of a lab.
 
-    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
+    A run is given by its name or directory, by the beginning of its name or digest, or by the name of its recipe for the latest run in
+    --lab; `latest` is the latest of all. Without --task, its model is attacked on the run's own task, read as in the run.
 
     Each record is written to the lab as soon as its example is finished; after an interruption the same command resumes with the
     remaining examples. Records do not depend on --in-flight and --workers. At the end they are copied to --out, which never overwrites
     other records; several attacks or tasks get one file each, with the attack or task added to the name. If a model's folder has the name
     of a command below, write ./show.
     """
-    from ticketlab.lab.finished_models import display_name
     from ticketlab.lab.finished_runs import find_run
+    from ticketlab.recipes.measured_model import choose_data, find_model
     from ticketlab.recipes.overrides import attack_tables
     from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
 
-    model = find_run(model, lab, "model")
+    measured = find_model(find_run(model, lab, "model"), seed=run_seed, task=run_task)
     attack_settings = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
     settings = {"attacks": attack_tables([{"name": name} for name in attacks], attack_settings), "sample_seed": seed}
     settings |= shared_options.given(examples=examples, split=split, label_map=list(label_map) or None)
     settings |= shared_options.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
-    recipe = one_stage_per_attack(one_stage("attack", model, chosen, settings, sets, max_length=max_length))
+    data = choose_data(measured, chosen)
+    recipe = one_stage_per_attack(one_stage("attack", measured, data.tasks, settings, sets, max_length=max_length))
     targets = _output_files(recipe, out) if out is not None else {}
     for target in targets.values():
         _check_writable(target)
-    run_recipe.check_csv(csv_file, [recipe])
-    done = run_recipe.run_in_lab(recipe, lab, starting=lambda task, stage, key: _check_same_records(targets.get((task, stage)), key))
-    shown = display_name(model)
-    rows = run_recipe.rows_of(done, label=shown)
+    run_recipe.check_csv(csv_file, [recipe], lab, name)
+    done = run_recipe.run_in_lab(
+        recipe, lab, name=name, starting=lambda task, stage, key: _check_same_records(targets.get((task, stage)), key)
+    )
+    data.warn_if_changed(done.results)
+    rows = run_recipe.rows_of(done, label=measured.shown)
     if as_json:
         run_recipe.print_json(done.results)
     else:
-        run_recipe.print_rows(rows, run_recipe.title_of(done, shown), run_recipe.notes_of([done]))
+        run_recipe.print_rows(rows, run_recipe.title_of(done, measured.shown), run_recipe.notes_of([done]))
     for (task, stage), target in targets.items():
         files.write_atomic(target, functools.partial(shutil.copyfile, _records_file(done, lab, task, stage)))
-    run_recipe.finish([done], rows, csv_file)
+    run_recipe.finish([done], csv_file, [measured.shown])
 
 
 def _output_files(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:

@@ -37,6 +37,7 @@ STATUS_STYLES = {"success": "red", "failed": "green", "skipped": "dim", "error":
 
 @click.command(cls=Command, epilog="Example: ticketlab attack show records.jsonl --status success --n 5")
 @click.argument("file", type=PathType())
+@shared_options.OF_RUN
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only examples with this status; may be repeated.")
 @click.option("--id", "ids", multiple=True, metavar="ID", help="Only this example; may be repeated.")
 @click.option(
@@ -52,6 +53,8 @@ STATUS_STYLES = {"success": "red", "failed": "green", "skipped": "dim", "error":
 @shared_options.JSON
 def show(
     file: Path,
+    run_seed: int | None,
+    run_task: str | None,
     statuses: Sequence[str],
     ids: Sequence[str],
     most: int | None,
@@ -62,12 +65,12 @@ def show(
 ) -> None:
     """Show the numbers of an attack, then what it changed in each text.
 
-    FILE is a file of records, or the folder of an attack stage or a run. The name of a recipe stands for its latest run in --lab with an
-    attack, and `latest` for the latest of all.
+    FILE is a file of records, the folder of an attack stage, or a run: given by its name or directory, by the beginning of its name or
+    digest, or by the name of its recipe for the latest run in --lab with an attack; `latest` is the latest of all.
 
     Removed words are red and struck through, added words are green; without colours they are marked [-removed-] and {+added+}.
     """
-    path = _file_of_attack(file, attack, lab)
+    path = _file_of_attack(file, record_files(file, lab, run_task, run_seed), attack)
     header, rows = record_file.read(path)
     chosen = _chosen(path, rows, statuses, ids)
     if encoder is not None:
@@ -95,9 +98,9 @@ def show(
         progress.say(f"{left} more: --n {len(chosen)} shows all; --status and --id filter them")
 
 
-def _file_of_attack(file: Path, attack: str | None, lab: Path) -> Path:
+def _file_of_attack(file: Path, candidates: Sequence[Path], attack: str | None) -> Path:
     by_attack: dict[str, list[Path]] = {}
-    for path in record_files(file, lab):
+    for path in candidates:
         by_attack.setdefault(str(record_file.read(path)[0].get("attack")), []).append(path)
     names = ", ".join(by_attack)
     if attack is not None and attack not in by_attack:
@@ -107,7 +110,8 @@ def _file_of_attack(file: Path, attack: str | None, lab: Path) -> Path:
         return found[0]
     if len(by_attack) > 1 and attack is None:
         raise UsageError(f"{file}: records of several attacks; select one with --attack: {names}")
-    raise UsageError(f"{file}: {len(found)} files of records; name one of {', '.join(map(_short, found))}")
+    places = ", ".join(map(_short, found))
+    raise UsageError(f"{file}: {len(found)} files of records; select one with --run-seed and --run-task, or name one of {places}")
 
 
 def _short(path: Path) -> str:
@@ -206,7 +210,7 @@ def _texts(header: Mapping[str, Any], record: Record, *, colours: bool) -> list[
     from rich.text import Text
 
     lines = []
-    for name, parts in zip(_columns(header, record), _segments(record), strict=True):
+    for name, parts in diff.text_diffs(header, record):
         line = Text.assemble((f"  {_printable(name)}: ", "dim"))
         for piece, after in itertools.zip_longest(parts, parts[1:]):
             opening, closing = ("", "") if colours else MARKS[piece.kind]
@@ -219,25 +223,8 @@ def _texts(header: Mapping[str, Any], record: Record, *, colours: bool) -> list[
     return lines
 
 
-def _segments(record: Record) -> list[list[diff.DiffSegment]]:
-    """Return the segments of each text: the same, removed or added."""
-    after = record.perturbed or record.original
-    if len(after) != len(record.original):
-        return [diff.word_diff(" ".join(record.original), " ".join(after))]
-    return [diff.word_diff(old, new) for old, new in zip(record.original, after, strict=True)]
-
-
-def _columns(header: Mapping[str, Any], record: Record) -> list[str]:
-    number = len(_segments(record))
-    named = header.get("columns")
-    if isinstance(named, list) and len(named) == number:
-        return [str(name) for name in named]
-    return ["text"] if number == 1 else [f"text {index + 1}" for index in range(number)]
-
-
 def _json_record(header: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    differences = dict(zip(_columns(header, record), _segments(record), strict=True))
-    words = {name: [{piece.kind: piece.text} for piece in parts] for name, parts in differences.items()}
+    words = {name: [{piece.kind: piece.text} for piece in parts] for name, parts in diff.text_diffs(header, record)}
     readable: dict[str, Any] = _without_surrogates({**attrs.asdict(record), "words": words})
     return readable
 

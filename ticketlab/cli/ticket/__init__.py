@@ -17,7 +17,7 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     targets=COMMANDS,
-    epilog="Example: ticketlab ticket info lab/runs/robust-ticket-1a2b3c/tickets/sst2-draw-seed0.safetensors",
+    epilog="Example: ticketlab ticket info robust-ticket --run-seed 0",
 )
 def ticket() -> None:
     """Inspect, draw and apply tickets, and export models."""

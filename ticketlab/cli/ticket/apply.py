@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command, epilog="Example: ticketlab ticket apply ticket.safetensors bert-base-uncased --out pruned")
 @click.argument("ticket", type=PathType())
 @click.argument("model")
+@shared_options.OF_RUN
 @click.option(
     "--labels",
     "--label",
@@ -35,10 +36,20 @@ if TYPE_CHECKING:
 @click.option("--shrink", is_flag=True, help="Cut out the removed heads and neurons instead, for a smaller model.")
 @click.option("--out", type=PathType(file_okay=False), required=True, help="Folder to write.")
 @shared_options.LAB
-def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Path, lab: Path) -> None:
+def apply(
+    ticket: Path,
+    model: str,
+    run_seed: int | None,
+    run_task: str | None,
+    labels: Sequence[str],
+    shrink: bool,
+    out: Path,
+    lab: Path,
+) -> None:
     """Write MODEL (a folder, a hub name, `demo`, or a stage or run of a lab) with the weights that TICKET removes set to zero.
 
-    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
+    A run is given by its name or directory, by the beginning of its name or digest, or by the name of its recipe for the latest run in
+    --lab; `latest` is the latest of all. --run-seed and --run-task select the ticket, the model or both.
 
     Plain transformers loads the result; with --shrink, after `import ticketlab.auto`. If MODEL has no classifier, it gets the one that
     TICKET was found with, or an untrained one for --labels.
@@ -47,16 +58,20 @@ def apply(ticket: Path, model: str, labels: Sequence[str], shrink: bool, out: Pa
     from ticketlab.backbone.backbone import Backbone
     from ticketlab.lab.finished_models import resolve
     from ticketlab.lab.finished_runs import find_run
+    from ticketlab.lab.layout import is_run
     from ticketlab.runs.provenance import provenance_of
     from ticketlab.tickets.ticket import Ticket
 
-    file = ticket_file(ticket, lab)
+    ticket = Path(find_run(str(ticket), lab, "draw"))
+    model = find_run(model, lab, "model")
+    ticket_of_run, model_of_run = is_run(ticket), is_run(Path(model))
+    file = ticket_file(ticket, lab, *((run_task, run_seed) if ticket_of_run else ()))
     loaded = Ticket.load(file)
     if shrink and "weights" in loaded.groups:
         raise UsageError(
             f"{ticket}: a ticket of single weights does not make a smaller model, because every matrix keeps its shape; omit --shrink"
         )
-    place = resolve(find_run(model, lab, "model"))
+    place = resolve(model, task=run_task, seed=run_seed) if model_of_run or not ticket_of_run else resolve(model)
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which is never changed; give a new folder")
     own_head = not labels and bool(loaded.head) and loading.lacks_classifier(place)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket draw lab/stages/1a/1a2b.../ --sparsity 0.5 --out half.safetensors")
 @click.argument("scores", type=PathType())
+@shared_options.OF_RUN
 @click.option("--sparsity", metavar="RATIO", help="Fraction of the units to remove, such as 0.3 or 1/6.")
 @click.option("--heads", metavar="RATIO", help="Fraction of attention heads to remove, instead of --sparsity.")
 @click.option("--neurons", metavar="RATIO", help="Fraction of feed-forward neurons to remove, instead of --sparsity.")
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 @shared_options.LAB
 def draw(
     scores: Path,
+    run_seed: int | None,
+    run_task: str | None,
     sparsity: str | None,
     heads: str | None,
     neurons: str | None,
@@ -47,7 +50,8 @@ def draw(
 ) -> None:
     """Draw a ticket from SCORES: a run with one search, the folder of a search stage, or its scores.safetensors next to result.json.
 
-    The name of a recipe stands for its latest run in --lab with a search, and `latest` for the latest of all.
+    A run is given by its name or directory, by the beginning of its name or digest, or by the name of its recipe for the latest run in
+    --lab with a search; `latest` is the latest of all.
 
     The ticket does not record which weights it belongs to: it can be applied to any model without a warning.
     """
@@ -58,7 +62,7 @@ def draw(
         raise UsageError(f"--{'neurons' if given == 'heads' else 'heads'} is missing: --{given} needs it; 0 keeps all of them")
     if has_ratios == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
         raise UsageError("give either --sparsity (or --heads and --neurons), or --like with a ticket")
-    file = scores_file(scores, lab)
+    file = scores_file(scores, lab, run_task, run_seed)
     ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
     found = _search_facts(file)
     scope = scope or found.get("scope") or "global"
@@ -67,7 +71,7 @@ def draw(
     from ticketlab.lab.layout import HEAD
     from ticketlab.tickets import draw as drawing
     from ticketlab.tickets.scores import load_scores
-    from ticketlab.tickets.ticket import Ticket
+    from ticketlab.tickets.ticket import HEADS_PER_LAYER, Ticket
 
     tensors = load_scores(file)
     if like is None:
@@ -78,7 +82,7 @@ def draw(
     else:
         wanted = {}
         masks = drawing.draw_like(tensors, Ticket.load(ticket_file(like, lab)).masks)
-    known = ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint")
+    known = ("pruner", "objective", "task", "task_fingerprint", "text_fingerprint", HEADS_PER_LAYER)
     facts: dict[str, Any] = {name: found[name] for name in known if name in found}
     head, labels = load_head(file.parent / HEAD)
     ticket = Ticket(

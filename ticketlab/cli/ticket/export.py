@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from ticketlab.export.model import Exported, Format
 
 
-@click.command(cls=Command, epilog="Example: ticketlab ticket export lab/runs/robust-ticket-1a2b3c --format onnx --out my-model")
+@click.command(cls=Command, epilog="Example: ticketlab ticket export robust-ticket --run-seed 1 --format onnx --out my-model")
 @click.argument("model")
+@shared_options.OF_RUN
 @click.option("--format", type=click.Choice(["dense", "shrunk", "onnx"]), required=True, help="Format to write, see above.")
 @click.option("--out", type=PathType(file_okay=False), required=True, help="Folder to write.")
 @click.option("--ticket", type=PathType(), help="Apply this ticket first: a file, or the folder of a draw stage.")
 @shared_options.LAB
 @shared_options.JSON
-def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, as_json: bool) -> None:
+def export(
+    model: str, run_seed: int | None, run_task: str | None, format: str, out: Path, ticket: Path | None, lab: Path, as_json: bool
+) -> None:
     """Export MODEL, a classifier (a folder, a hub name, or a stage or run of a lab), with a model card.
 
-    The name of a recipe stands for its latest run in --lab, and `latest` for the latest run of all.
+    A run is given by its name or directory, by the beginning of its name or digest, or by the name of its recipe for the latest run in
+    --lab; `latest` is the latest of all.
 
     dense: full size, with zeros where weights were removed; plain transformers loads it. shrunk: removed heads and neurons are cut out;
     transformers loads it after `import ticketlab.auto`. onnx: runs in onnxruntime, without ticketlab and torch.
@@ -42,7 +46,7 @@ def export(model: str, format: str, out: Path, ticket: Path | None, lab: Path, a
 
     file = ticket_file(ticket, lab) if ticket is not None else None
     loaded = Ticket.load(file) if file is not None else None
-    place = resolve(find_run(model, lab, "model"))
+    place = resolve(find_run(model, lab, "model"), task=run_task, seed=run_seed)
     if out.resolve() == Path(place).resolve():
         raise UsageError(f"--out {out}: is MODEL itself, which is never changed; give a new folder")
     classifier, tokenizer, _ = load_finished(place, any_outputs=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab.core.errors import UsageError
+from ticketlab.lab.finished_models import check_not_of_run
 from ticketlab.lab.layout import SCORES, TICKET, TICKETS, is_run
-from ticketlab.lab.results import stage_folders
+from ticketlab.lab.results import stage_folders, stages_of_kind
 
 
-def ticket_file(path: Path, lab: Path) -> Path:
-    """Return the file of a ticket: the path itself, the file of a draw stage's folder, or the only one of a run's directory.
+def ticket_file(path: Path, lab: Path, task: str | None = None, seed: int | None = None) -> Path:
+    """Return the file of a ticket: the path itself, the file of a draw stage's folder, or the only one of a run for a task and seed.
 
     A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
@@ -19,16 +20,29 @@ def ticket_file(path: Path, lab: Path) -> Path:
     from ticketlab.lab.finished_runs import find_run
 
     path = Path(find_run(str(path), lab, "draw"))
-    if not path.is_dir():
-        return path
-    found = sorted((path / TICKETS).glob("*.safetensors"))
+    if not is_run(path):
+        check_not_of_run(path, task, seed)
+        if not path.is_dir():
+            return path
+        found = sorted((path / TICKETS).glob("*.safetensors"))
+    else:
+        found = _tickets_of_run(path, task, seed)
     if len(found) > 1:
-        raise UsageError(f"{path}: a run with {len(found)} tickets; name one of them, such as {found[0]}")
+        raise UsageError(f"{path}: a run with {len(found)} tickets; choose one with --run-seed and --run-task, or name it: {found[0]}")
     return found[0] if found else path / TICKET
 
 
-def scores_file(path: Path, lab: Path) -> Path:
-    """Return the file of scores: the path itself, that of a search stage's folder, or that of the only search of a run's directory.
+def _tickets_of_run(run: Path, task: str | None, seed: int | None) -> list[Path]:
+    """Return the tickets of a run that are there, for a task and seed or all."""
+    from ticketlab.runs.copied_outputs import copy_path
+
+    if task is None and seed is None:
+        return sorted((run / TICKETS).glob("*.safetensors"))
+    return [copy_path(run, "draw", draw.task, draw.name, draw.seed) for draw in stages_of_kind(run, "draw", task, seed)]
+
+
+def scores_file(path: Path, lab: Path, task: str | None = None, seed: int | None = None) -> Path:
+    """Return the file of scores: the path itself, that of a search stage's folder, or that of the only search of a run, task and seed.
 
     A run may be named as in :func:`ticketlab.lab.finished_runs.find_run`.
 
@@ -37,13 +51,14 @@ def scores_file(path: Path, lab: Path) -> Path:
     from ticketlab.lab.finished_runs import find_run
 
     path = Path(find_run(str(path), lab, "search"))
-    if not path.is_dir():
-        return path
     if not is_run(path):
-        return path / SCORES
-    folders = sorted(stage_folders(path, "search"))
+        check_not_of_run(path, task, seed)
+        return path / SCORES if path.is_dir() else path
+    folders = sorted(stage_folders(path, "search", task, seed))
     if len(folders) != 1:
+        choose = "choose one with --run-seed and --run-task, or " if folders else ""
         raise UsageError(
-            f"{path}: a run with {len(folders) or 'no'} searches; name the folder of one{''.join(f', {folder}' for folder in folders)}"
+            f"{path}: a run with {len(folders) or 'no'} searches; {choose}name the folder of one"
+            f"{''.join(f', {folder}' for folder in folders)}"
         )
     return folders[0] / SCORES

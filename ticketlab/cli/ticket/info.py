@@ -15,17 +15,18 @@ from ticketlab.cli.ticket.find_ticket import ticket_file
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
 @click.argument("file", type=PathType())
+@shared_options.OF_RUN
 @shared_options.LAB
 @shared_options.JSON
-def info(file: Path, lab: Path, as_json: bool) -> None:
+def info(file: Path, run_seed: int | None, run_task: str | None, lab: Path, as_json: bool) -> None:
     """Show what the ticket in FILE keeps of each group and matrix, and where it comes from.
 
-    FILE may also be the folder of a draw stage, or a run with one ticket. The name of a recipe stands for its latest run in --lab with a
-    draw stage, and `latest` for the latest of all.
+    FILE may also be the folder of a draw stage, or a run: given by its name or directory, by the beginning of its name or digest, or by
+    the name of its recipe for the latest run in --lab with a draw stage; `latest` is the latest of all.
     """
     from ticketlab.tickets.ticket import Ticket
 
-    path = ticket_file(file, lab)
+    path = ticket_file(file, lab, run_task, run_seed)
     ticket = Ticket.load(path)
     groups = {
         group: {"kept": ticket.kept(group), "total": ticket.total(group), "sparsity": ticket.sparsity(group)} for group in ticket.groups

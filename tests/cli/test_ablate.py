@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def test_a_factor_is_given_once(invoke: Any) -> None:
+    result = invoke("ablate", "--task", "demo", "--vary", "sparsity=0.3", "--vary", "sparsity=0.5", "--dry-run")
+    assert result.exit_code == 2
+    assert "--vary sparsity is given twice; write all values in one: --vary sparsity=VALUE,VALUE" in result.stderr
+
+
+def test_an_excluded_level_exists(invoke: Any) -> None:
+    result = invoke("ablate", "--task", "demo", "--vary", "pruner=magnitude,random", "--exclude", "pruner=randm", "--dry-run")
+    assert result.exit_code == 2
+    assert "exclude: the factor `pruner` has no level `randm`; did you mean `random`?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("varied", "message"),
+    [
+        ("search.adversary.steps=1,2", "error: search.adversary.steps=1: the recipe has no stage or setting `search`"),
+        ("sparsity=0.1,0.3", "error: sparsity: the recipe `fine-tune` has no draw stage"),
+        ("spersity=0.1,0.3", "--vary spersity: `spersity` is neither a flag of `run` nor a path as in --set; did you mean `sparsity`?"),
+    ],
+)
+def test_a_key_is_named_as_it_was_written(invoke: Any, varied: str, message: str) -> None:
+    result = invoke("ablate", "fine-tune", "--task", "demo", "--vary", varied, "--dry-run")
+    assert result.exit_code == 2
+    assert message in result.stderr
