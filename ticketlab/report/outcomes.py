@@ -67,7 +67,8 @@ def _of_predictions(path: Path, of_set: str) -> Outcomes:
     import pyarrow.parquet as pq
 
     integrity.check(path)
-    columns = pq.read_table(path, columns=["id", "set", "label", "predicted"], use_threads=False).to_pydict()
+    with pq.ParquetFile(path) as file:  # half the time of read_table, which sets up a data set of many files
+        columns = file.read(columns=["id", "set", "label", "predicted"], use_threads=False).to_pydict()
     return {
         example: int(predicted == label)
         for example, name, label, predicted in zip(columns["id"], columns["set"], columns["label"], columns["predicted"], strict=True)
