@@ -120,6 +120,8 @@ def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
     """
     if not others and not recipe.per_task:
         return recipe
+    if not others:
+        return recipe
     sets: dict[str, Task] = {}
     for task, other in others.items():
         for key in SAME_FOR_ALL_TASKS:
@@ -158,8 +160,9 @@ def _build_stages(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str
         if stage_tasks.FIELD in settings and stage_tasks.FIELD in attrs.fields_dict(cls):
             settings[stage_tasks.FIELD] = stage_tasks.find_stage_task(settings[stage_tasks.FIELD], f"{name}.{stage_tasks.FIELD}")
         stage = from_table(cls, settings, path=name)
-        _check_references(name, stage, earlier)
-        _check_with_referenced_stages(name, stage, earlier)
+        references = stage.references()
+        _check_references(name, stage, references, earlier)
+        _check_with_referenced_stages(name, stage, references, earlier)
         earlier[name] = stage
         yield name, stage
 
@@ -183,8 +186,8 @@ def is_external(value: str) -> bool:
     return "/" in value or "\\" in value or expand(value).exists()
 
 
-def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
-    for key, value in stage.references().items():
+def _check_references(name: str, stage: Stage, references: Mapping[str, str], earlier: Mapping[str, Stage]) -> None:
+    for key, value in references.items():
         accepts = attrs.fields_dict(type(stage))[key].metadata["reference"]
         stage_name, checkpoint = split_checkpoint(value)
         referenced = earlier.get(stage_name)
@@ -199,8 +202,8 @@ def _check_references(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> 
             raise SettingError(f"{name}.{key}: `{value}` is a {referenced.name} stage; this needs {article} {' or '.join(accepts)} stage")
 
 
-def _check_with_referenced_stages(name: str, stage: Stage, earlier: Mapping[str, Stage]) -> None:
-    names = {key: stage_of(value) for key, value in stage.references().items()}
+def _check_with_referenced_stages(name: str, stage: Stage, references: Mapping[str, str], earlier: Mapping[str, Stage]) -> None:
+    names = {key: stage_of(value) for key, value in references.items()}
     try:
         stage.check({key: earlier[value] for key, value in names.items() if value in earlier})
     except SettingError as problem:

@@ -63,8 +63,14 @@ def _trains(name: str, stage: Any) -> bool:
 
 def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what the loss of a training stage needs: nothing if it learns no task, or for unknown names, which are refused later."""
+    loss_name = _name(stage, "loss", PLAIN["loss"])
+    if loss_name == PLAIN["loss"]:
+        return ()  # the usual loss needs nothing, whatever the objective
     with contextlib.suppress(SettingError):
-        objective, loss = (registry.current().get(kind, _name(stage, kind, default)) for kind, default in PLAIN.items())
+        objective, loss = (
+            registry.current().get("objective", _name(stage, "objective", PLAIN["objective"])),
+            registry.current().get("loss", loss_name),
+        )
         if getattr(objective, "uses_task", False):
             return cast("tuple[str, ...]", getattr(loss, "required_inputs", ()))
     return ()
