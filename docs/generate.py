@@ -26,7 +26,7 @@ from ticketlab.cli.main import cli
 from ticketlab.core import hookspecs, registry
 from ticketlab.core.component import Component
 from ticketlab.core.hookspecs import HOOK_OF_KIND
-from ticketlab.core.settings import settings_of
+from ticketlab.core.setting_values import settings_of
 from ticketlab.papers.catalogue import PAPERS, paper_studies
 from ticketlab.papers.costs import known_costs
 from ticketlab.papers.counting import write_costs

@@ -17,7 +17,8 @@ from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import SettingError
 from ticketlab.core.plugin_loading import Entry
-from ticketlab.core.settings import component, from_table, parse_ratio, ratio, setting, settings_of, to_table
+from ticketlab.core.setting_values import parse_ratio, settings_of
+from ticketlab.core.settings import component, from_table, ratio, setting, to_table
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.recipes.recipe import KINDS, stage_class
 

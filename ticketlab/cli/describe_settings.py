@@ -9,7 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 import attrs
 
 from ticketlab.core.component import Component
-from ticketlab.core.settings import settings_of, to_table
+from ticketlab.core.setting_values import settings_of
+from ticketlab.core.settings import to_table
 
 SIGNS = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
 

@@ -1,4 +1,4 @@
-"""Standard streams that survive being closed: output that nobody reads is dropped, and the command runs to its end."""
+"""Standard streams that survive being closed: output to a closed stream is dropped, and the command runs to its end."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
 
 def _walk(component: Component, path: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield path, field and value of the settings of a component, and of its nested components."""
-    from ticketlab.core.settings import settings_of
+    from ticketlab.core.setting_values import settings_of
 
     for field in settings_of(type(component)):
         value = getattr(component, field.name)

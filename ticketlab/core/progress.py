@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ticketlab.core.formatting import printable
 
@@ -70,79 +70,72 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
         yield _Shown()
 
 
-_printed: set[str] | None = None
-"""The messages printed inside :func:`each_once`; None outside."""
-_warned: set[str] | None = None
-"""The same for warnings, inside :func:`warnings_once` too."""
-_silent = False
-_detailed = True
+class _Filter(NamedTuple):
+    """Which messages are printed. ``printed`` and ``warned`` are the earlier ones where none is repeated; None elsewhere."""
+
+    printed: set[str] | None = None
+    warned: set[str] | None = None
+    silent: bool = False
+    detailed: bool = True
+
+
+_filter = _Filter()
 
 
 @contextlib.contextmanager
-def each_once() -> Iterator[None]:
+def _filtered(**changes: Any) -> Iterator[None]:
+    global _filter
+    outer, _filter = _filter, _filter._replace(**changes)
+    try:
+        yield
+    finally:
+        _filter = outer
+
+
+def each_once() -> contextlib.AbstractContextManager[None]:
     """Print equal messages only once while the block runs, as when many runs use the same data."""
-    global _printed
-    outer, _printed = _printed, set() if _printed is None else _printed
-    try:
-        with warnings_once():
-            yield
-    finally:
-        _printed = outer
+    return _filtered(printed=_or_new(_filter.printed), warned=_or_new(_filter.warned))
 
 
-@contextlib.contextmanager
-def warnings_once() -> Iterator[None]:
+def warnings_once() -> contextlib.AbstractContextManager[None]:
     """Print equal warnings only once while the block runs."""
-    global _warned
-    outer, _warned = _warned, set() if _warned is None else _warned
-    try:
-        yield
-    finally:
-        _warned = outer
+    return _filtered(warned=_or_new(_filter.warned))
 
 
-@contextlib.contextmanager
-def silent() -> Iterator[None]:
+def silent() -> contextlib.AbstractContextManager[None]:
     """Print no messages while the block runs, because they have been printed before."""
-    global _silent
-    outer, _silent = _silent, True
-    try:
-        yield
-    finally:
-        _silent = outer
+    return _filtered(silent=True)
 
 
-@contextlib.contextmanager
-def without_details() -> Iterator[None]:
+def without_details() -> contextlib.AbstractContextManager[None]:
     """Print no details while the block runs, which has so many stages that those of each are too many."""
-    global _detailed
-    outer, _detailed = _detailed, False
-    try:
-        yield
-    finally:
-        _detailed = outer
+    return _filtered(detailed=False)
+
+
+def _or_new(earlier: set[str] | None) -> set[str]:
+    return set() if earlier is None else earlier
 
 
 def detail(message: str) -> None:
     """Print one line about a single stage to stderr, unless inside :func:`without_details`."""
-    if _detailed:
+    if _filter.detailed:
         say(message)
 
 
 def say(message: str, *, lines: bool = False) -> None:
     """Print one line to stderr, unprintable characters escaped; with ``lines``, all lines of the message."""
-    if _silent or (_printed is not None and message in _printed):
+    if _filter.silent or (_filter.printed is not None and message in _filter.printed):
         return
-    if _printed is not None:
-        _printed.add(message)
+    if _filter.printed is not None:
+        _filter.printed.add(message)
     with contextlib.suppress(OSError):  # the reader has gone: `2>&1 | head`, or a closed terminal
         print(printable(message, lines=lines), file=sys.stderr, flush=True)
 
 
 def warn(message: str) -> None:
     """Print a one-line warning to stderr."""
-    if _silent or (_warned is not None and message in _warned):
+    if _filter.silent or (_filter.warned is not None and message in _filter.warned):
         return
-    if _warned is not None:
-        _warned.add(message)
+    if _filter.warned is not None:
+        _filter.warned.add(message)
     say(f"warning: {message}")

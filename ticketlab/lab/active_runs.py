@@ -1,4 +1,4 @@
-"""Runs in progress. Each process that runs one registers it with the stages that it needs, so that nobody removes them.
+"""Runs in progress. Each process registers its run with the stages that it needs, so that no other process removes them.
 
 A registration is a file in ``LAB/active/`` next to a lock that its process holds. The system releases the lock when the process ends,
 however it ends, and a registration without its lock is void. To register and to remove, a process holds the lock of the lab: what is

@@ -1,7 +1,7 @@
 """Which stages of a lab are needed: those that a run, a study, or other data in the lab refers to.
 
 A reference is the key of a stage, 64 hexadecimal digits, anywhere in the text of a file. Too much is kept rather than too little: a
-fingerprint that happens to look like a key harms nobody.
+fingerprint that happens to look like a key does no harm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Removes runs and unneeded stages. What is removed leaves its place in one step, so nobody ever sees half of it.
+"""Removes runs and unneeded stages. Each is moved away in one step, so that no process finds half of it.
 
 Everything happens with the lock of the lab (:mod:`ticketlab.lab.active_runs`): a run that is in progress keeps its directory and its
 stages, and one that starts in the meantime waits until this is done.

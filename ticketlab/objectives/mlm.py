@@ -12,7 +12,8 @@ from ticketlab.backbone import loading
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
-from ticketlab.core.settings import parse_ratio, setting
+from ticketlab.core.setting_values import parse_ratio
+from ticketlab.core.settings import setting
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.tasks.base import Example

@@ -13,7 +13,8 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.core.settings import parse_ratio, setting
+from ticketlab.core.setting_values import parse_ratio
+from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 from ticketlab.pruners.schedule import count_of, prunings, step_at
 from ticketlab.tickets.draw import SCOPES, Scope, draw

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.errors import SettingError
-from ticketlab.core.settings import parse_ratio, ratio, setting
+from ticketlab.core.setting_values import parse_ratio
+from ticketlab.core.settings import ratio, setting
 from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
 from ticketlab.pruners.schedule import cubic, step_at
 from ticketlab.tickets.draw import SCOPES, Scope, draw, removed_count

@@ -8,7 +8,7 @@ from typing import Any
 
 from ticketlab.core.component import Component
 from ticketlab.core.errors import TicketlabError
-from ticketlab.core.settings import settings_of
+from ticketlab.core.setting_values import settings_of
 from ticketlab.recipes.recipe import Recipe
 
 IN_HEAD = ("max_length", "precision", "train_rows", "ood_map")

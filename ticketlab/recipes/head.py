@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from ticketlab.core.settings import component, setting, settings_of
+from ticketlab.core.setting_values import settings_of
+from ticketlab.core.settings import component, setting
 from ticketlab.tasks.base import Task
 
 

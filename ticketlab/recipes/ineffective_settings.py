@@ -11,7 +11,8 @@ from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import joined
-from ticketlab.core.settings import default_of, settings_of
+from ticketlab.core.setting_values import settings_of
+from ticketlab.core.settings import default_of
 from ticketlab.recipes import tables
 from ticketlab.recipes.overrides import FlagTarget
 from ticketlab.recipes.recipe import Recipe, build_recipe

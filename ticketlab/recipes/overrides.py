@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypedDict
 from ticketlab.core import registry
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.core.references import stage_of
-from ticketlab.core.settings import build_component, settings_of, to_table
+from ticketlab.core.setting_values import settings_of
+from ticketlab.core.settings import build_component, to_table
 from ticketlab.lab.results import TRAININGS
 from ticketlab.recipes import stage_tasks, tables
 from ticketlab.recipes.head import HEAD

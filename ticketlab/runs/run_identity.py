@@ -7,6 +7,7 @@ on settings without effect, on the order of tasks and seeds, or on the number of
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from ticketlab.lab.layout import stage_folder
 from ticketlab.recipes.recipe import Recipe, split_checkpoint
 from ticketlab.runs.results_metadata import MEASURING_KINDS
 from ticketlab.runs.run_inputs import RunInputs
-from ticketlab.runs.stage_cache import resolve_stage
+from ticketlab.runs.stages_of_run import stages_of_run
 
 
 @frozen
@@ -43,26 +44,8 @@ def identify(inputs: RunInputs, lab: Path, precision: str) -> RunIdentity:
 
 def _stages(inputs: RunInputs, lab: Path, precision: str, threads: int | None = None) -> Iterator[tuple[str, int, str, str, str]]:
     """Yield the task, seed, name, key and measured external model of every stage. The model is empty for other stages."""
-    for task in inputs.recipe.tasks:
-        part = inputs.recipe.of(task)
-        for seed in inputs.recipe.seeds:
-            earlier: dict[str, tuple[str, Path]] = {}
-            for name in part.stages:
-                stage = resolve_stage(
-                    part,
-                    name,
-                    task=task.label,
-                    data=inputs.data[task.label],
-                    ood=inputs.ood(part),
-                    model=inputs.model_fingerprint,
-                    precision=precision,
-                    seed=seed,
-                    earlier=earlier,
-                    own=inputs.own,
-                    threads=threads,
-                )
-                earlier[name] = stage.key, stage_folder(lab, stage.key)
-                yield task.label, seed, name, stage.key, _measured_model(part, name)
+    for stage in stages_of_run(inputs, functools.partial(stage_folder, lab), precision, threads=threads):
+        yield stage.task.label, stage.seed, stage.name, stage.resolved.key, _measured_model(stage.recipe, stage.name)
 
 
 def _measured_model(recipe: Recipe, name: str) -> str:

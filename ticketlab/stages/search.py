@@ -15,7 +15,8 @@ from ticketlab.backbone.classifier_head import save_head
 from ticketlab.core import progress
 from ticketlab.core.errors import PluginError, SettingError
 from ticketlab.core.references import stage_of
-from ticketlab.core.settings import component, ratio, reference, setting, settings_of
+from ticketlab.core.setting_values import settings_of
+from ticketlab.core.settings import component, ratio, reference, setting
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.lab.layout import CHECKPOINT, HEAD, MODEL, SCORES
 from ticketlab.objectives.base import TrainingSession

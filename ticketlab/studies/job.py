@@ -15,8 +15,8 @@ from ticketlab.recipes.recipe import Recipe, build_recipe
 from ticketlab.runs.input_cache import InputCache
 from ticketlab.runs.log import Log
 from ticketlab.runs.run_inputs import RunInputs, load_run_inputs
-from ticketlab.runs.stage_cache import resolve_stage
 from ticketlab.runs.stage_runner import FinishedStage, StageRunner, TaskOfRun
+from ticketlab.runs.stages_of_run import stages_of_run
 
 
 @frozen
@@ -69,21 +69,8 @@ def run_stage(
     if workers is not None and getattr(recipe.stages[name], "workers", workers) is None:
         recipe = evolve(recipe, stages={**recipe.stages, name: evolve(recipe.stages[name], workers=workers)})  # type: ignore[call-arg]
     precision = pick_precision(recipe.precision)
-    finished: dict[str, FinishedStage] = {}
-    for earlier in list(recipe.stages)[: list(recipe.stages).index(name)]:
-        resolved = resolve_stage(
-            recipe,
-            earlier,
-            task=task.label,
-            data=inputs.data[task.label],
-            ood=inputs.ood(recipe),
-            model=inputs.model_fingerprint,
-            precision=precision,
-            seed=seed,
-            earlier={before: (done.key, done.folder) for before, done in finished.items()},
-            own=inputs.own,
-        )
-        finished[earlier] = FinishedStage(resolved.key, lab.stage(resolved.key), {})
+    stage = next(stage for stage in stages_of_run(evolve(inputs, recipe=recipe), lab.stage, precision) if stage.name == name)
+    finished = {earlier: FinishedStage(of_key, folder, {}) for earlier, (of_key, folder) in stage.earlier.items()}
     runner = StageRunner(inputs, lab, precision, Log(log), _check_key(key), {key: keep})
     runner.resources_checked = True  # those of all cells were checked before the first stage
     runner.run(name, recipe.stages[name], TaskOfRun(task.label, recipe, inputs.data[task.label], seed), finished)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.core.settings import settings_of
+from ticketlab.core.setting_values import settings_of
 from ticketlab.recipes.head import HEAD
 from ticketlab.recipes.overrides import FLAGS, Overrides
 from ticketlab.recipes.recipe import Recipe

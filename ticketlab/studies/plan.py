@@ -18,8 +18,9 @@ from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import preflight
 from ticketlab.runs.input_cache import InputCache
 from ticketlab.runs.run_inputs import RunInputs, check_run_inputs, load_run_inputs
-from ticketlab.runs.stage_cache import ResolvedStage, resolve_stage, threads_in_key
+from ticketlab.runs.stage_cache import ResolvedStage, threads_in_key
 from ticketlab.runs.stage_key import StageKeys
+from ticketlab.runs.stages_of_run import stages_of_run
 from ticketlab.stages.base import Stage
 from ticketlab.studies.cell_recipe import compose_cells
 from ticketlab.studies.definition import Study
@@ -149,28 +150,9 @@ class _Planner:
     def _keys(self, number: int, recipe: Recipe, loaded: RunInputs) -> dict[Role, str]:
         keys: dict[Role, str] = {}
         precision = pick_precision(recipe.precision)
-        for task in recipe.tasks:
-            part, label = recipe.of(task), task.label
-            for seed in recipe.seeds:
-                earlier: dict[str, tuple[str, Path]] = {}
-                for name in part.stages:
-                    resolved = resolve_stage(
-                        part,
-                        name,
-                        task=label,
-                        data=loaded.data[label],
-                        ood=loaded.ood(part),
-                        model=loaded.model_fingerprint,
-                        precision=precision,
-                        seed=seed,
-                        earlier=earlier,
-                        own=loaded.own,
-                        keys=self.keys,
-                        threads=self.threads,
-                    )
-                    self._add_stage(number, task, part, seed, name, resolved, earlier)
-                    earlier[name] = resolved.key, self._folder(resolved.key)
-                    keys[label, seed, name] = resolved.key
+        for stage in stages_of_run(loaded, self._folder, precision, keys=self.keys, threads=self.threads):
+            self._add_stage(number, stage.task, stage.recipe, stage.seed, stage.name, stage.resolved, stage.earlier)
+            keys[stage.task.label, stage.seed, stage.name] = stage.resolved.key
         return keys
 
     def _folder(self, key: str) -> Path:

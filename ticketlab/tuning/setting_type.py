@@ -6,7 +6,7 @@ import enum
 from typing import Any, get_args
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.core.settings import settings_of
+from ticketlab.core.setting_values import settings_of
 from ticketlab.recipes.head import RecipeHead
 from ticketlab.recipes.overrides import FLAGS
 from ticketlab.recipes.recipe import Recipe

@@ -163,7 +163,7 @@ def test_diff_of_a_run_with_itself_and_with_an_unfinished_one(invoke: Invoke, la
 def test_rm_asks_and_gc_then_frees_the_stages(invoke: Invoke, lab: Path) -> None:
     refused = invoke("lab", "rm", "mine")
     assert refused.exit_code == 2
-    assert "nobody can be asked; --yes goes ahead without asking" in refused.stderr
+    assert "the question cannot be answered; --yes skips it" in refused.stderr
     assert (lab / "runs" / "mine").is_dir()
     dry = json.loads(invoke("lab", "gc", "--dry-run", "--json").stdout)
     assert [stage["key"] for stage in dry["unneeded"]] == [key("zz")]

@@ -12,10 +12,10 @@ from ticketlab.core.errors import UsageError
 def confirmed(question: str, *, yes: bool) -> bool:
     """Return whether to go ahead: with ``--yes``, or if the user says so.
 
-    :raises UsageError: nobody can be asked, because stdin is not a terminal.
+    :raises UsageError: stdin is not a terminal, so the question cannot be answered.
     """
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise UsageError(f"{question} stdin is not a terminal, so nobody can be asked; --yes goes ahead without asking")
+        raise UsageError(f"{question} stdin is not a terminal, so the question cannot be answered; --yes skips it")
     return click.confirm(question, default=False, err=True)

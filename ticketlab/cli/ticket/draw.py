@@ -13,7 +13,7 @@ from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import scores_file, ticket_file
 from ticketlab.core import files, progress
 from ticketlab.core.errors import SettingError, UsageError
-from ticketlab.core.settings import parse_ratio
+from ticketlab.core.setting_values import parse_ratio
 from ticketlab.lab import integrity
 
 if TYPE_CHECKING:
