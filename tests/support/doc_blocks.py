@@ -186,7 +186,8 @@ class Reader:
             found += [] if "--word-vectors" in found else ["--word-vectors", "vectors.txt"]
             found += [] if "--encoder" in found else ["--encoder", self.models["demo"]]
         if found[:1] in (["tune"], ["ablate"]):
-            found += [part for assignment in ("attack.examples=4", *QUICK) for part in ("--set", assignment)]
+            few = ("attack.examples=4",) if self._attacks(found) else ()
+            found += [part for assignment in (*few, *QUICK) for part in ("--set", assignment)]
         if found[:2] == ["run", "fine-tune"]:  # a small model learns nothing at the learning rate of a large one, and then no text fools it
             learns = ("finetune.lr=0.003", "finetune.batch_size=4", "finetune.epochs=8")
             found += [part for assignment in learns for part in ("--set", assignment)]
