@@ -17,6 +17,14 @@ def test_an_excluded_level_exists(invoke: Any) -> None:
     assert "exclude: the factor `pruner` has no level `randm`; did you mean `random`?" in result.stderr
 
 
+@pytest.mark.parametrize("given", [("--set", "retrain.lr=1e-5"), ("--retrain-adversary", "pgd"), ("--sparsity", "0.2")])
+def test_a_key_is_set_or_varied(invoke: Any, given: tuple[str, str]) -> None:
+    varied = ["retrain.lr=1e-4,2e-4", "retrain-adversary=none,freelb", "sparsity=0.3,0.5"]
+    result = invoke("ablate", "--task", "demo", *(word for text in varied for word in ("--vary", text)), *given, "--dry-run")
+    assert result.exit_code == 2
+    assert "is both set and varied; remove one of the two" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("varied", "message"),
     [

@@ -123,6 +123,7 @@ def test_one_factor_at_a_time_varies_around_the_first_levels():
         ({"exclude": {"sparsity": 0.1}}, "exclude: must be a list of tables"),
         ({"scales": {"small": 3}, "scale": "small"}, "scales.small: must be a table"),
         ({"recipes": []}, "recipes: must be the name or file of a recipe"),
+        ({"tasks": ["a/demo.csv", "b/demo.csv"]}, "two tasks have the name `demo`"),
         ({"tasks": [3]}, "tasks: must be the name or path of a data set"),
         ({"vary": {"sparsity": [0.1]}, "exclude": [{"sparsty": 0.1}]}, "did you mean `sparsity`"),
         ({"vary": {"sparsity": [0.1]}, "exclude": [{"sparsity": 0.2}]}, "no level `0.2`"),

@@ -65,7 +65,8 @@ def test_a_wrong_value_is_refused(text, message):
 @pytest.mark.parametrize(
     ("value", "label"),
     [
-        (0.1, "0.1"), (1e-4, "0.0001"), (3, "3"), (True, "true"), ("1/6", "1/6"), (["a", "b"], "a+b"), ([], "none"),
+        (0.1, "0.1"), (1e-4, "0.0001"), (1.0000001e-3, "0.0010000001"),
+        (3, "3"), (True, "true"), ("1/6", "1/6"), (["a", "b"], "a+b"), ([], "none"),
         ({"name": "freelb", "steps": 2}, "freelb(steps=2)"), ({"name": "local", "path": "x/y"}, "x/y"),
         (LocalDataset(path="reviews.csv"), "reviews"),
     ],

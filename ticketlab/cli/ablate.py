@@ -95,7 +95,7 @@ def _study(
     :raises UsageError: it is not a valid study.
     """
     from ticketlab.studies.definition import parse_exclude, read_study, study_of
-    from ticketlab.studies.keys import check_key
+    from ticketlab.studies.keys import check_key, check_set_or_varied
     from ticketlab.studies.levels import parse_vary
     from ticketlab.studies.study import default_name
 
@@ -107,6 +107,7 @@ def _study(
         for key in factor.keys:
             check_key(key, where=f"--vary {factor.name}: ")
     names = [factor.name for factor in factors]
+    check_set_or_varied(settings, [key for factor in factors for key in factor.keys])
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"--vary {twice} is given twice; write all values in one: --vary {twice}=VALUE,VALUE")

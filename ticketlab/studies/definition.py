@@ -201,7 +201,11 @@ def _with_several(name: str, values: Sequence[Any], factors: list[FactorLevels])
     if len(values) < 2 or any(name in factor.keys for factor in factors):
         return factors
     levels = [Level(label_of(value), {name: value}) for value in values]
-    return [check_factor(FactorLevels(name, tuple(levels)), name), *factors]
+    labels = [level.label for level in levels]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two {name}s have the name `{twice}`, by which results are reported; rename the file or folder of one of them")
+    return [FactorLevels(name, tuple(levels)), *factors]
 
 
 def _with_added(factors: Sequence[FactorLevels], added: Sequence[FactorLevels]) -> list[FactorLevels]:

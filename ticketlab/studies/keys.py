@@ -45,6 +45,17 @@ def argument_of(key: str) -> str:
     return RENAMED.get(key, key.replace("-", "_"))
 
 
+def check_set_or_varied(settings: Iterable[str], varied: Iterable[str]) -> None:
+    """Refuse a key that one command sets and varies: the value that it sets would have no effect.
+
+    :raises UsageError: there is one.
+    """
+    names = {argument_of(key): key for key in varied}
+    for key in settings:
+        if argument_of(key) in names:
+            raise UsageError(f"`{key}` is both set and varied; remove one of the two")
+
+
 def stage_flag(key: str) -> tuple[str, str] | None:
     """Return the stage and the setting of ``STAGE-loss``, ``STAGE-adversary`` or ``STAGE-task``; None for other keys."""
     stage, dash, setting = key.rpartition("-")

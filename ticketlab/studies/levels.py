@@ -106,7 +106,8 @@ def label_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:g}"
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
     if isinstance(value, Mapping):
         name = str(value.get("path") or value.get("name") or "")
         extra = ",".join(f"{key}={label_of(item)}" for key, item in value.items() if key not in ("name", "path"))

@@ -19,6 +19,7 @@ from ticketlab.report.cells import Comparison
 from ticketlab.report.numbers import Number, all_numbers
 from ticketlab.studies.definition import Study, read_study, study_of
 from ticketlab.studies.execute import Execution, cores, threads_per_job
+from ticketlab.studies.keys import check_set_or_varied
 from ticketlab.studies.levels import ZIP
 from ticketlab.studies.plan import Plan, plan_study
 from ticketlab.studies.store import LOG, StudyStore, is_study, read_study_cells, study_folder
@@ -73,6 +74,7 @@ def study(
     :raises UsageError: the study cannot be planned; nothing has been computed. A cell that fails raises nothing: it has an error.
     :raises Interrupted: Ctrl-C; the same call resumes the study.
     """
+    check_set_or_varied(settings or {}, [part for key in vary or {} for part in key.split(ZIP)])
     given: dict[str, Any] = {"recipes": recipes, "tasks": tasks, "design": design, "seeds": seeds, "baseline": baseline}
     given = {key: value for key, value in given.items() if value is not None}
     given |= {"vary": dict(vary)} if vary else {}
