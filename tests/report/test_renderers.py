@@ -66,7 +66,8 @@ def test_text() -> None:
         "mean ± standard deviation (n - 1) over 1 to 2 seeds",
         "examples behind each seed's number: sst2 400 (Clean), 100 (pwws); mnli 400 (Clean)",
         "* best of its column",
-        "† differs from that of base, sst2 with p < 0.05 (paired bootstrap; Holm's correction for 1 test)",
+        "† differs from that of base, sst2 with p < 0.05 (paired bootstrap; Holm's correction for 1 test; "
+        "with fewer than 5 seeds the bootstrap's p is too small)",
         "(a) 1 seed instead of 2",
         "(b) new, mnli failed: bad: new",
         "Note: base, sst2: sst2, evaluate: new",
@@ -86,7 +87,8 @@ def test_markdown() -> None:
         "- mean ± standard deviation (n - 1) over 1 to 2 seeds",
         "- examples behind each seed's number: sst2 400 (Clean), 100 (pwws); mnli 400 (Clean)",
         "- bold: best of its column",
-        r"- † differs from that of base, sst2 with p \< 0.05 (paired bootstrap; Holm's correction for 1 test)",
+        r"- † differs from that of base, sst2 with p \< 0.05 (paired bootstrap; Holm's correction for 1 test; "
+        r"with fewer than 5 seeds the bootstrap's p is too small)",
         "- <sup>a</sup> 1 seed instead of 2",
         rf"- <sup>b</sup> {ODD_MARKDOWN}, mnli failed: bad: {ODD_MARKDOWN}",
         rf"- base, sst2: sst2, evaluate: {ODD_MARKDOWN}",
@@ -118,7 +120,8 @@ def test_latex() -> None:
         r"\par\smallskip",
         r"\parbox{\linewidth}{\footnotesize Mean \ensuremath{\pm} standard deviation (n - 1) over 1 to 2 seeds. "
         r"Examples behind each seed's number: sst2 400 (Clean), 100 (pwws); mnli 400 (Clean). Bold: best of its column. "
-        r"$\dagger$ differs from that of base, sst2 with p \textless{} 0.05 (paired bootstrap; Holm's correction for 1 test). "
+        r"$\dagger$ differs from that of base, sst2 with p \textless{} 0.05 (paired bootstrap; Holm's correction for 1 test; "
+        r"with fewer than 5 seeds the bootstrap's p is too small). "
         rf"\textsuperscript{{a}} 1 seed instead of 2. \textsuperscript{{b}} {ODD_LATEX}, mnli failed: bad: {ODD_LATEX}.}}",
         r"\end{table}",
     ]

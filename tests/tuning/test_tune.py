@@ -83,6 +83,7 @@ def test_a_failed_trial_stops_no_other(arguments: dict[str, Any], monkeypatch: p
         ({"metric": "dev.clean.accuraccy"}, "--metric dev.clean.accuraccy: there is no measure `accuraccy`; did you mean `accuracy`"),
         ({"metric": "dev.attack.deepwordbug.auaa"}, "there is no measure `auaa`; did you mean `aua`"),
         ({"metric": "dev.claen.accuracy"}, "`claen` is no kind of metric; did you mean `clean`"),
+        ({"metric": "dev.ood.hans.accuracy"}, "challenge sets are evaluated on their test split only"),
         ({"metric": "dev.attack.pwws.aua"}, "the recipe has no attack `pwws`"),
         ({"over": {"finetune.lr": "-1:1"}}, "finetune.lr: must be"),
         ({"over": {"finetune.adversary": "freelb,fgn"}}, "unknown adversary `fgn`; did you mean `fgm`"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ticketlab.core.formatting import counted, joined
 from ticketlab.report import speed_up
-from ticketlab.report.baseline_comparison import PairedComparison
+from ticketlab.report.baseline_comparison import BOOTSTRAP, FEW_SEEDS, PairedComparison
 from ticketlab.report.cells import Comparison, Published
 from ticketlab.report.metric_text import metric_text, split_metric
 from ticketlab.report.notes import notes_of_cells
@@ -79,7 +79,9 @@ def significance(tests: Sequence[PairedComparison], baseline: str) -> str:
         return ""
     kinds = joined(list(dict.fromkeys(test.test for test in made)))
     number = counted(len(made), "test")
-    return f"differs from that of {_baselines(made, baseline)} with p < {SIGNIFICANT} ({kinds}; Holm's correction for {number})"
+    few = any(test.test == BOOTSTRAP and len(test.seeds) < FEW_SEEDS for test in made)
+    limit = f"; with fewer than {FEW_SEEDS} seeds the bootstrap's p is too small" if few else ""
+    return f"differs from that of {_baselines(made, baseline)} with p < {SIGNIFICANT} ({kinds}; Holm's correction for {number}{limit})"
 
 
 def _baselines(compared: Sequence[PairedComparison | SpeedUp], baseline: str) -> str:

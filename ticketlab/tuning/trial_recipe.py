@@ -80,6 +80,11 @@ def check_dev_metric(recipe: Recipe, metric: str) -> None:
     attacks = dict.fromkeys(
         own.label for part in parts for name in measuring_stages(part) for own in getattr(part.stages[name], "attacks", ())
     )
+    if split == DEV and kind == "ood":
+        raise UsageError(
+            f"--metric {metric}: challenge sets are evaluated on their test split only, which is not for choosing settings; name a metric "
+            f"of the task, such as {DEV}.clean.accuracy"
+        )
     if split == DEV and kind == "attack" and attack not in attacks:
         raise UsageError(f"--metric {metric}: the recipe has no attack `{attack}`{did_you_mean(attack, attacks)}")
     if split == DEV and kind == "clean" and "evaluate" not in kinds:
