@@ -147,6 +147,15 @@ def test_a_folder_that_is_no_lab_is_refused(tmp_path: Path, name: str) -> None:
         unneeded_stages(tmp_path / name)
 
 
+def test_a_study_keeps_its_stages_before_its_first_run(tmp_path: Path) -> None:
+    """A lab has no run until a cell of its first study is done."""
+    fake_stage(tmp_path, "a0", {"model/weights": 1})
+    fake_stage(tmp_path, "a1", {"model/weights": 1})
+    (tmp_path / "studies" / "mine").mkdir(parents=True)
+    (tmp_path / "studies" / "mine" / "log.jsonl").write_text(f'{{"key": "{key("a0")}"}}\n', encoding="utf-8")
+    assert [stage.key for stage in unneeded_stages(tmp_path)] == [key("a1")]
+
+
 def test_removal_while_a_run_works_takes_nothing_from_it(make_recipe: Any, tmp_path: Path) -> None:
     """Every stage of an earlier run is unneeded at the moment when a run of the same work begins to look for them."""
     recipe = make_recipe("evaluate.model=finetune", without=("search", "draw", "retrain", "attack"))

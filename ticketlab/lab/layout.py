@@ -80,8 +80,8 @@ def is_stage(folder: Path) -> bool:
 
 
 def is_lab(folder: Path) -> bool:
-    """Return whether a folder is a lab."""
-    return (folder / RUNS).is_dir() and (folder / STAGES).is_dir()
+    """Return whether a folder is a lab: it has stages, and runs or a study, whose first run comes when one of its cells is done."""
+    return (folder / STAGES).is_dir() and any((folder / name).is_dir() for name in (RUNS, STUDIES, TUNING))
 
 
 def lab_of_run(run: Path) -> Path:
