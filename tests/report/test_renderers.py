@@ -95,6 +95,14 @@ def test_markdown() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("title", "label"),
+    [("é", "comparison"), ("Small models: Aua against sparsity, 5 seeds", "small-models-aua-against-sparsity-5"), ("x" * 50, "x" * 40)],
+)
+def test_a_label_of_latex_has_whole_words(title: str, label: str) -> None:
+    assert rf"\label{{tab:{label}}}" in latex_table(table(ODD), label=title)
+
+
 def test_latex() -> None:
     assert latex_table(table(ODD), label="Main results!").splitlines() == [
         r"% needs \usepackage{booktabs}",

@@ -11,6 +11,7 @@ from ticketlab.report.comparison_table import Column, ComparisonTable, Entry, de
 from ticketlab.report.latex_text import latex
 from ticketlab.report.layout import EMPTY
 
+MAX_LABEL = 40
 DAGGER = r"$\dagger$"
 
 
@@ -41,7 +42,10 @@ def latex_table(table: ComparisonTable, label: str = "") -> str:
 
 
 def _label(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "comparison"
+    """Return a title as a label of whole words, such as ``main-results``."""
+    words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    short = words if len(words) <= MAX_LABEL else words[: MAX_LABEL + 1].rpartition("-")[0] or words[:MAX_LABEL]
+    return short or "comparison"
 
 
 def _heads(table: ComparisonTable) -> Iterator[str]:
