@@ -1,10 +1,9 @@
 from pathlib import Path
 
 import pytest
+from support.families import FAMILIES
 
 from ticketlab.backbone.loading import load_classifier
-
-FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 
 
 @pytest.fixture(params=FAMILIES)

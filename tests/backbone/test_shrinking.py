@@ -5,11 +5,12 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.families import FAMILIES
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 import ticketlab.auto  # noqa: F401  (lets transformers load what the tests save)
-from ticketlab.backbone.adapters import Bert
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.families import Bert
 from ticketlab.backbone.masks import attach_mask, expand, zero_removed
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.core import registry
@@ -17,8 +18,11 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.hookspecs import hookimpl
 from ticketlab.core.plugin_loading import Source
 
-VARIANTS = ["bert", "roberta", "electra", "distilbert", "deberta-v2", "deberta-v2 that shares keys"]
-NO_DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "seq_classif_dropout")
+VARIANTS = [*FAMILIES, "deberta-v2 that shares keys"]
+NO_DROPOUT = (
+    *("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "seq_classif_dropout", "classifier_dropout"),
+    *("classifier_dropout_prob", "mlp_dropout", "embedding_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop"),
+)
 WIDTH, VOCABULARY = 24, 60
 IDS = torch.tensor([[2, 40, 50, 8, 3], [2, 7, 3, 0, 0]])
 INPUTS = {"input_ids": IDS, "attention_mask": (IDS != 0).long(), "labels": torch.tensor([0, 1])}
@@ -33,6 +37,18 @@ def random_model(variant, attention="eager", heads=4, neurons=10, auto=AutoModel
         sizes = {"dim": WIDTH, "n_layers": 2, "n_heads": heads, "hidden_dim": neurons}
     elif family == "deberta-v2":
         sizes |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 4, "share_att_key": bool(shares)}
+    elif family == "albert":
+        sizes |= {"num_hidden_layers": 4, "num_hidden_groups": 2, "embedding_size": 12}
+    elif family == "modernbert":
+        sizes |= {
+            "local_attention": 4,
+            "global_attn_every_n_layers": 2,
+            "mlp_bias": True,
+            "attention_bias": True,
+            "reference_compile": False,
+        }
+    elif family == "gpt2":
+        sizes = {"n_embd": WIDTH, "n_layer": 2, "n_head": heads, "n_inner": neurons}
     dropout = dict.fromkeys(NO_DROPOUT, 0.0)
     config = AutoConfig.for_model(family, vocab_size=VOCABULARY, max_position_embeddings=40, pad_token_id=0, **sizes, **dropout)
     with torch.random.fork_rng(devices=[]):
@@ -145,7 +161,7 @@ def test_a_model_with_layers_that_lost_all_units_can_be_trained(variant, empty):
         torch.nn.utils.clip_grad_norm_(small.parameters(), 1.0)
         optimizer.step()
     assert small(**inputs).loss.item() < before
-    assert len(small.eval()(**inputs, output_attentions=True).attentions) == 2
+    assert len(small.eval()(**inputs, output_attentions=True).attentions) == model.config.num_hidden_layers
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -160,9 +176,12 @@ def test_layers_may_keep_different_numbers_of_heads_and_neurons(model):
     masks |= {"neurons/1": torch.arange(64) < 5}
     small = Backbone(shrink(model, masks))
     assert [small.units()[name] for name in ("heads/0", "heads/1", "neurons/0", "neurons/1")] == [(1,), (3,), (64,), (5,)]
-    assert small.units()[f"weights/{small.layers[1].paths[3]}.weight"] == (32, 24)
-    assert small.layers[0].query.out_features == len(small.layers[0].query.bias) == 8
-    assert small.layers[1].ffn_out.in_features == 5
+    assert tuple(small.layers[1].attention_output.weight.shape) in {(32, 24), (24, 32)}
+    fused = small.layers[0].query is small.layers[0].value
+    assert len(small.layers[0].query.bias if small.layers[0].query.bias is not None else small.layers[0].query.weight) == (
+        24 if fused else 8
+    )
+    assert 5 in small.layers[1].ffn_out.weight.shape
     assert small.fingerprint() != Backbone(model).fingerprint()
 
 

@@ -10,8 +10,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 import ticketlab.auto
-from ticketlab.backbone.adapters import Bert, adapter_of
+from ticketlab.backbone.adapters import adapter_of
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.families import Bert
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, save
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.backbone.shrunk_models import pack_mask, register, shrunk_class, unpack_mask
@@ -198,8 +199,8 @@ def test_registering_again_changes_nothing(bert):
 
 def test_shrunk_models_have_the_adapter_of_their_family():
     assert adapter_of("ticketlab-distilbert") == adapter_of("distilbert")
-    with pytest.raises(UsageError, match="model type `gpt2`"):
-        adapter_of("ticketlab-gpt2")
+    with pytest.raises(UsageError, match="model type `t5`"):
+        adapter_of("ticketlab-t5")
 
 
 class _Plugin:

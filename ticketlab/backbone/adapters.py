@@ -1,36 +1,56 @@
 """Adapters: where a model family keeps its heads, neurons and weight matrices.
 
 An adapter is a list of names. To support another family, a plugin returns another subclass from the hook ``ticketlab_backbones``.
+:mod:`ticketlab.backbone.families` has the built-in ones.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
+from ticketlab.backbone.slices import Slices
 from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import PluginError, UsageError
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PretrainedConfig, PreTrainedModel
 
 SHRUNK = "ticketlab-"
 """Prefix of the ``model_type`` of shrunk (physically smaller) models, followed by that of the family."""
+REQUIRED = ("layers", "query", "key", "value", "attention_output", "ffn_in", "ffn_out")
 
 
 @frozen
 class Adapter(Component):
-    """The module paths of an encoder. ``layers`` and ``pooler`` are relative to the base model, the six linear modules to a layer.
+    """The module paths of an encoder. ``layers`` and ``pooler`` are relative to the base model, the matrices to a layer.
 
+    - ``model_types`` are the values of ``model_type`` in the configs of the family.
+    - ``layers`` is the list of layers. A ``*`` stands for each member of a list of such lists. Layers that share a module are one layer.
+    - ``query``, ``key`` and ``value`` may name the same module, a fused matrix: it has the outputs of all queries first, then those of
+      all keys, then those of all values.
+    - ``gated``: ``ffn_in`` is a fused matrix with two outputs per neuron, those of all gates before or after all the others.
+      ``ffn_gate`` is the matrix of the gates if it is a module of its own.
+    - ``transposed``: the matrices are Conv1D modules instead of Linear ones, with weights (inputs, outputs).
     - ``heads``, ``neurons`` and ``positions`` are attributes of the model's config.
-    - ``per_head`` lists additional linear modules whose rows belong to heads, like those of the query. A model may lack them.
+    - ``per_head`` lists additional modules of a layer: linear ones, whose outputs belong to heads like those of the query, and embeddings
+      with a column for each head. A model may lack them.
+    - ``per_head_inputs`` are inputs of the attention module of shape (rows, heads, length, length) that all layers share, such as a bias
+      for relative positions. A shrunk layer gets those of its heads.
     - ``pooler`` is the hidden layer that pruners mask with their setting of this name; empty for a family without one. With
       ``pooler_in_head`` it is part of the classifier's head instead of the encoder, and its path is relative to the whole model. All other
       linear modules of the head are the classifier.
     - ``attention``, ``attention_heads`` and ``attention_width`` are needed for shrinking: the attention module of a layer, and its
       attributes for the number of heads and their total width. Without ``attention`` models can be masked but not shrunk.
+    - ``decoder``: a text is classified from its last token, and there may be neither a padding token nor special ones around a text.
+    - ``config_values`` are set in the config of each loaded model, where it has an attribute of this name.
+
+    Override the methods where names do not suffice.
     """
 
     kind: ClassVar[str] = "backbone"
@@ -42,7 +62,11 @@ class Adapter(Component):
     attention_output: ClassVar[str]
     ffn_in: ClassVar[str]
     ffn_out: ClassVar[str]
+    gated: ClassVar[bool] = False
+    ffn_gate: ClassVar[str] = ""
+    transposed: ClassVar[bool] = False
     per_head: ClassVar[tuple[str, ...]] = ()
+    per_head_inputs: ClassVar[tuple[str, ...]] = ()
     attention: ClassVar[str] = ""
     attention_heads: ClassVar[str] = "num_attention_heads"
     attention_width: ClassVar[str] = "all_head_size"
@@ -51,116 +75,80 @@ class Adapter(Component):
     heads: ClassVar[str] = "num_attention_heads"
     neurons: ClassVar[str] = "intermediate_size"
     positions: ClassVar[str] = "max_position_embeddings"
+    decoder: ClassVar[bool] = False
+    config_values: ClassVar[Mapping[str, Any]] = {}
     mlm_heads: ClassVar[tuple[str, ...]] = ()
-    """Paths of the first module of the masked-language-model head; the first that exists is used."""
+    """Paths of the first module of the masked-language-model head; the first that exists is used. Empty for a family without one."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("model_types", "per_head", "per_head_inputs", "mlm_heads"):
+            if not isinstance(getattr(cls, name, ()), tuple):
+                raise TypeError(f"`{name}` of the adapter {cls.__name__} must be a tuple of names, not {getattr(cls, name)!r}")
+
+    @property
+    def matrices(self) -> tuple[str, ...]:
+        """The paths of the matrices in a layer, each once, in the order of their units."""
+        roles = (self.query, self.key, self.value, self.attention_output, self.ffn_in, self.ffn_gate, self.ffn_out)
+        return tuple(dict.fromkeys(path for path in roles if path))
 
     def max_length(self, config: PretrainedConfig) -> int:
         """Return the maximum length of the model's input in tokens, including special tokens."""
         return int(getattr(config, self.positions))
 
+    def num_layers(self, config: PretrainedConfig) -> int:
+        """Return the number of different layers."""
+        return int(config.num_hidden_layers)
 
-@frozen
-class Bert(Adapter):
-    """BERT.
+    def num_heads(self, config: PretrainedConfig) -> int:
+        """Return the number of heads of a layer of the full size."""
+        return int(getattr(config, self.heads))
 
-    Pooler: `pooler.dense`, part of the pre-trained encoder. Classifier: `classifier`.
-    """
+    def num_neurons(self, config: PretrainedConfig) -> int:
+        """Return the number of neurons of a layer of the full size."""
+        return int(getattr(config, self.neurons))
 
-    name: ClassVar[str] = "bert"
-    summary: ClassVar[str] = "BERT"
-    model_types: ClassVar[tuple[str, ...]] = ("bert",)
-    layers: ClassVar[str] = "encoder.layer"
-    attention: ClassVar[str] = "attention.self"
-    query: ClassVar[str] = "attention.self.query"
-    key: ClassVar[str] = "attention.self.key"
-    value: ClassVar[str] = "attention.self.value"
-    attention_output: ClassVar[str] = "attention.output.dense"
-    ffn_in: ClassVar[str] = "intermediate.dense"
-    ffn_out: ClassVar[str] = "output.dense"
-    pooler: ClassVar[str] = "pooler.dense"
-    mlm_heads: ClassVar[tuple[str, ...]] = ("cls",)
+    def head_dim(self, config: PretrainedConfig) -> int:
+        """Return the width of a head."""
+        return int(getattr(config, "head_dim", None) or config.hidden_size // self.num_heads(config))
 
+    def head_slices(self, head_dim: int) -> tuple[Slices, ...]:
+        """Return where the heads are in the matrices of a layer. The last one is the attention output, which reads them."""
+        projections = (self.query, self.key, self.value)
+        written = [self._slices(path, True, head_dim, projections.count(path)) for path in dict.fromkeys(projections)]
+        return (*written, self._slices(self.attention_output, False, head_dim))
 
-@frozen
-class Roberta(Bert):
-    """RoBERTa and the families that share its code.
+    def neuron_slices(self) -> tuple[Slices, ...]:
+        """Return where the neurons are in the matrices of a layer. The last one reads them."""
+        written = [self._slices(self.ffn_in, True, blocks=2 if self.gated else 1)]
+        written += [self._slices(self.ffn_gate, True)] if self.ffn_gate else []
+        return (*written, self._slices(self.ffn_out, False))
 
-    Classifier: `classifier.dense` and `classifier.out_proj`, both newly initialised. Classifiers have no pooler.
-    """
+    def _slices(self, path: str, outputs: bool, width: int = 1, blocks: int = 1) -> Slices:
+        return Slices(path, outputs, width, blocks, self.transposed)
 
-    name: ClassVar[str] = "roberta"
-    summary: ClassVar[str] = "RoBERTa"
-    model_types: ClassVar[tuple[str, ...]] = ("roberta", "xlm-roberta", "camembert")
-    mlm_heads: ClassVar[tuple[str, ...]] = ("lm_head",)
+    def without_heads(self, attention: Any, hidden: Tensor, context: Tensor) -> Tensor:
+        """Return the output of the attention module of a layer without heads, for its input ``hidden`` (rows, length, width).
 
-    def max_length(self, config: PretrainedConfig) -> int:
-        """Return the maximum length of the model's input. Positions start after the padding index."""
-        return int(config.max_position_embeddings - config.pad_token_id - 1)
+        ``context`` is (rows, length, 0). By default the attention output, if it is part of the attention module, projects it. Override
+        it for an attention module that does more after that: dropout, a layer norm.
+        """
+        inside = self.attention_output.startswith(f"{self.attention}.")
+        path = self.attention_output.removeprefix(f"{self.attention}.")
+        projected: Tensor = attention.get_submodule(path)(context) if inside else context
+        return projected
 
-
-@frozen
-class Electra(Bert):
-    """ELECTRA.
-
-    Classifier: `classifier.dense` and `classifier.out_proj`, both newly initialised. There is no pooler.
-    """
-
-    name: ClassVar[str] = "electra"
-    summary: ClassVar[str] = "ELECTRA"
-    model_types: ClassVar[tuple[str, ...]] = ("electra",)
-    pooler: ClassVar[str] = ""
-    mlm_heads: ClassVar[tuple[str, ...]] = ("generator_predictions",)
-
-
-@frozen
-class DistilBert(Adapter):
-    """DistilBERT.
-
-    Pooler: `pre_classifier`, newly initialised, as in the published code of SRNets. Classifier: `classifier`.
-    """
-
-    name: ClassVar[str] = "distilbert"
-    summary: ClassVar[str] = "DistilBERT"
-    model_types: ClassVar[tuple[str, ...]] = ("distilbert",)
-    layers: ClassVar[str] = "transformer.layer"
-    attention: ClassVar[str] = "attention"
-    attention_heads: ClassVar[str] = "n_heads"
-    attention_width: ClassVar[str] = "dim"
-    query: ClassVar[str] = "attention.q_lin"
-    key: ClassVar[str] = "attention.k_lin"
-    value: ClassVar[str] = "attention.v_lin"
-    attention_output: ClassVar[str] = "attention.out_lin"
-    ffn_in: ClassVar[str] = "ffn.lin1"
-    ffn_out: ClassVar[str] = "ffn.lin2"
-    pooler: ClassVar[str] = "pre_classifier"
-    pooler_in_head: ClassVar[bool] = True
-    neurons: ClassVar[str] = "hidden_dim"
-    mlm_heads: ClassVar[tuple[str, ...]] = ("vocab_transform",)
-
-
-@frozen
-class DebertaV2(Bert):
-    """DeBERTa, versions 2 and 3. Relative positions have their own projections unless ``share_att_key`` is set.
-
-    Pooler: `pooler.dense`, newly initialised with the classifier. Classifier: `classifier`.
-    """
-
-    name: ClassVar[str] = "deberta-v2"
-    summary: ClassVar[str] = "DeBERTa-v2 and -v3"
-    model_types: ClassVar[tuple[str, ...]] = ("deberta-v2",)
-    query: ClassVar[str] = "attention.self.query_proj"
-    key: ClassVar[str] = "attention.self.key_proj"
-    value: ClassVar[str] = "attention.self.value_proj"
-    per_head: ClassVar[tuple[str, ...]] = ("attention.self.pos_key_proj", "attention.self.pos_query_proj")
-    pooler: ClassVar[str] = "pooler.dense"
-    pooler_in_head: ClassVar[bool] = True
-    mlm_heads: ClassVar[tuple[str, ...]] = ("cls", "lm_predictions")
+    def layer_of(self, key: str) -> tuple[int, ...] | None:
+        """Return the numbers in the name of a parameter or unit that tell its layer; None if it is in no layer."""
+        lists = r"\.(\d+)\.".join(map(re.escape, self.layers.split(".*.")))
+        found = re.search(rf"(?:^|[./]){lists}\.(\d+)\.", key)
+        return tuple(map(int, found.groups())) if found else None
 
 
 def adapter_for(model: PreTrainedModel) -> Adapter:
     """Return the registered adapter of a model's family.
 
-    :raises UsageError: no adapter supports ``model.config.model_type``; the message lists the supported families.
+    :raises UsageError: no adapter supports ``model.config.model_type``, and the message lists the supported families; or several do.
     """
     return adapter_of(model.config.model_type)
 
@@ -169,9 +157,13 @@ def adapter_of(model_type: str) -> Adapter:
     """Return the registered adapter of a family, by its ``model_type`` or that of its shrunk models. Raises as :func:`adapter_for`."""
     model_type = model_type.removeprefix(SHRUNK)
     classes, broken = _registered()
-    for cls in classes:
-        if model_type in cls.model_types:
-            return cls()
+    found = [cls for cls in classes if model_type in cls.model_types]
+    if len(found) > 1:
+        both = " and ".join(f"`{cls.name}` of {source_of(cls)}" for cls in found)
+        raise UsageError(f"the model type `{model_type}` has {len(found)} adapters, {both}; switch a plugin off with --no-plugin NAME")
+    if found:
+        _check_names(found[0])
+        return found[0]()
     known = sorted(known for cls in classes for known in cls.model_types)
     raise UsageError(
         f"no backbone adapter supports the model type `{model_type}`; supported are {', '.join(known)}"
@@ -184,9 +176,31 @@ def has_adapter(model_type: str) -> bool:
     return model_type.removeprefix(SHRUNK) in model_types()
 
 
+def pads(model_type: str) -> bool:
+    """Return whether rows of different lengths are known to give the same logits when they are padded to one length.
+
+    They are not for a family without an adapter, and for a decoder that classifies from the last token.
+    """
+    return has_adapter(model_type) and not adapter_of(model_type).decoder
+
+
 def model_types() -> list[str]:
     """Return every ``model_type`` that a registered adapter supports, sorted."""
     return sorted({model_type for cls in _registered()[0] for model_type in cls.model_types})
+
+
+def source_of(adapter: Adapter | type[Adapter]) -> str:
+    """Return where an adapter comes from: ``ticketlab``, a package with its version, or a file."""
+    entry = registry.current().entry_of(adapter if isinstance(adapter, type) else type(adapter))
+    return entry.source.label if entry else "an unregistered plugin"
+
+
+def _check_names(cls: type[Adapter]) -> None:
+    for name in REQUIRED:
+        if not isinstance(getattr(cls, name, None), str):
+            raise PluginError(
+                f"the adapter `{cls.name}` of {source_of(cls)} has no `{name}`, the path of a module; it needs all of {REQUIRED}"
+            )
 
 
 def _registered() -> tuple[list[type[Adapter]], str]:

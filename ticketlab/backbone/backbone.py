@@ -6,36 +6,56 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
-from attrs import frozen
+from attrs import evolve, frozen
 from torch import Tensor, nn
 
-from ticketlab.backbone.adapters import Adapter, adapter_for
+from ticketlab.backbone.adapters import Adapter, adapter_for, source_of
+from ticketlab.backbone.matrices import Matrix, is_matrix, is_transposed
+from ticketlab.backbone.original_state import original_parameter, original_state
+from ticketlab.backbone.slices import Slices
 from ticketlab.core.errors import UsageError
+from ticketlab.core.formatting import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-MATRICES = ("query", "key", "value", "attention_output", "ffn_in", "ffn_out")
+ROLES = ("query", "key", "value", "attention_output", "ffn_in", "ffn_out")
 
 
 @frozen(eq=False)
 class Layer:
-    """The six linear modules of one encoder layer. ``paths`` are their names in the base model, in the order of ``MATRICES``.
+    """One layer of the encoder. Paths are relative to the base model.
 
-    ``per_head`` maps names in the base model to all modules whose rows belong to heads: query, key, value, and any others of the family.
+    - ``matrices`` has its matrices by path, each once, in the order of their units. A unit ``weights/<path>.weight`` is one of them.
+    - ``heads`` and ``neurons`` say where the units are in the modules of the layer, those of the family that are no matrices included.
+      The last of each, :attr:`head_reader` and :attr:`neuron_reader`, is the matrix that reads the units: what it multiplies is the
+      output of the heads, or the activation of the neurons.
+    - The other attributes are the matrices by their role; for a fused matrix, several are the same module.
     """
 
-    paths: tuple[str, ...]
-    per_head: Mapping[str, nn.Linear]
-    query: nn.Linear
-    key: nn.Linear
-    value: nn.Linear
-    attention_output: nn.Linear
-    ffn_in: nn.Linear
-    ffn_out: nn.Linear
+    path: str
+    matrices: Mapping[str, Matrix]
+    heads: tuple[Slices, ...]
+    neurons: tuple[Slices, ...]
+    query: Matrix
+    key: Matrix
+    value: Matrix
+    attention_output: Matrix
+    ffn_in: Matrix
+    ffn_out: Matrix
+
+    @property
+    def head_reader(self) -> Slices:
+        """The inputs of the attention output: the columns of a Linear, the rows of a Conv1D."""
+        return self.heads[-1]
+
+    @property
+    def neuron_reader(self) -> Slices:
+        """The inputs of the second feed-forward matrix."""
+        return self.neurons[-1]
 
 
 class Backbone:
@@ -52,44 +72,101 @@ class Backbone:
         self.model = model
         self.base: nn.Module = model.base_model
         self.adapter: Adapter = adapter_for(model)
-        self.num_heads = int(getattr(model.config, self.adapter.heads))
-        self.head_dim = int(model.config.hidden_size) // self.num_heads
-        self.layers = tuple(self._layer(index) for index in range(len(self._stack())))
+        self.num_heads = self._config_value("num_heads", self.adapter.heads)
+        self.head_dim = self._config_value("head_dim", "hidden_size")
+        self.layers = tuple(self._layer(path) for path in self._layer_paths())
 
-    def _stack(self) -> nn.ModuleList | nn.Sequential:
-        stack = self._submodule(self.adapter.layers)
-        assert isinstance(stack, (nn.ModuleList, nn.Sequential))
-        return stack
+    def _config_value(self, method: str, attribute: str) -> int:
+        """Return a size from the model's config, by a method of the adapter."""
+        try:
+            value: int = getattr(self.adapter, method)(self.model.config)
+        except (AttributeError, TypeError, ValueError, ZeroDivisionError) as problem:
+            raise self._wrong(f"reads `{attribute}` of the config of {type(self.model).__name__} ({problem})") from None
+        return value
+
+    def _wrong(self, problem: str) -> UsageError:
+        """Return the error of an adapter that does not fit the model."""
+        adapter = self.adapter
+        return UsageError(
+            f"the adapter `{adapter.name}` of {source_of(adapter)} does not fit `{self.model.config.model_type}`: it {problem}"
+        )
+
+    def _layer_paths(self) -> list[str]:
+        """Return the paths of the layers, in the order of their numbers in the names of units."""
+        paths = [""]
+        for part in self.adapter.layers.split(".*."):
+            lists = [f"{path}.{part}".removeprefix(".") for path in paths]
+            paths = [f"{path}.{index}" for path in lists for index in range(len(self._list(path)))]
+        return paths
+
+    def _list(self, path: str) -> nn.ModuleList | nn.Sequential:
+        found = self._submodule(path)
+        if not isinstance(found, (nn.ModuleList, nn.Sequential)):
+            raise self._wrong(f"names `{path}` as the list of layers (`layers`), which is a {type(found).__name__}")
+        return found
 
     def _submodule(self, path: str) -> nn.Module:
         try:
             return (self.model if path in self._outside_encoder else self.base).get_submodule(path)
         except AttributeError:
-            raise UsageError(f"{type(self.base).__name__} has no module `{path}`, which the adapter `{self.adapter.name}` names") from None
+            raise self._wrong(f"names `{path}`, and {type(self.base).__name__} has no such module") from None
 
-    def _layer(self, index: int) -> Layer:
-        prefix = f"{self.adapter.layers}.{index}"
-        paths = tuple(f"{prefix}.{getattr(self.adapter, matrix)}" for matrix in MATRICES)
-        linears = [self._linear(path) for path in paths]
-        others = [path for path in (f"{prefix}.{name}" for name in self.adapter.per_head) if self._has(path)]
-        per_head = dict(zip(paths[:3], linears[:3], strict=True)) | {path: self._linear(path) for path in others}
-        for path, linear in per_head.items():
-            if linear.out_features != linears[0].out_features:
-                raise UsageError(
-                    f"`{path}` has {linear.out_features} outputs and the query {linears[0].out_features}: "
-                    "heads that share keys or values (grouped queries) cannot be pruned one by one"
+    def _layer(self, path: str) -> Layer:
+        adapter = self.adapter
+        matrices = {f"{path}.{name}": self._matrix(f"{path}.{name}") for name in adapter.matrices}
+        for name, matrix in matrices.items():
+            if is_transposed(matrix) != adapter.transposed:
+                setting = f"`transposed` is {adapter.transposed}"
+                raise self._wrong(
+                    f"takes `{name}` for a {'Conv1D' if adapter.transposed else 'Linear'}, not {type(matrix).__name__} ({setting})"
                 )
-        return Layer(paths, per_head, *linears)
+        *writers, reader = (evolve(part, path=f"{path}.{part.path}") for part in adapter.head_slices(self.head_dim))
+        others = [self._per_head(f"{path}.{name}") for name in adapter.per_head if self._has(f"{path}.{name}")]
+        neurons = tuple(evolve(part, path=f"{path}.{part.path}") for part in adapter.neuron_slices())
+        roles = {role: matrices[f"{path}.{getattr(adapter, role)}"] for role in ROLES}
+        layer = Layer(path, matrices, (*writers, *others, reader), neurons, **roles)
+        weights = {name: original_parameter(matrix) for name, matrix in matrices.items()}
+        weights |= {part.path: original_parameter(self._submodule(part.path)) for part in others}
+        self._check_sizes("heads", layer.heads, weights)
+        self._check_sizes("neurons", layer.neurons, weights)
+        return layer
+
+    def _per_head(self, path: str) -> Slices:
+        """Return where the heads are in a module of ``per_head``."""
+        module = self._submodule(path)
+        if isinstance(module, nn.Embedding):
+            return Slices(path, outputs=True, transposed=True)
+        return Slices(path, outputs=True, width=self.head_dim, transposed=is_transposed(self._matrix(path)))
+
+    def _check_sizes(self, group: str, parts: tuple[Slices, ...], weights: Mapping[str, nn.Parameter]) -> None:
+        """Refuse modules that have room for different numbers of units. ``weights`` has those of the modules by path.
+
+        :raises UsageError: they have.
+        """
+        reader = parts[-1]
+        units = reader.units(weights[reader.path])
+        for part in parts:
+            size = int(weights[part.path].shape[part.dimension])
+            if size == units * part.width * part.blocks:
+                continue
+            side = "outputs" if part.outputs else "inputs"
+            where = f"`{part.path}` has {size} {side}, and `{reader.path}` reads {units} {group}"
+            if group == "heads" and part.blocks == 1 and size < units * part.width:
+                raise UsageError(
+                    f"{where} of width {part.width}: heads that share keys or values (grouped queries) cannot be pruned one by one"
+                )
+            layout = f"{counted(part.blocks, 'block')} of {units} x {part.width}"
+            raise self._wrong(f"expects {layout} in a module, but {where} (see `gated`, `ffn_gate`, fused matrices and `head_dim`)")
 
     def _has(self, path: str) -> bool:
         owner, _, name = path.rpartition(".")
         return hasattr(self._submodule(owner), name)
 
-    def _linear(self, path: str) -> nn.Linear:
+    def _matrix(self, path: str) -> Matrix:
         module = self._submodule(path)
-        if not isinstance(module, nn.Linear):
+        if not is_matrix(module):
             raise UsageError(f"`{path}` is a {type(module).__name__}; only plain Linear modules can be pruned (a quantised model cannot)")
-        return module
+        return cast(Matrix, module)
 
     @property
     def word_embeddings(self) -> nn.Module:
@@ -133,38 +210,39 @@ class Backbone:
     def units(self, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
         """Return every prunable group of units with its shape, in the order of the layers.
 
-        ``weights/<matrix>``: (out, in); ``heads/<layer>``: (heads,); ``neurons/<layer>``: (neurons,). With ``pooler`` and ``classifier``,
+        ``weights/<matrix>``: the shape of the weight, (out, in) or for a Conv1D (in, out); ``heads/<layer>``: (heads,);
+        ``neurons/<layer>``: (neurons,). With ``pooler`` and ``classifier``,
         the matrices of the pooler and of the classifier follow the other matrices, if the model has them.
         """
-        matrices = [(path, getattr(layer, name)) for layer in self.layers for path, name in zip(layer.paths, MATRICES, strict=True)]
+        matrices = {path: matrix for layer in self.layers for path, matrix in layer.matrices.items()}
         if pooler and self.has_pooler:
-            matrices.append((self.adapter.pooler, self._linear(self.adapter.pooler)))
+            matrices[self.adapter.pooler] = self._matrix(self.adapter.pooler)
         if classifier:
-            matrices += [(path, self._linear(path)) for path in self.classifier]
-        units: dict[str, tuple[int, ...]] = {f"weights/{path}.weight": (m.out_features, m.in_features) for path, m in matrices}
-        units |= {f"heads/{index}": (layer.query.out_features // self.head_dim,) for index, layer in enumerate(self.layers)}
-        units |= {f"neurons/{index}": (layer.ffn_in.out_features,) for index, layer in enumerate(self.layers)}
+            matrices |= {path: self._matrix(path) for path in self.classifier}
+        units: dict[str, tuple[int, ...]] = {
+            f"weights/{path}.weight": tuple(original_parameter(matrix).shape) for path, matrix in matrices.items()
+        }
+        units |= {
+            f"heads/{index}": (layer.head_reader.units(original_parameter(layer.attention_output)),)
+            for index, layer in enumerate(self.layers)
+        }
+        units |= {
+            f"neurons/{index}": (layer.neuron_reader.units(original_parameter(layer.ffn_out)),) for index, layer in enumerate(self.layers)
+        }
         return units
 
-    def module(self, name: str) -> nn.Linear:
-        """Return the linear module of a unit ``weights/<matrix>``."""
-        return self._linear(name.removeprefix("weights/").removesuffix(".weight"))
+    def module(self, name: str) -> Matrix:
+        """Return the module of a unit ``weights/<matrix>``."""
+        return self._matrix(name.removeprefix("weights/").removesuffix(".weight"))
 
     def weight(self, name: str) -> nn.Parameter:
-        """Return the parameter of a unit ``weights/<matrix>``; under a parametrization, the original one."""
+        """Return the parameter of a unit ``weights/<matrix>``; under a parametrization or torch's pruning, the original one."""
         return self.parameter(name.removeprefix("weights/"))
 
     def parameter(self, path: str) -> nn.Parameter:
-        """Return a parameter by its name in the base model; under a parametrization, the original one."""
+        """Return a parameter by its name in the base model; under a parametrization or torch's pruning, the original one."""
         owner, _, attribute = path.rpartition(".")
-        module = self._submodule(owner)
-        parametrized = getattr(module, "parametrizations", None)
-        if isinstance(parametrized, nn.ModuleDict) and attribute in parametrized:
-            parameter = parametrized[attribute].original
-        else:
-            parameter = getattr(module, attribute)
-        assert isinstance(parameter, nn.Parameter)
-        return parameter
+        return original_parameter(self._submodule(owner), attribute)
 
     def fingerprint(self) -> str:
         """Return the sha256 of the structure: model type, unit names and shapes, without head, pooler and embeddings."""
@@ -174,7 +252,7 @@ class Backbone:
     def weights_hash(self) -> str:
         """Return the sha256 of the encoder's weights: names, types, shapes and bytes, without head and pooler."""
         pooler = self.adapter.pooler.partition(".")[0]
-        state = {_plain_name(name): tensor for name, tensor in self.base.state_dict().items()}
+        state = {_plain_name(name): tensor for name, tensor in original_state(self.base).items()}
         digest = hashlib.sha256()
         for name in sorted(state):
             if pooler and name.startswith(f"{pooler}."):

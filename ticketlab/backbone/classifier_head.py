@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ticketlab.backbone.adapters import adapter_of, has_adapter
+from ticketlab.backbone.original_state import original_state
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.lab import integrity
@@ -33,7 +34,7 @@ def is_head(model: PreTrainedModel, key: str) -> bool:
 
 def head_of(model: PreTrainedModel) -> dict[str, Tensor]:
     """Return the tensors of a classifier's head by name, on the CPU."""
-    return {key: value.detach().cpu().clone() for key, value in model.state_dict().items() if is_head(model, key)}
+    return {key: value.detach().cpu().clone() for key, value in original_state(model).items() if is_head(model, key)}
 
 
 @torch.no_grad()

@@ -20,7 +20,7 @@ import torch
 
 from ticketlab.backbone import model_config, model_files
 from ticketlab.backbone import tokenizer as tokenizers
-from ticketlab.backbone.adapters import has_adapter
+from ticketlab.backbone.adapters import adapter_of, has_adapter, pads
 from ticketlab.backbone.classifier_head import is_head
 from ticketlab.backbone.input_limits import max_tokens
 from ticketlab.backbone.saving import save as save
@@ -129,7 +129,10 @@ def load_classifier(
         torch.default_generator.manual_seed(seed)
         model, missing, _ = load_weights(name, source, warn, num_labels=len(label_names), **labels)
     check_missing(name, [key for key in missing if not is_head(model, key)])
-    return model, _tokenizer_for(model, name, source, warn)
+    tokenizer = _tokenizer_for(model, name, source, warn)
+    if adapter_of(config.model_type).decoder:
+        tokenizers.pad_with_end_of_text(name, tokenizer, model)
+    return model, tokenizer
 
 
 def load_encoder(name: str, warn: Warn = python_warning) -> PreTrainedModel:
@@ -156,7 +159,9 @@ def load_mlm(name: str, seed: int, warn: Warn = python_warning) -> tuple[PreTrai
     :raises UsageError: the model cannot be loaded, lacks a weight of its encoder, or its tokenizer has no mask token.
     """
     source = resolve_model(name)
-    known_config(name, source)
+    family = known_config(name, source).model_type
+    if not adapter_of(family).mlm_heads:
+        raise UsageError(f"{name}: `{family}` models have no masked-language-model head; choose another model, or the objective `task`")
 
     def load(**settings: Any) -> tuple[PreTrainedModel, list[str]]:
         with torch.random.fork_rng(devices=[]):
@@ -182,8 +187,8 @@ def load_finished(
 
     Returns the model, its tokenizer and the label names of its config in the order of the logits (``LABEL_0`` and so on if they are not
     named). It must predict exactly one label per text, unless ``any_outputs`` is set because its outputs are not used. The rows of a batch
-    must have equal length if the family has no adapter: some models classify from the last token, some have no padding. ``warn`` is called
-    with reasons why its results may be misleading.
+    must have equal length unless :func:`ticketlab.backbone.adapters.pads`: some models classify from the last token, some have no padding.
+    ``warn`` is called with reasons why its results may be misleading.
 
     :raises UsageError: the model cannot be loaded, lacks a weight (also of the head), has no clear label names, predicts several labels or
         a score, or fails on a text.
@@ -191,7 +196,7 @@ def load_finished(
     source = resolve_model(folder)
     config = load_config(folder, source)
     if not any_outputs:
-        _check_single_label(folder, config)
+        check_single_label(folder, config)
     names = model_config.labels(folder, config)
     model, missing, extra = load_weights(folder, source, warn)
     classes = [str(kind) for kind in model.config.architectures or ()]
@@ -204,12 +209,15 @@ def load_finished(
             "the loaded model may differ from the one that was trained"
         )
     tokenizer = _tokenizer_for(model, folder, source, warn)
-    _try_out(folder, model, tokenizer)
+    try_out(folder, model, tokenizer)
     return model, tokenizer, names
 
 
-def _check_single_label(name: str, config: PretrainedConfig) -> None:
-    """Refuse a model that does not predict exactly one label per text."""
+def check_single_label(name: str, config: PretrainedConfig) -> None:
+    """Refuse a model that does not predict exactly one label per text.
+
+    :raises UsageError: it does not.
+    """
     kind = getattr(config, "problem_type", None) or ("regression" if config.num_labels == 1 else SINGLE_LABEL)
     if kind != SINGLE_LABEL:
         outputs = "predicts a score" if kind == "regression" else "predicts each label independently"
@@ -232,13 +240,13 @@ def _tokenizer_for(model: PreTrainedModel, name: str, source: str, warn: Warn) -
     if not has_adapter(model.config.model_type):
         most = max_tokens(model)
         tokenizer.model_max_length = min(tokenizer.model_max_length, most or tokenizer.model_max_length)
-        if getattr(model.config, "pad_token_id", None) is None:
-            model.config.pad_token_id = NO_PADDING
+    if not pads(model.config.model_type) and getattr(model.config, "pad_token_id", None) is None:
+        model.config.pad_token_id = NO_PADDING
     return tokenizer
 
 
 @torch.inference_mode()
-def _try_out(name: str, model: PreTrainedModel, tokenizer: Any) -> None:
+def try_out(name: str, model: Any, tokenizer: Any) -> None:
     """Run a classifier on a text and, for a family without an adapter, twice on a longer one.
 
     :raises UsageError: it fails, does not return one finite logit per label, or returns different logits for the same text.

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from ticketlab.backbone.backbone import Backbone, Layer
+from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.slices import Slices
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import UsageError
 
 
 class MaskedWeight(nn.Module):
-    """A parametrization of a linear module's weight. While ``effective`` is set, the module uses it in place of the weight.
+    """A parametrization of a module's weight. While ``effective`` is set, the module uses it in place of the weight.
 
     A search sets it once per optimizer step to a detached leaf. All passes of the step accumulate their gradients there, so the gradient
     goes through the mask only once.
@@ -39,7 +40,7 @@ class MaskedWeight(nn.Module):
         return copy
 
 
-def attach_mask(linear: nn.Linear) -> MaskedWeight:
+def attach_mask(linear: nn.Module) -> MaskedWeight:
     """Register a :class:`MaskedWeight` on a module's weight. Outputs do not change until ``effective`` is set.
 
     :raises ValueError: the weight is already parametrized.
@@ -52,21 +53,21 @@ def attach_mask(linear: nn.Linear) -> MaskedWeight:
     return masked
 
 
-def _give_copies_their_own_class(cls: type[nn.Linear]) -> None:
+def _give_copies_their_own_class(cls: type[nn.Module]) -> None:
     """Give each deep copy its own class: torch lets it share the original's, and detaching one would then break the other."""
-    copy_sharing_the_class: Callable[[nn.Linear, dict[int, Any]], nn.Linear] = cls.__deepcopy__  # type: ignore[attr-defined]
+    copy_sharing_the_class: Callable[[nn.Module, dict[int, Any]], nn.Module] = cls.__deepcopy__  # type: ignore[attr-defined]
 
-    def copy(linear: nn.Linear, memo: dict[int, Any]) -> nn.Linear:
+    def copy(linear: nn.Module, memo: dict[int, Any]) -> nn.Module:
         if id(linear) not in memo:
             shared = type(linear)
             copy_sharing_the_class(linear, memo).__class__ = type(shared.__name__, shared.__bases__, dict(vars(shared)))
-        copied: nn.Linear = memo[id(linear)]
+        copied: nn.Module = memo[id(linear)]
         return copied
 
     cls.__deepcopy__ = copy  # type: ignore[attr-defined]
 
 
-def detach_mask(linear: nn.Linear) -> None:
+def detach_mask(linear: nn.Module) -> None:
     """Undo :func:`attach_mask`: the module gets its original parameter object back. Without a mask this does nothing."""
     if parametrize.is_parametrized(linear, "weight"):
         parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
@@ -75,10 +76,10 @@ def detach_mask(linear: nn.Linear) -> None:
 def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Turn unit masks into parameter masks: multiplying the parameters by them has the effect of gating the units.
 
-    For a removed head these are its rows of query, key and value (weights and biases, and DeBERTa's position projections) and its columns
-    of the attention output. For a removed neuron they are its row (and bias) of the first and its column of the second feed-forward
-    matrix. Returns boolean masks on the CPU, True for kept entries, by the parameter's name in the base model. Parameters that lose
-    nothing may be absent.
+    For a removed head these are its outputs of query, key and value (weights and biases, and DeBERTa's position projections) and its inputs
+    of the attention output. For a removed neuron they are its outputs of the first (two if that is gated) and its input of the second
+    feed-forward matrix. What all layers share, as MPNet's bias for relative positions, stays. Returns
+    boolean masks on the CPU, True for kept entries, by the parameter's name in the base model. Parameters that lose nothing may be absent.
 
     :raises UsageError: a mask names no unit of this backbone, or has another shape.
     """
@@ -91,29 +92,18 @@ def expand(backbone: Backbone, masks: Mapping[str, Tensor]) -> dict[str, Tensor]
         group, _, unit = name.partition("/")
         if group == "weights":
             _keep(expanded, unit, kept)
-        elif group == "heads":
-            _keep_heads(expanded, backbone.layers[int(unit)], kept.repeat_interleave(backbone.head_dim))
-        else:
-            _keep_neurons(expanded, backbone.layers[int(unit)], kept)
+            continue
+        layer = backbone.layers[int(unit)]
+        for part in layer.heads if group == "heads" else layer.neurons:
+            _keep_units(expanded, backbone, part, kept)
     return expanded
 
 
-def _keep_heads(expanded: dict[str, Tensor], layer: Layer, kept: Tensor) -> None:
-    for path, linear in layer.per_head.items():
-        _keep_rows(expanded, path, linear, kept)
-    _keep(expanded, f"{layer.paths[3]}.weight", kept.expand(layer.attention_output.out_features, -1))
-
-
-def _keep_neurons(expanded: dict[str, Tensor], layer: Layer, kept: Tensor) -> None:
-    *_, ffn_in, ffn_out = layer.paths
-    _keep_rows(expanded, ffn_in, layer.ffn_in, kept)
-    _keep(expanded, f"{ffn_out}.weight", kept.expand(layer.ffn_out.out_features, -1))
-
-
-def _keep_rows(expanded: dict[str, Tensor], path: str, linear: nn.Linear, kept: Tensor) -> None:
-    _keep(expanded, f"{path}.weight", kept.unsqueeze(1).expand(-1, linear.in_features))
-    if linear.bias is not None:
-        _keep(expanded, f"{path}.bias", kept)
+def _keep_units(expanded: dict[str, Tensor], backbone: Backbone, part: Slices, kept: Tensor) -> None:
+    module = backbone.base.get_submodule(part.path)
+    _keep(expanded, f"{part.path}.weight", part.along(kept).expand(backbone.parameter(f"{part.path}.weight").shape))
+    if part.outputs and getattr(module, "bias", None) is not None:
+        _keep(expanded, f"{part.path}.bias", part.spread(kept))
 
 
 def _keep(expanded: dict[str, Tensor], name: str, kept: Tensor) -> None:
@@ -139,7 +129,9 @@ class RemovedWeights:
 
     def zero(self, tensor: Tensor) -> None:
         """Zero the removed entries of a parameter or of its gradient, in place. NaN and infinity become NaN, so they are detected."""
-        tensor.detach().mul_(self.on(tensor.device))  # several times faster than masked_fill_ on a CPU, and called in every step
+        kept = self.on(tensor.device).view(torch.uint8)
+        factors = torch.eq(kept, 1, out=torch.empty_like(tensor, requires_grad=False))
+        tensor.detach().mul_(factors)  # on a CPU twice as fast as with a boolean mask, and called in every step
 
 
 def removed_weights(backbone: Backbone, masks: Mapping[str, Tensor]) -> list[tuple[nn.Parameter, RemovedWeights]]:

@@ -1,4 +1,4 @@
-"""Resize the linear modules of an encoder in place: cut heads and neurons out of them, or put zeros back.
+"""Resize the modules of an encoder in place: cut heads and neurons out of them, or put zeros back.
 
 :mod:`ticketlab.backbone.shrinking` makes whole shrunk models with it.
 """
@@ -6,32 +6,36 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from ticketlab.backbone.adapters import Adapter
 from ticketlab.backbone.backbone import Backbone, Layer
+from ticketlab.backbone.matrices import resize_module
 from ticketlab.core.errors import UsageError
 
-Resize = Callable[[Tensor, Tensor, int], Tensor]
-"""(tensor, boolean mask over one of its dimensions, that dimension) -> contiguous tensor with another size in that dimension."""
+if TYPE_CHECKING:
+    from ticketlab.backbone.slices import Resize
 
 
-def cut_units(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
+def cut_units(backbone: Backbone, masks: Mapping[str, Tensor], kept: Mapping[str, Tensor]) -> None:
     """Remove the units that boolean masks (``heads/<i>``, ``neurons/<i>``) do not keep, in place.
 
-    The removed parameters of a head are those of :func:`ticketlab.backbone.masks.expand`. Layers without a mask are unchanged.
+    The removed parameters of a unit are those of :func:`ticketlab.backbone.masks.expand`. Layers without a mask are unchanged. ``masks``
+    are relative to the present size, ``kept`` are those that result from them, relative to the full size.
 
     :raises UsageError: the adapter does not name the attention modules.
     """
-    _resize(backbone, masks, _take)
+    _resize(backbone, masks, kept, _take)
 
 
 def restore_units(backbone: Backbone, masks: Mapping[str, Tensor]) -> None:
-    """Undo :func:`cut_units` with the same masks, in place. The removed units come back as zeros."""
-    _resize(backbone, masks, _put)
+    """Undo :func:`cut_units` with masks relative to the full size, in place. The removed units come back as zeros."""
+    _resize(backbone, masks, {name: torch.ones_like(mask) for name, mask in masks.items()}, _put)
 
 
 def _take(tensor: Tensor, kept: Tensor, dimension: int) -> Tensor:
@@ -48,61 +52,78 @@ def _positions(kept: Tensor, tensor: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _resize(backbone: Backbone, masks: Mapping[str, Tensor], resize: Resize) -> None:
+def _resize(backbone: Backbone, masks: Mapping[str, Tensor], kept: Mapping[str, Tensor], resize: Resize) -> None:
     for index, layer in enumerate(backbone.layers):
-        if f"heads/{index}" in masks:
-            rows = masks[f"heads/{index}"].repeat_interleave(backbone.head_dim)
-            for linear in layer.per_head.values():
-                _resize_rows(linear, rows, resize)
-            _resize_columns(layer.attention_output, rows, resize)
-            _update_attention(backbone, index, layer)
-        if f"neurons/{index}" in masks:
-            _resize_rows(layer.ffn_in, masks[f"neurons/{index}"], resize)
-            _resize_columns(layer.ffn_out, masks[f"neurons/{index}"], resize)
+        for group, parts in (("heads", layer.heads), ("neurons", layer.neurons)):
+            name = f"{group}/{index}"
+            if name not in masks:
+                continue
+            for part in parts:
+                resize_module(backbone.base.get_submodule(part.path), part, masks[name], resize)
+            if group == "heads":
+                _update_attention(backbone, layer, kept[name].tolist())
 
 
-def _resize_rows(linear: nn.Linear, kept: Tensor, resize: Resize) -> None:
-    linear.weight = _like(linear.weight, resize(linear.weight, kept, 0))
-    if linear.bias is not None:
-        linear.bias = _like(linear.bias, resize(linear.bias, kept, 0))
-    linear.out_features = len(linear.weight)
+def _update_attention(backbone: Backbone, layer: Layer, kept: list[bool]) -> None:
+    """Tell the attention module of a layer which heads of the full size it has left."""
+    adapter, heads = backbone.adapter, sum(kept)
+    check_names_attention(adapter)
+    attention: Any = backbone.base.get_submodule(f"{layer.path}.{adapter.attention}")
+    setattr(attention, adapter.attention_heads, heads)
+    setattr(attention, adapter.attention_width, heads * backbone.head_dim)
+    if adapter.per_head_inputs:
+        attention.kept_heads = [head for head, stays in enumerate(kept) if stays]
+    original: Any = getattr(type(attention), "with_heads", type(attention))
+    if heads == 0:
+        attention.__class__ = _headless(original, adapter)
+    elif heads < len(kept) and adapter.per_head_inputs:
+        attention.__class__ = _with_fewer_heads(original, adapter.per_head_inputs)
+    else:
+        attention.__class__ = original
 
 
-def _resize_columns(linear: nn.Linear, kept: Tensor, resize: Resize) -> None:
-    linear.weight = _like(linear.weight, resize(linear.weight, kept, 1))
-    linear.in_features = linear.weight.shape[1]
+def check_names_attention(adapter: Adapter) -> None:
+    """Check that an adapter names the attention modules of its family, as shrinking needs.
 
-
-def _like(parameter: Tensor, values: Tensor) -> nn.Parameter:
-    return nn.Parameter(values, requires_grad=parameter.requires_grad)
-
-
-def _update_attention(backbone: Backbone, index: int, layer: Layer) -> None:
-    adapter, width = backbone.adapter, layer.query.out_features
+    :raises UsageError: it does not.
+    """
     if not adapter.attention:
         raise UsageError(f"the adapter `{adapter.name}` names no attention module, so its models cannot be shrunk; apply the masks instead")
-    attention = backbone.base.get_submodule(f"{adapter.layers}.{index}.{adapter.attention}")
-    setattr(attention, adapter.attention_heads, width // backbone.head_dim)
-    setattr(attention, adapter.attention_width, width)
-    inside = adapter.attention_output.startswith(f"{adapter.attention}.")
-    output = adapter.attention_output.removeprefix(f"{adapter.attention}.") if inside else ""
-    original: Any = getattr(type(attention), "with_heads", type(attention))
-    attention.__class__ = original if width else _headless(original, output)
 
 
 @functools.cache
-def _headless(attention: type[nn.Module], output: str) -> type[nn.Module]:
+def _headless(attention: Any, adapter: Adapter) -> type[nn.Module]:
     """Return a subclass of an attention module for layers without heads, where the original's reshapes would fail.
 
     Its context has the width zero. Parameters and their names are unchanged. It is a subclass because transformers 5 collects attention
-    maps by class. ``output`` names the child that projects the context, if that is part of the attention module, as in DistilBERT.
+    maps by class.
     """
 
     def forward(module: nn.Module, *inputs: Any, **named: Any) -> tuple[Tensor, Tensor]:
         hidden: Tensor = (*inputs, *named.values())[0]
         rows, length, _ = hidden.shape
         context, probabilities = hidden.new_zeros(rows, length, 0), hidden.new_zeros(rows, 0, length, length)
-        return (getattr(module, output)(context) if output else context), probabilities
+        return adapter.without_heads(module, hidden, context), probabilities
 
+    return _subclass("Headless", attention, forward)
+
+
+@functools.cache
+def _with_fewer_heads(attention: Any, per_head_inputs: tuple[str, ...]) -> type[nn.Module]:
+    """Return a subclass of an attention module that takes the entries of its own heads from inputs with an entry for each head."""
+    original: Any = attention.forward
+    signature = inspect.signature(original)
+
+    def forward(module: Any, *inputs: Any, **named: Any) -> Any:
+        bound = signature.bind(module, *inputs, **named)
+        for name in per_head_inputs:
+            if isinstance(value := bound.arguments.get(name), Tensor):
+                bound.arguments[name] = value[:, module.kept_heads]
+        return original(*bound.args, **bound.kwargs)
+
+    return _subclass("Selecting", attention, forward)
+
+
+def _subclass(prefix: str, attention: type[nn.Module], forward: Any) -> type[nn.Module]:
     facts = {"forward": forward, "with_heads": attention, "__module__": attention.__module__, "__doc__": attention.__doc__}
-    return type(f"Headless{attention.__name__}", (attention,), facts)
+    return type(f"{prefix}{attention.__name__}", (attention,), facts)

@@ -15,6 +15,7 @@ from torch.nn.utils import parametrize
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.resizing import cut_units, restore_units
+from ticketlab.backbone.shrink_trial import check_can_shrink
 from ticketlab.backbone.shrunk_models import kept_units, pack_mask, shrunk_class, shrunk_config_class
 from ticketlab.core.errors import UsageError
 
@@ -30,16 +31,17 @@ def shrink(model: PreTrainedModel, masks: Mapping[str, Tensor]) -> PreTrainedMod
     :returns: a new model with its own weights, on the same device and with the same dtype and mode. Its class is derived from the
         model's, and its config has the original sizes and the kept units. ``model`` is unchanged.
     :raises UsageError: a mask is of single weights, names no unit of this model, or has another shape or type; or the adapter of the
-        family does not support shrinking.
+        family does not support shrinking, see :func:`ticketlab.backbone.shrink_trial.check_can_shrink`.
     :raises ValueError: the model has parametrizations.
     """
     _check_plain(model)
     _check(Backbone(model), masks)
+    check_can_shrink(model.config)
     kept = masks_of(model) or _whole(Backbone(model))
     small = _copy(model)
-    cut_units(Backbone(small), masks)
     for name, mask in masks.items():
         kept[name][kept[name].clone()] = mask.cpu()
+    cut_units(Backbone(small), masks, kept)
     _set_class(small, shrunk_class(model.__class__), shrunk_config_class(model.config.__class__))
     for group in ("heads", "neurons"):
         setattr(small.config, f"kept_{group}", [pack_mask(mask) for name, mask in kept.items() if name.startswith(f"{group}/")])

@@ -28,7 +28,8 @@ class Shrunk:
 
     def __init__(self, config: PretrainedConfig, *inputs: Any, **named: Any) -> None:
         super().__init__(config, *inputs, **named)  # type: ignore[call-arg]
-        cut_units(Backbone(self), kept_units(config))
+        kept = kept_units(config)
+        cut_units(Backbone(self), kept, kept)
 
 
 @functools.cache
@@ -76,12 +77,13 @@ def kept_units(config: PretrainedConfig) -> dict[str, Tensor]:
     """
     adapter = adapter_of(config.model_type)
     masks: dict[str, Tensor] = {}
-    for group, size in (("heads", adapter.heads), ("neurons", adapter.neurons)):
+    layers = adapter.num_layers(config)
+    for group, size in (("heads", adapter.num_heads(config)), ("neurons", adapter.num_neurons(config))):
         try:
-            layers = getattr(config, f"kept_{group}")
-            if len(layers) != config.num_hidden_layers:
-                raise ValueError(f"{len(layers)} masks for {config.num_hidden_layers} layers")
-            masks |= {f"{group}/{index}": unpack_mask(digits, int(getattr(config, size))) for index, digits in enumerate(layers)}
+            packed = getattr(config, f"kept_{group}")
+            if len(packed) != layers:
+                raise ValueError(f"{len(packed)} masks for {layers} layers")
+            masks |= {f"{group}/{index}": unpack_mask(digits, size) for index, digits in enumerate(packed)}
         except (AttributeError, TypeError, ValueError) as problem:
             raise UsageError(f"`kept_{group}` in the shrunk model's config.json is damaged ({problem}); export the model again") from None
     return masks

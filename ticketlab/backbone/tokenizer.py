@@ -14,6 +14,7 @@ from ticketlab.backbone.adapters import adapter_of, has_adapter
 from ticketlab.backbone.model_config import LFS, read_json
 from ticketlab.backbone.transformers_messages import translate_errors
 from ticketlab.backbone.vocabulary_warnings import tokenizer_warnings
+from ticketlab.core import plugin_errors
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 
@@ -42,7 +43,8 @@ def load(name: str, source: str, config: PretrainedConfig, warn: Callable[[str],
     _check_size(name, tokenizer, config)
     tokenizer.model_max_length = _max_length(name, tokenizer, config)
     known = has_adapter(config.model_type)
-    if known and tokenizer.pad_token_id is None:
+    decodes = known and adapter_of(config.model_type).decoder
+    if known and not decodes and tokenizer.pad_token_id is None:
         raise UsageError(
             f'{name}: its tokenizer has no padding token; set the one that the model was trained with ("pad_token" in {SETTINGS})'
         )
@@ -53,7 +55,7 @@ def load(name: str, source: str, config: PretrainedConfig, warn: Callable[[str],
             f"{name}: its tokenizer fails on characters that its vocabulary lacks ({str(problem)[:100]}); "
             f'set its unknown token ("unk_token") in tokenizer.json and {SETTINGS}'
         ) from None
-    if known and not tokenizer.num_special_tokens_to_add(pair=False):
+    if known and not decodes and not tokenizer.num_special_tokens_to_add(pair=False):
         warn("the tokenizer puts no special tokens such as [CLS] and [SEP] around a text, but the model was pre-trained with them")
     if settings.get("auto_map"):
         used = type(tokenizer).__name__
@@ -68,6 +70,21 @@ def drop_unused_inputs(tokenizer: PreTrainedTokenizerBase, model: PreTrainedMode
     accepts_segments = "token_type_ids" in inspect.signature(model.forward).parameters
     if not accepts_segments or getattr(model.config, "type_vocab_size", 2) < 2:
         tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name != "token_type_ids"]
+
+
+def pad_with_end_of_text(name: str, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
+    """Make batches of a decoder possible: give the tokenizer a padding token if it has none, and tell the model which one it is.
+
+    The model classifies from the last token of a row that is not padding.
+
+    :raises UsageError: the tokenizer has neither a padding token nor one that ends a text.
+    """
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token is None:
+            raise UsageError(f'{name}: its tokenizer has neither a padding token nor one that ends a text; set "pad_token" in {SETTINGS}')
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "right"
+    model.config.pad_token_id = tokenizer.pad_token_id
 
 
 def special_token_count(tokenizer: PreTrainedTokenizerBase, max_length: int, texts: int) -> int:
@@ -152,7 +169,9 @@ def _max_length(name: str, tokenizer: PreTrainedTokenizerBase, config: Pretraine
     limit = getattr(config, "max_position_embeddings", None)
     try:
         most = adapter_of(config.model_type).max_length(config) if has_adapter(config.model_type) else limit
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError) as problem:
+        if (of_plugin := plugin_errors.explained(problem)) is not None:
+            raise of_plugin from problem
         raise UsageError(f"{name}: config.json has no valid maximum length of the model (`max_position_embeddings` is {limit!r})") from None
     if has_adapter(config.model_type) and (most is None or most < 1):
         raise UsageError(

@@ -77,6 +77,9 @@ def load_weights(
     custom_code = model_config.custom_code(name, config.to_dict())
     if custom_code:
         warn(custom_code)
+    if has_adapter(config.model_type):
+        fixed = adapter_of(config.model_type).config_values
+        settings |= {name: value for name, value in fixed.items() if hasattr(config, name)}
     integrity.check(Path(source))
     if Path(source).is_dir():
         model_files.check_weights(name, Path(source))
@@ -93,7 +96,8 @@ def load_weights(
     _check_shapes(name, source, model, found["mismatched_keys"])
     unexpected = sorted(found["unexpected_keys"])
     if has_adapter(config.model_type):
-        dropped = [key for key in unexpected if f"{adapter_of(config.model_type).layers}." in key]
+        adapter = adapter_of(config.model_type)
+        dropped = [key for key in unexpected if adapter.layer_of(key) is not None and not OTHER_HEADS.search(key)]
         if dropped:
             raise UsageError(f"{name}: its config describes a smaller model than its weights; `{dropped[0]}` and others would not be used")
     broken = next((key for key, value in model.state_dict().items() if not bool(torch.isfinite(value).all())), None)
