@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.record_file import RecordFile
+from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_mlm
 from ticketlab.core.errors import UsageError
 from ticketlab.export.model import export_model
@@ -128,6 +129,9 @@ def test_a_model_that_computes_with_random_numbers_is_refused(tmp_path):
 
 def test_stages_that_need_heads_and_neurons_refuse_the_model(folder, loaded, tmp_path):
     model, tokenizer, _ = loaded
+    if model.config.model_type == "gpt2":
+        assert Backbone(load_classifier(folder, NAMES, 0)[0]).num_heads == 2
+        return
     for refuses in (
         lambda: load_classifier(folder, NAMES, 0),
         lambda: load_mlm(folder, 0),

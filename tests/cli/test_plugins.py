@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,8 @@ def test_a_plugin_is_used_in_a_recipe(invoke: Any, plugin: Path) -> None:
 def test_a_broken_plugin_is_a_warning_that_names_it(invoke: Any, broken: str) -> None:
     result = invoke("plugins")
     assert result.exit_code == 0
-    assert result.stderr == f"warning: {broken} does not load: ModuleNotFoundError: No module named 'a_package_that_is_not_here'\n"
+    problem = "ModuleNotFoundError: No module named 'a_package_that_is_not_here' (broken_plugin.py:1)"
+    assert result.stderr == f"warning: {broken} does not load: {problem}\n"
     assert "hard-concrete" in result.stdout
 
 
@@ -75,16 +78,78 @@ def test_strict_plugins_makes_a_broken_plugin_an_error(invoke: Any, broken: str,
     assert invoke("plugins", "--no-plugins").exit_code == 0
 
 
-def test_a_duplicate_name_is_a_warning_and_an_error_when_used(invoke: Any, plugin: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_one_plugin_can_be_switched_off(invoke: Any, broken: str, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setenv("TICKETLAB_NO_PLUGIN", "broken-plugin" if how == "environment" else "")
+    result = invoke("plugins", "--json", *(["--no-plugin", "Broken_Plugin"] if how == "option" else []))
+    assert result.stderr == f"{broken} is switched off\n"
+    assert json.loads(result.stdout)["off"] == [{"name": broken, "version": "broken-plugin==1.2"}]
+
+
+def test_an_unknown_plugin_to_switch_off_is_an_error(invoke: Any, broken: str) -> None:
+    result = invoke("plugins", "--no-plugin", "brokn-plugin")
+    assert result.exit_code == 2
+    assert result.stderr == "error: --no-plugin brokn-plugin: no such plugin is installed; did you mean `broken-plugin`?\n"
+
+
+def test_a_duplicate_name_is_a_warning_and_is_chosen_by_its_package(invoke: Any, plugin: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     other.write_text(plugin.read_text(encoding="utf-8"), encoding="utf-8")
     options = ["--plugin", str(plugin), "--plugin", str(other)]
     listed = invoke(*options, "plugins")
     assert listed.exit_code == 0
     assert f"the pruner `middle` is registered by both {plugin} and {other}" in listed.stderr
+    assert "other:middle" in listed.stdout
     used = invoke(*options, "show", "pruner", "middle")
     assert used.exit_code == 1
     assert used.stderr.splitlines()[-1].startswith("error: the pruner `middle`")
+    assert used.stderr.splitlines()[-1].endswith("write `middle_plugin:middle` or `other:middle`")
+    assert str(other) in invoke(*options, "show", "pruner", "other:middle").stdout
+
+
+@pytest.mark.parametrize(("named", "recorded"), [("random", "random"), ("ticketlab:random", "random"), ("mine:random", "mine:random")])
+def test_a_recipe_records_which_of_two_components_was_chosen(invoke: Any, plugin: Path, tmp_path: Path, named: str, recorded: str) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(plugin.read_text(encoding="utf-8").replace('"middle"', '"random"'), encoding="utf-8")
+    result = invoke("run", "ticket", "--plugin", mine, "--task", "demo", "--pruner", named, "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    assert f'name = "{recorded}"' in result.stdout
+    assert ("power = 2.0" in result.stdout) is (recorded != "random")
+    (tmp_path / "again.toml").write_text(result.stdout, encoding="utf-8")
+    again = invoke("run", tmp_path / "again.toml", "--plugin", mine, "--dry-run")
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == result.stdout
+
+
+FAILING = Path(__file__).parents[1] / "third_party" / "failing.py"
+
+
+def test_an_error_in_the_task_of_a_plugin_names_its_line(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("run", "fine-tune", "--plugin", FAILING, "--task", "failing", "--model", "demo", "--attack", "none")
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    error = result.stderr.splitlines()[-1]
+    assert error.startswith(f"error: task `failing` of {FAILING} failed: ValueError: the file is broken (third_party/failing.py:")
+    assert error.endswith(", in broken)")
+    monkeypatch.setenv("TICKETLAB_DEBUG", "1")
+    assert "Traceback (most recent call last)" in invoke(*arguments).stderr
+
+
+def test_an_error_in_the_adapter_of_a_plugin_names_its_line(invoke: Any, tiny: dict[str, Path], tmp_path: Path) -> None:
+    from transformers import SqueezeBertConfig, SqueezeBertForSequenceClassification
+
+    model = shutil.copytree(tiny["bert"], tmp_path / "model")
+    vocabulary = json.loads((model / "config.json").read_text(encoding="utf-8"))["vocab_size"]
+    sizes = {"hidden_size": 16, "embedding_size": 16, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 16}
+    SqueezeBertForSequenceClassification(SqueezeBertConfig(vocab_size=vocabulary, **sizes)).save_pretrained(model)
+    source = tmp_path / "failing.py"
+    source.write_text(FAILING.read_text(encoding="utf-8").replace('("failing",)', '("squeezebert",)'), encoding="utf-8")
+    result = invoke(
+        "run", "fine-tune", "--model", model, "--plugin", source, "--task", "demo", "--attack", "none", "--lab", tmp_path / "lab"
+    )
+    assert result.exit_code == 1, result.stderr
+    error = result.stderr.splitlines()[-1]
+    assert re.match(rf"error: (\w+: )?backbone `failing` of {source} failed: ValueError: the length is broken \(failing\.py:", error)
 
 
 @pytest.mark.parametrize(

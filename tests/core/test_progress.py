@@ -69,3 +69,15 @@ def test_details_are_left_out_while_a_block_runs(capsys):
         progress.say("of all")
     progress.detail("of one stage")
     assert capsys.readouterr().err == "of all\nof one stage\n"
+
+
+def test_warnings_and_notices_about_inputs_are_not_repeated_in_a_study(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.warnings_once():
+        for _ in range(2):
+            progress.say("a stage")
+            progress.notice("3 texts were cut off")
+            progress.warn("one class")
+    progress.notice("3 texts were cut off")
+    assert capsys.readouterr().err.splitlines() == [
+        *("a stage", "3 texts were cut off", "warning: one class", "a stage", "3 texts were cut off"),
+    ]

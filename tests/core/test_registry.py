@@ -14,9 +14,12 @@ from attrs import frozen
 from ticketlab.core import registry
 from ticketlab.core.errors import PluginError, SettingError, UsageError
 from ticketlab.core.hookspecs import Lazy, hookimpl
-from ticketlab.core.plugin_loading import Source
+from ticketlab.core.plugin_selection import PluginSelection
+from ticketlab.core.plugin_source import Source
 from ticketlab.core.registry import Registry
+from ticketlab.core.settings import build_component, component_table, setting
 from ticketlab.pruners.base import Pruner
+from ticketlab.recipes import tables
 
 
 @frozen
@@ -82,6 +85,18 @@ def test_a_broken_plugin_leaves_the_registry_as_it_was(builtins_only: Registry, 
     assert not builtins_only.manager.is_registered(broken)
 
 
+def test_the_traceback_of_a_broken_plugin_is_printed_in_debug_mode(
+    builtins_only: Registry, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TICKETLAB_DEBUG", "1")
+    builtins_only.register(plugin(pruners=half), OURS)
+    builtins_only.register(plugin(on_log=lambda record: 1 / 0), THEIRS)
+    builtins_only.notify("ticketlab_on_log", record={})
+    told = capsys.readouterr().err
+    assert told.count("Traceback (most recent call last)") == 2
+    assert "in half" in told
+
+
 @pytest.mark.parametrize(("broken", "message"), BROKEN)
 def test_a_broken_plugin_is_an_error_with_strict_plugins(
     builtins_only: Registry, monkeypatch: pytest.MonkeyPatch, broken: Any, message: str
@@ -115,29 +130,119 @@ def test_a_hook_that_is_not_marked_is_a_problem(builtins_only: Registry) -> None
     assert builtins_only.get("pruner", "middle") is Middle
 
 
-@pytest.mark.parametrize("name", ["magnitude", "middle"])
-def test_a_duplicate_name_is_an_error_only_when_used_and_names_both_plugins(builtins_only: Registry, name: str) -> None:
-    mine = types.new_class("Mine", (Middle,), exec_body=lambda body: body.update(name=name))
-    if name == "middle":
-        builtins_only.register(plugin(pruners=lambda: [Middle]), THEIRS)
+def variant_of(name: str) -> type[Middle]:
+    return types.new_class("Mine", (Middle,), exec_body=lambda body: body.update(name=name, __module__=__name__))
+
+
+def test_a_name_of_two_plugins_is_refused_unless_the_package_is_named(builtins_only: Registry) -> None:
+    mine = variant_of("middle")
+    builtins_only.register(plugin(pruners=lambda: [Middle]), THEIRS)
     builtins_only.register(plugin(pruners=lambda: [mine]), OURS)
-    both = f"the pruner `{name}` is registered by both {'theirs 2' if name == 'middle' else 'ticketlab'} and ours 1"
+    both = "the pruner `middle` is registered by both theirs 2 and ours 1; write `theirs:middle` or `ours:middle`"
     assert [problem.message for problem in builtins_only.problems] == [both]
+    with pytest.raises(PluginError, match=both):
+        builtins_only.get("pruner", "middle")
+    assert builtins_only.get("pruner", "theirs:middle") is Middle
+    assert builtins_only.get("pruner", "OURS:middle") is mine
+    assert {"ours:middle", "theirs:middle"} <= set(builtins_only.names("pruner"))
+    assert "middle" not in builtins_only.names("pruner")
     assert builtins_only.get("pruner", "random").name == "random"
-    with pytest.raises(PluginError, match=both):
-        builtins_only.get("pruner", name)
 
 
-def test_a_duplicate_recipe_is_an_error_only_when_used(builtins_only: Registry) -> None:
-    from ticketlab.recipes import tables
+def test_a_built_in_component_keeps_its_name_and_a_plugin_with_that_name_is_warned_about(builtins_only: Registry) -> None:
+    mine, magnitude = variant_of("magnitude"), builtins_only.get("pruner", "magnitude")
+    builtins_only.register(plugin(pruners=lambda: [mine]), OURS)
+    assert [problem.message for problem in builtins_only.problems] == [
+        "the pruner `magnitude` is registered by both ticketlab and ours 1; `magnitude` is that of ticketlab, write `ours:magnitude` for "
+        "the other"
+    ]
+    assert builtins_only.get("pruner", "magnitude") is builtins_only.get("pruner", "ticketlab:magnitude") is magnitude
+    assert builtins_only.get("pruner", "ours:magnitude") is mine
 
-    builtins_only.register(plugin(recipes=lambda: {"pgd": "mine.toml", "mine": "mine.toml"}), OURS)
-    both = "the recipe `pgd` is registered by both ticketlab and ours 1"
-    assert [problem.message for problem in builtins_only.problems] == [both]
-    assert tables.read("freelb")[0] == "freelb"
+
+def test_a_package_may_be_named_where_nothing_clashes(builtins_only: Registry) -> None:
+    builtins_only.register(plugin(pruners=lambda: [Middle]), OURS)
+    assert builtins_only.get("pruner", "ours:middle") is Middle
+    assert builtins_only.name_of_class(Middle) == "middle"
+    assert builtins_only.find("pruner", "ours:middle") is builtins_only.find("pruner", "middle") is builtins_only.entry("pruner", "middle")
+    assert builtins_only.find("pruner", "nobody:middle") is None
+    with pytest.raises(SettingError, match=r"ours 1 has no pruner `midle`; did you mean `middle`\?"):
+        builtins_only.get("pruner", "ours:midle")
+    with pytest.raises(SettingError, match="unknown pruner `nobody`"):
+        builtins_only.get("pruner", "nobody:middle")
+
+
+def test_the_chosen_component_is_recorded_and_built_again(builtins_only: Registry) -> None:
+    mine = variant_of("magnitude")
+    builtins_only.register(plugin(pruners=lambda: [mine]), OURS)
+    for name in ("magnitude", "ours:magnitude"):
+        made = build_component("pruner", name, "pruner")
+        table = component_table(made)
+        assert (table["name"], made.label) == (name, name)
+        assert build_component("pruner", table, "pruner") == made
+    assert builtins_only.version(build_component("pruner", "ours:magnitude", "")) != "built-in/1"
+
+
+@frozen
+class Chosen(Middle):
+    """It has variants."""
+
+    name: ClassVar[str] = "chosen"
+    variant: ClassVar[str] = "way"
+
+    way: str = setting("plain", help="which one")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("chosen:fast", ("chosen", "fast"), id="NAME:VALUE"),
+        pytest.param("ours:chosen", ("chosen", "plain"), id="PACKAGE:NAME"),
+        pytest.param("ours:chosen:fast", ("chosen", "fast"), id="PACKAGE:NAME:VALUE"),
+        pytest.param("ours:chosen:ours:x", ("chosen", "ours:x"), id="a value with a colon"),
+        pytest.param("middle:middle", ("middle", None), id="a package called like its component"),
+    ],
+)
+def test_a_package_and_a_value_are_told_apart(builtins_only: Registry, name: str, expected: tuple[str, str | None]) -> None:
+    builtins_only.register(plugin(pruners=lambda: [Chosen]), OURS)
+    builtins_only.register(plugin(pruners=lambda: [Middle]), Source("middle 1", "middle==1"))
+    built = build_component("pruner", name, "pruner")
+    assert (built.name, getattr(built, "way", None)) == expected
+
+
+def test_a_package_called_like_a_component_with_variants_is_refused_if_both_may_be_meant(builtins_only: Registry) -> None:
+    builtins_only.register(plugin(pruners=lambda: [Chosen]), OURS)
+    builtins_only.register(plugin(pruners=lambda: [Middle]), Source("chosen 1", "chosen==1"))
+    assert build_component("pruner", "chosen:fast", "").label == "chosen:fast"
+    with pytest.raises(SettingError, match="both the pruner `middle` of chosen 1 and a variant of `chosen`: write `ours:chosen:middle`"):
+        builtins_only.get("pruner", "chosen:middle")
+
+
+def test_two_plugins_of_one_name_cannot_be_told_apart(builtins_only: Registry) -> None:
+    builtins_only.register(plugin(pruners=lambda: [Middle]), OURS)
+    builtins_only.register(plugin(pruners=lambda: [variant_of("middle")]), Source("ours 2", "ours==2"))
+    for name in ("middle", "ours:middle"):
+        with pytest.raises(PluginError, match="registered by both ours 1 and ours 2; rename one, or the file or package"):
+            builtins_only.get("pruner", name)
+
+
+def test_two_entry_points_of_a_package_may_register_the_same_component(builtins_only: Registry) -> None:
+    for _ in range(2):
+        builtins_only.register(plugin(pruners=lambda: [Middle]), OURS)
+    assert builtins_only.problems == []
+    assert builtins_only.get("pruner", "middle") is Middle
+
+
+def test_a_recipe_of_a_plugin_is_chosen_by_its_package(builtins_only: Registry, tmp_path: Path) -> None:
+    file = tmp_path / "pgd.toml"
+    file.write_text('extends = "pgd"\n[finetune]\nepochs = 9\n', encoding="utf-8")
+    builtins_only.register(plugin(recipes=lambda: {"pgd": str(file), "mine": "mine.toml"}), OURS)
+    assert [problem.message for problem in builtins_only.problems] == [
+        "the recipe `pgd` is registered by both ticketlab and ours 1; `pgd` is that of ticketlab, write `ours:pgd` for the other"
+    ]
     assert builtins_only.recipe("mine") == Path("mine.toml")
-    with pytest.raises(PluginError, match=both):
-        tables.read("pgd")
+    assert tables.read("ours:pgd")[1]["finetune"]["epochs"] == 9
+    assert tables.read("ours:pgd")[1]["finetune"] == tables.read("pgd")[1]["finetune"] | {"epochs": 9}
 
 
 def test_unregistering_removes_everything(builtins_only: Registry) -> None:
@@ -240,7 +345,20 @@ def test_the_version_of_a_plugin_file_is_its_hash(file: Path) -> None:
 
 def test_the_version_of_a_built_in_component_is_its_own(builtins_only: Registry) -> None:
     assert builtins_only.version(builtins_only.get("pruner", "magnitude")()) == "built-in/1"
-    assert builtins_only.version(Middle()) == "/1"
+
+
+def test_the_version_of_an_unregistered_class_is_the_hash_of_its_file(builtins_only: Registry) -> None:
+    assert builtins_only.version(Middle()) == f"sha256:{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}/1"
+
+
+def test_a_class_with_the_name_of_a_built_in_one_does_not_have_its_version(builtins_only: Registry) -> None:
+    assert builtins_only.version(variant_of("magnitude")()) == builtins_only.version(Middle())
+
+
+def test_the_version_of_a_component_has_that_of_the_plugin_that_it_extends(builtins_only: Registry) -> None:
+    builtins_only.register(plugin(pruners=lambda: [Middle]), Source("theirs 2", "sha256:theirs"))
+    builtins_only.register(plugin(pruners=lambda: [Chosen]), Source("ours 1", "sha256:ours"))
+    assert builtins_only.version(Chosen()) == "sha256:ours sha256:theirs/1"
 
 
 def test_a_plugin_file_named_twice_is_one_plugin(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,8 +409,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("installed")
 def test_installed_plugins_are_loaded_one_by_one() -> None:
     loaded = registry.load()
-    assert [problem.message for problem in loaded.problems] == ["bad_one 2.0 does not load: ZeroDivisionError: division by zero"]
-    assert loaded.version(loaded.get("pruner", "mine")()) == "good_one==2.0/1"
+    assert [problem.message for problem in loaded.problems] == [
+        "bad_one 2.0 does not load: ZeroDivisionError: division by zero (bad_one.py:1)"
+    ]
+    code = hashlib.sha256(FILE.encode()).hexdigest()
+    assert loaded.version(loaded.get("pruner", "mine")()) == f"good_one==2.0 sha256:{code}/1"
 
 
 @pytest.mark.usefixtures("installed")
@@ -300,6 +421,38 @@ def test_installed_plugins_can_be_left_out() -> None:
     loaded = registry.load(entry_points=False)
     assert loaded.problems == []
     assert "mine" not in loaded.names("pruner")
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_one_plugin_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setenv("TICKETLAB_NO_PLUGIN", "bad-one" if how == "environment" else "")
+    loaded = registry.load(off=["bad_one"] if how == "argument" else [])
+    assert loaded.problems == []
+    assert [source.label for source in loaded.off] == ["bad_one 2.0"]
+    assert loaded.get("pruner", "mine").name == "mine"
+    with pytest.raises(SettingError, match=r"unknown pruner `theirs`.*\(bad_one 2\.0 is switched off\)"):
+        loaded.get("pruner", "theirs")
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_unknown_plugin_to_switch_off_is_an_error_and_a_problem_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="--no-plugin good_on: no such plugin is installed; did you mean `good_one`"):
+        registry.load(off=["good_on"])
+    monkeypatch.setenv("TICKETLAB_NO_PLUGIN", "elsewhere, bad_one")
+    assert [problem.message.partition(";")[0] for problem in registry.load().problems] == [
+        "TICKETLAB_NO_PLUGIN: no plugin `elsewhere` is installed"
+    ]
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_selection_of_plugins_is_handed_on_as_arguments(file: Path) -> None:
+    loaded = registry.load([file], off=["bad_one"])
+    again = registry.load_selection(PluginSelection.from_arguments(loaded.selection.to_arguments()))
+    assert again.selection == loaded.selection
+    assert [source.label for source in again.sources] == [source.label for source in loaded.sources]
+    none = registry.load(entry_points=False).selection
+    assert PluginSelection.from_arguments(none.to_arguments()) == none
 
 
 @pytest.mark.usefixtures("installed")

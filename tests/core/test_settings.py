@@ -20,7 +20,6 @@ from ticketlab.core.plugin_loading import Entry
 from ticketlab.core.setting_values import parse_ratio, settings_of
 from ticketlab.core.settings import component, from_table, ratio, setting, to_table
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.recipes.recipe import KINDS, stage_class
 
 
 @frozen
@@ -46,13 +45,12 @@ class Everything(Component):
 
 
 def _registered() -> list[Any]:
-    entries = registry.load(entry_points=False).entries.values()
-    return [pytest.param(entry, id=f"{entry.kind} {entry.name}") for entry in entries]
+    kinds = registry.load(entry_points=False).by_kind().values()
+    return [pytest.param(entry, id=f"{entry.kind} {entry.name}") for entries in kinds for entry in entries]
 
 
 def _classes() -> list[Any]:
-    stages = [pytest.param(stage_class(kind), id=f"stage {kind}") for kind in KINDS]
-    return [*(pytest.param(param.values[0].load(), id=param.id) for param in _registered()), *stages]
+    return [pytest.param(param.values[0].load(), id=param.id) for param in _registered()]
 
 
 @pytest.mark.parametrize(

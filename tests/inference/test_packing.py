@@ -68,6 +68,14 @@ def test_the_last_layer_computes_only_the_first_tokens():
     assert seen == [112, len(LENGTHS) + 1]  # and the row that fills up
 
 
+def test_tokens_that_see_only_near_ones_are_not_packed():
+    """The rows with which a model is tested may all fit into one window, and those of an attack do not."""
+    model, shapes = bert(), []
+    model.config.sliding_window = 64
+    batch_invariant_model(model, Packing(model, first_only=True), shapes)(rows_of(*LENGTHS))
+    assert {shape[1] for shape in shapes} == set(LENGTHS)
+
+
 def test_packed_text_pairs_keep_their_segments():
     model = bert(initializer_range=0.5)
     rows = [row | {"token_type_ids": [0, 0] + [1] * (len(row["input_ids"]) - 2)} for row in rows_of(7, 5, 7)]

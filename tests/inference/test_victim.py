@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from transformers import DistilBertConfig, DistilBertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
 
+from ticketlab.backbone.loading import load_classifier
 from ticketlab.inference.victim import Victim, longest_input
 
 TEXTS = [
@@ -33,6 +34,20 @@ def test_logits_equal_those_of_the_padded_model(victim):
     with torch.inference_mode():
         expected = victim.model(**padded).logits
     torch.testing.assert_close(victim(TEXTS), expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("family", ["mpnet", "albert", "modernbert", "gpt2"])
+def test_every_family_gives_a_text_the_same_bits_in_every_batch(family, precision, tiny):
+    model, tokenizer = load_classifier(str(tiny[family]), ("no", "yes"), 0)
+    victim = Victim(model, tokenizer, ("no", "yes"), precision=precision)
+    together = victim(TEXTS)
+    assert torch.equal(together, torch.cat([victim([text]) for text in TEXTS]))
+    assert torch.equal(together, victim(TEXTS[::-1]).flip(0))
+    if precision == "fp32":
+        with torch.inference_mode():
+            expected = torch.cat([model(**{name: torch.tensor([ids]) for name, ids in row.items()}).logits for row in victim.encode(TEXTS)])
+        torch.testing.assert_close(together, expected, atol=1e-5, rtol=0)
 
 
 def test_equal_texts_go_through_the_model_once(victim, monkeypatch):

@@ -66,7 +66,9 @@ class Attack(Component):
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Return the ``textattack.Attack`` on ``victim``. It must be cheap, since it is called once per example.
 
-        ``resources`` is the result of :meth:`prepare`. textattack has been imported.
+        ``resources`` is the result of :meth:`prepare`. textattack has been imported. An attack that cannot process a text raises
+        :class:`~ticketlab.core.errors.DataError` when it is given it, which becomes the record of this example. Any other error in the code
+        of a plugin is one of the attack: the stage fails.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""``--plugin`` and ``--no-plugins``, which may be given before or after the command."""
+"""``--plugin``, ``--no-plugin`` and ``--no-plugins``, which may be given before or after the command."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from ticketlab.cli.path_types import PathType
 
 PLUGIN_FILES = "ticketlab.plugin files"
+PLUGINS_OFF = "ticketlab.plugins switched off"
 PLUGINS_DISABLED = "ticketlab.no plugins"
 
 
@@ -17,14 +18,26 @@ def _add_files(ctx: click.Context, _: click.Parameter, value: tuple[str, ...]) -
     ctx.meta.setdefault(PLUGIN_FILES, []).extend(value)
 
 
+def _switch_off(ctx: click.Context, _: click.Parameter, value: tuple[str, ...]) -> None:
+    ctx.meta.setdefault(PLUGINS_OFF, []).extend(value)
+
+
 def _disable(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     ctx.meta[PLUGINS_DISABLED] = ctx.meta.get(PLUGINS_DISABLED, False) or value
 
 
 def plugin_flags(command: Any) -> Any:
-    """Add both options to a command. Their values are kept in ``ctx.meta``, which all contexts of a command line share."""
+    """Add the options to a command. Their values are kept in ``ctx.meta``, which all contexts of a command line share."""
     decorators: list[Callable[[Any], Any]] = [
         click.option("--no-plugins", is_flag=True, expose_value=False, callback=_disable, help="Do not load installed plugins."),
+        click.option(
+            "--no-plugin",
+            multiple=True,
+            metavar="NAME",
+            expose_value=False,
+            callback=_switch_off,
+            help="Do not load this installed plugin; may be repeated.",
+        ),
         click.option(
             "--plugin",
             multiple=True,
@@ -32,7 +45,7 @@ def plugin_flags(command: Any) -> Any:
             type=PathType(),
             expose_value=False,
             callback=_add_files,
-            help="Load a plugin from a file; may be repeated.",
+            help="Load a plugin from a file, or from the folder of a package; may be repeated.",
         ),
     ]
     for decorate in decorators:

@@ -14,7 +14,8 @@ from ticketlab.core import registry
 def plugins(as_json: bool) -> None:
     """List all components by kind, with the plugin that provides each, and report problems of plugins.
 
-    TICKETLAB_STRICT_PLUGINS=1 turns every problem of a plugin into an error.
+    A component whose name others have too is listed as PACKAGE:NAME, which may be written wherever a name may. --no-plugin NAME, or
+    TICKETLAB_NO_PLUGIN, switches off an installed plugin. TICKETLAB_STRICT_PLUGINS=1 turns every problem of a plugin into an error.
     """
     known = registry.current()
     entries = [entry for entries in known.by_kind().values() for entry in entries]
@@ -23,9 +24,11 @@ def plugins(as_json: bool) -> None:
             {
                 "sources": [{"name": source.label, "version": source.version} for source in known.sources],
                 "components": [
-                    {"kind": entry.kind, "name": entry.name, "summary": entry.summary, "source": entry.source.label} for entry in entries
+                    {"kind": entry.kind, "name": known.name_of(entry), "summary": entry.summary, "source": entry.source.label}
+                    for entry in entries
                 ],
                 "recipes": [{"name": name, "source": source.label} for name, (_, source) in sorted(known.recipes.items())],
+                "off": [{"name": source.label, "version": source.version} for source in known.off],
                 "problems": [{"source": problem.source, "message": problem.message} for problem in known.problems],
             }
         )
@@ -42,7 +45,7 @@ def plugins(as_json: bool) -> None:
         table.add_column(column, overflow="fold")
     for kind, of_kind in known.by_kind().items():
         for entry in of_kind:
-            table.add_row(kind if entry is of_kind[0] else "", *map(cell_text, (entry.name, entry.summary, entry.source.label)))
+            table.add_row(kind if entry is of_kind[0] else "", *map(cell_text, (known.name_of(entry), entry.summary, entry.source.label)))
         table.add_section()
     for name, (_, source) in sorted(known.recipes.items()):
         table.add_row("recipe", cell_text(name), "", cell_text(source.label))

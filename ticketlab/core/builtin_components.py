@@ -27,6 +27,21 @@ def ticketlab_pruners() -> Components:
         Lazy("magnitude", "score weights by their magnitude, without training", "ticketlab.pruners.magnitude:Magnitude"),
         Lazy("mask-training", "train a mask of the weights, with the weights frozen", "ticketlab.pruners.mask_training:MaskTraining"),
         Lazy("random", "score units at random, without training", "ticketlab.pruners.random:Random"),
+        Lazy(
+            "structured-hard-concrete",
+            "train a stochastic gate per head and neuron, with the weights frozen",
+            "ticketlab.pruners.structured_hard_concrete:StructuredHardConcrete",
+        ),
+        Lazy(
+            "structured-imp",
+            "train the weights, and remove the smallest heads and neurons step by step",
+            "ticketlab.pruners.structured_imp:StructuredIMP",
+        ),
+        Lazy(
+            "structured-mask-training",
+            "train a mask of the heads and neurons, with the weights frozen",
+            "ticketlab.pruners.structured_mask_training:StructuredMaskTraining",
+        ),
     ]
 
 
@@ -54,6 +69,7 @@ def ticketlab_losses() -> Components:
             "distil a teacher that is less confident where a bias model is right",
             "ticketlab.losses.confreg:ConfidenceRegularisation",
         ),
+        Lazy("distillation", "learn the probabilities of a teacher along with the labels", "ticketlab.losses.distillation:Distillation"),
     ]
 
 
@@ -169,11 +185,42 @@ def ticketlab_objectives() -> Components:
 def ticketlab_backbones() -> Components:
     """Adapters of the model families."""
     return [
-        Lazy("bert", "BERT", "ticketlab.backbone.adapters:Bert"),
-        Lazy("roberta", "RoBERTa", "ticketlab.backbone.adapters:Roberta"),
-        Lazy("electra", "ELECTRA", "ticketlab.backbone.adapters:Electra"),
-        Lazy("distilbert", "DistilBERT", "ticketlab.backbone.adapters:DistilBert"),
-        Lazy("deberta-v2", "DeBERTa-v2 and -v3", "ticketlab.backbone.adapters:DebertaV2"),
+        Lazy("bert", "BERT", "ticketlab.backbone.families:Bert"),
+        Lazy("roberta", "RoBERTa", "ticketlab.backbone.families:Roberta"),
+        Lazy("electra", "ELECTRA", "ticketlab.backbone.families:Electra"),
+        Lazy("distilbert", "DistilBERT", "ticketlab.backbone.families:DistilBert"),
+        Lazy("deberta-v2", "DeBERTa-v2 and -v3", "ticketlab.backbone.families:DebertaV2"),
+        Lazy("mpnet", "MPNet", "ticketlab.backbone.families:MPNet"),
+        Lazy("albert", "ALBERT", "ticketlab.backbone.families:Albert"),
+        Lazy("modernbert", "ModernBERT", "ticketlab.backbone.families:ModernBert"),
+        Lazy("gpt2", "GPT-2", "ticketlab.backbone.families:GPT2"),
+    ]
+
+
+@hookimpl
+def ticketlab_metrics() -> Components:
+    """Metrics of predictions, besides those that every evaluation reports."""
+    return [
+        Lazy(
+            "calibration",
+            "the expected calibration error: how far the confidence of predictions is from their accuracy",
+            "ticketlab.metrics.calibration:Calibration",
+        ),
+    ]
+
+
+@hookimpl
+def ticketlab_stages() -> Components:
+    """The stages of recipes."""
+    return [
+        Lazy("train", "fine-tune a model, or retrain a ticket", "ticketlab.stages.train:Train"),
+        Lazy("bias", "probabilities of a model that sees only a shortcut", "ticketlab.stages.bias:BiasStage"),
+        Lazy("search", "score the prunable units of a model", "ticketlab.stages.search:SearchStage"),
+        Lazy("draw", "draw a ticket from the scores of a search", "ticketlab.stages.draw:Draw"),
+        Lazy("evaluate", "clean accuracy and F1 of a model, in and out of distribution", "ticketlab.stages.evaluate:Evaluate"),
+        Lazy("attack", "accuracy of a model under text attacks", "ticketlab.stages.attack:AttackStage"),
+        Lazy("export", "write a model in a portable format", "ticketlab.stages.export:Export"),
+        Lazy("measure", "size, parameters and latency of a model", "ticketlab.stages.measure:Measure"),
     ]
 
 

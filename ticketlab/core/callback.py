@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ticketlab.core.method_names import check_method_names
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.optim import Optimizer
 
+OTHER_NAMES = {
+    **dict.fromkeys(("before_step", "step_start", "on_step_begin", "on_batch_start", "on_train_batch_start"), "on_step_start"),
+    **dict.fromkeys(("after_step", "step_end", "on_batch_end", "on_train_batch_end"), "on_step_end"),
+    **dict.fromkeys(("before_pass", "pass_start", "before_forward"), "on_pass_start"),
+    **dict.fromkeys(("after_backward", "on_backward_end"), "on_after_backward"),
+    **dict.fromkeys(("before_train", "train_start", "on_train_begin", "on_fit_start"), "on_train_start"),
+    "configure_optimizers": "parameter_groups",
+}
+"""Names that other libraries give to the methods of a callback."""
+
 
 class Callback:
-    """Base class of callbacks. The training loop calls the methods in this order; by default they do nothing."""
+    """Base class of callbacks. The training loop calls the methods in this order; by default they do nothing.
+
+    A subclass with a misspelt method is refused (TypeError): a public method that overrides nothing must not have a name that is similar
+    to that of one that is called, nor one that begins with ``on_``.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_method_names(cls, OTHER_NAMES, reserved="on_")
+
+    def nested(self) -> Sequence[Callback]:
+        """Return the callbacks that this one uses, such as the run of a component in its settings.
+
+        The loop calls them too, right after this one, and saves their state.
+        """
+        return ()
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return optimizer groups of the callback's own parameters, each with its learning rate."""
@@ -56,3 +84,10 @@ class Callback:
     def metrics(self) -> dict[str, float]:
         """Return numbers to log along with the loss."""
         return {}
+
+
+def with_nested(callbacks: Iterable[Callback]) -> Iterator[Callback]:
+    """Yield each callback, followed by those that it uses."""
+    for callback in callbacks:
+        yield callback
+        yield from with_nested(callback.nested())

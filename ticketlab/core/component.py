@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Container, Iterator
+from typing import Any, ClassVar, Literal, get_args
 
+import attrs
 from attrs import frozen
+
+from ticketlab.core.method_names import check_method_names
+
+Precision = Literal["fp32", "bf16"]
+OTHER_NAMES = {"attach": "begin", "start_monitor": "begin"}
+"""Names of earlier versions for the methods of components."""
+FREE = ("label",)
+"""Methods that authors do not override."""
 
 
 @frozen
@@ -12,7 +22,11 @@ class Component:
     """A named set of settings: a frozen attrs class whose fields are made by :func:`ticketlab.core.settings.setting`.
 
     ``version`` is part of the keys of cached results: increment it when the same settings give different results. ``variant`` is the name
-    of the setting, if any, that ``NAME:VALUE`` sets where a component is named.
+    of the setting, if any, that ``NAME:VALUE`` sets where a component is named. ``precisions`` are those that it can compute in: a recipe
+    that runs in another one is refused before anything is computed.
+
+    A subclass with a misspelt method is refused (TypeError): a public method that overrides nothing must not have a name that is similar
+    to that of one that is called.
     """
 
     kind: ClassVar[str]
@@ -21,9 +35,50 @@ class Component:
     paper: ClassVar[str] = ""
     version: ClassVar[int] = 1
     variant: ClassVar[str] = ""
+    precisions: ClassVar[tuple[str, ...]] = get_args(Precision)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_names(cls, "precisions", get_args(Precision))
+        check_method_names(cls, OTHER_NAMES, free=FREE)
 
     @property
     def label(self) -> str:
-        """The name that distinguishes it from others of its kind: its name, or ``NAME:VALUE`` if it has variants."""
+        """The name that distinguishes it from others of its kind: the one that finds it, or ``NAME:VALUE`` if it has variants."""
         value = getattr(self, self.variant) if self.variant else None
-        return self.name if value is None else f"{self.name}:{value}"
+        name = find_name(type(self))
+        return name if value is None else f"{name}:{value}"
+
+
+def _own_name(cls: type[Component]) -> str:
+    return cls.name
+
+
+find_name: Callable[[type[Component]], str] = _own_name
+"""Returns the name that finds a class: its own, or ``PACKAGE:NAME``. The registry, which imports this module, replaces it by its own."""
+
+
+def check_names(cls: type, attribute: str, known: tuple[str, ...]) -> None:
+    """Refuse a class whose ``attribute`` is not a tuple of ``known`` names.
+
+    :raises TypeError: it is not; the message lists the names.
+    """
+    value = getattr(cls, attribute)
+    if not (isinstance(value, tuple) and set(value) <= set(known)):
+        raise TypeError(f"{cls.__name__}.{attribute} must be a tuple of some of {', '.join(known)}, not {value!r}")
+
+
+def components_in(component: Component, among: Container[str] | None = None) -> Iterator[Component]:
+    """Yield the components in the settings of a component, and theirs recursively; ``among`` restricts the settings at the top level."""
+    for setting in attrs.fields(type(component)):
+        value = getattr(component, setting.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Component) and (among is None or setting.name in among):
+                yield part
+                yield from components_in(part)
+
+
+def with_components(component: Component) -> Iterator[Component]:
+    """Yield a component and those in its settings, recursively."""
+    yield component
+    yield from components_in(component)

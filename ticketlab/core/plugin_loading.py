@@ -7,49 +7,62 @@ error when the name is used. With ``TICKETLAB_STRICT_PLUGINS=1`` it is an error 
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import importlib
 import importlib.metadata
-import importlib.util
 import os
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pluggy
 from attrs import define, field, frozen
 
-from ticketlab.core import hookspecs
+from ticketlab.core import debugging, hookspecs
 from ticketlab.core.component import Component
+from ticketlab.core.component_class import check_component_class
 from ticketlab.core.errors import PluginError, UsageError, did_you_mean
 from ticketlab.core.hookspecs import HOOK_OF_KIND, Lazy
+from ticketlab.core.plugin_source import BUILT_IN as BUILT_IN
+from ticketlab.core.plugin_source import HASHED, PluginCode, Source
 
 ENTRY_POINTS = "ticketlab"
-LONGEST_NAME, LONGEST_MESSAGE = 80, 500
+RECIPE = "recipe"
+"""The kind of the entries of recipes, which are files and not components."""
+LONGEST_NAME = 80
 NAME = re.compile(rf"(?!\d+$)\w[\w.+-]{{0,{LONGEST_NAME - 1}}}")
 BROKEN = (Exception, SystemExit)
 """What a plugin may raise without ending the command."""
 
 
 @frozen
-class Source:
-    """Where a component comes from. ``version`` goes into the keys of results."""
-
-    label: str
-    version: str
-
-
-@frozen
 class Entry:
-    """One registered component, imported or not."""
+    """One registered component, imported or not; or a recipe, whose target is the path of its file."""
 
     kind: str
     name: str
     summary: str
     source: Source
     target: type[Component] | str
+
+    @property
+    def module(self) -> str:
+        """The module that the component is in."""
+        return self.target.__module__ if isinstance(self.target, type) else self.target.partition(":")[0]
+
+    @property
+    def qualified(self) -> str:
+        """The name with that of the plugin, ``PACKAGE:NAME``."""
+        return f"{self.source.name}:{self.name}"
+
+    def loads(self, cls: type[Component]) -> bool:
+        """Return whether the target is this class under another name of its module; one that does not import is another."""
+        try:
+            return self.kind != RECIPE and self.load() is cls
+        except PluginError:
+            return False
 
     def load(self) -> type[Component]:
         """Import the class.
@@ -62,9 +75,14 @@ class Entry:
         try:
             cls = getattr(importlib.import_module(module), attribute)
         except BROKEN as problem:
-            raise PluginError(f"{self.kind} `{self.name}` of {self.source.label} does not import: {_oneline(problem)}") from problem
+            why = described(problem, self.source)
+            raise PluginError(f"{self.kind} `{self.name}` of {self.source.label} does not import: {why}") from problem
         if not (isinstance(cls, type) and issubclass(cls, Component) and cls.kind == self.kind and cls.name == self.name):
             raise PluginError(f"{self.target} of {self.source.label} is not the {self.kind} `{self.name}` it is registered as")
+        try:
+            check_component_class(cls)
+        except TypeError as problem:
+            raise PluginError(f"{self.kind} `{self.name}` of {self.source.label} cannot be used: {problem}") from None
         return cls
 
 
@@ -78,9 +96,11 @@ class Problem:
     name: str = ""
 
 
-def _oneline(problem: BaseException) -> str:
-    words = " ".join(str(problem).split())
-    return f"{type(problem).__name__}: {words if len(words) <= LONGEST_MESSAGE else f'{words[:LONGEST_MESSAGE]}...'}"
+def described(problem: BaseException, source: Source | None) -> str:
+    """Return an error of a plugin in one line, with the place in the plugin's own code where it was raised."""
+    from ticketlab.core import plugin_code, plugin_frames  # not imported where plugins are only listed
+
+    return plugin_frames.describe(problem, plugin_code.files_of(source.code) if source is not None else ())
 
 
 def _hook_manager() -> pluggy.PluginManager:
@@ -89,13 +109,44 @@ def _hook_manager() -> pluggy.PluginManager:
     return manager
 
 
+def source_of(point: importlib.metadata.EntryPoint) -> Source:
+    """Return the source of an installed plugin, without importing it."""
+    package, code = point.dist, PluginCode(modules=(point.module,), distribution=point.dist)
+    if package is None:
+        return Source(point.value, "", point.name, code)
+    return Source(f"{package.name} {package.version}", f"{package.name}=={package.version}", package.name, code)
+
+
+def clash(entries: Sequence[Entry]) -> str:
+    """Return what is wrong with several entries of one kind and name."""
+    *others, last = dict.fromkeys(entry.source.label for entry in entries)
+    by = f"both {', '.join(others)} and {last}" if others else f"{last} twice"
+    return f"the {entries[0].kind} `{entries[0].name}` is registered by {by}"
+
+
+def advice(entries: Sequence[Entry]) -> str:
+    """Return how to choose among several entries of one kind and name, a built-in one first."""
+    if not all(_is_called_alone(entry, entries) for entry in entries):
+        return "rename one, or the file or package that it is in"
+    names = " or ".join(f"`{entry.qualified}`" for entry in entries if not entry.source.is_built_in)
+    if entries[0].source.is_built_in:
+        return f"`{entries[0].name}` is that of {entries[0].source.label}, write {names} for the other"
+    return f"write {names}"
+
+
+def _is_called_alone(entry: Entry, entries: Sequence[Entry]) -> bool:
+    return sum(other.source.is_called(entry.source.name) for other in entries) == 1
+
+
 @define
 class LoadedPlugins:
     """What the plugins loaded so far have registered."""
 
-    entries: dict[tuple[str, str], Entry] = field(factory=dict)
-    recipes: dict[str, tuple[Path, Source]] = field(factory=dict)
+    registered: dict[tuple[str, str], tuple[Entry, ...]] = field(factory=dict)
+    """The components of each kind and name, and the recipes as the kind ``recipe``; a built-in one first, then in the order of loading."""
     sources: list[Source] = field(factory=list)
+    off: list[Source] = field(factory=list)
+    """The plugins that were found and are switched off."""
     problems: list[Problem] = field(factory=list)
     manager: pluggy.PluginManager = field(factory=_hook_manager)
 
@@ -116,73 +167,76 @@ class LoadedPlugins:
             self.manager.register(plugin, None if self.manager.has_plugin(source.label) else source.label)
             found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]
             named = dict(self._call(plugin, "ticketlab_recipes") or {})
-            recipes = {_valid_name("recipe", name): Path(path) for name, path in named.items()}
+            found += [Entry(RECIPE, _valid_name(RECIPE, name), "", source, str(Path(path))) for name, path in named.items()]
         except BROKEN as problem:
             with contextlib.suppress(Exception):
                 self.manager.unregister(plugin)
-            self.report(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
+            self._report_broken(source, problem)
             return
         self.sources.append(source)
         for entry in found:
             self._add(entry)
-        for name, path in recipes.items():
-            if name in self.recipes:
-                other = self.recipes[name][1].label
-                message = f"the recipe `{name}` is registered by both {other} and {source.label}"
-                self.report(Problem(source.label, message, "recipe", name))
-            else:
-                self.recipes[name] = (path, source)
 
     def unregister(self, plugin: Any, source: Source) -> None:
         """Remove what :meth:`register` added."""
         self.manager.unregister(plugin)
         self.sources.remove(source)
-        self.entries = {key: entry for key, entry in self.entries.items() if entry.source != source}
-        self.recipes = {name: recipe for name, recipe in self.recipes.items() if recipe[1] != source}
+        left = {key: tuple(entry for entry in entries if entry.source != source) for key, entries in self.registered.items()}
+        self.registered = {key: entries for key, entries in left.items() if entries}
         self.problems = [problem for problem in self.problems if problem.source != source.label]
 
+    def listens(self, hook: str) -> bool:
+        """Return whether any plugin has this hook."""
+        return bool(getattr(self.manager.hook, hook).get_hookimpls())
+
     def notify(self, hook: str, **arguments: Any) -> None:
-        """Call a life-cycle hook of every plugin; a plugin that raises is reported as a problem and not called again."""
+        """Call a life-cycle hook of every plugin with a copy of the arguments; one that raises is a problem and not called again."""
         for implementation in list(getattr(self.manager.hook, hook).get_hookimpls()):
             try:
-                implementation.function(**{name: arguments[name] for name in implementation.argnames})
+                implementation.function(**copy.deepcopy({name: arguments[name] for name in implementation.argnames}))
             except BROKEN as problem:
                 self.manager.unregister(implementation.plugin)
-                self.report(Problem(implementation.plugin_name, f"{hook} of {implementation.plugin_name}: {_oneline(problem)}"))
+                name = implementation.plugin_name
+                source = next((source for source in self.sources if source.label == name), None)
+                debugging.print_traceback(problem)
+                self.report(Problem(name, f"{hook} of {name}: {described(problem, source)}"))
 
     def load_entry_point(self, point: importlib.metadata.EntryPoint) -> None:
         """Load and register the plugin of an installed package."""
-        package = point.dist
-        source = Source(f"{package.name} {package.version}", f"{package.name}=={package.version}") if package else Source(point.value, "")
+        source = source_of(point)
         try:
             plugin = point.load()
         except BROKEN as problem:
-            self.report(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
+            self._report_broken(source, problem)
             return
         self.register(plugin, source)
 
     def load_file(self, file: Path) -> None:
-        """Load and register a plugin file.
+        """Load and register a plugin file, or the folder of a package.
 
-        :raises UsageError: there is no such file, or it is not a Python file.
+        :raises UsageError: there is no such file or folder, or it is not Python.
         """
-        if not file.is_file():
+        from ticketlab.core import plugin_code, plugin_files  # not imported where no file is named
+
+        if not file.exists():
             raise UsageError(f"--plugin {file}: there is no such file")
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        source = Source(str(file), f"sha256:{digest}")
-        name = f"ticketlab_plugin_{file.stem}_{digest[:8]}"
-        spec = importlib.util.spec_from_file_location(name, file)
-        if spec is None or spec.loader is None:
-            raise UsageError(f"--plugin {file}: not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
+        if not plugin_files.is_plugin(file):
+            raise UsageError(f"--plugin {file}: not a Python file, and not a folder with `{plugin_files.INIT}`")
+        place = file.resolve()
+        place = place.parent if place.name == plugin_files.INIT else place
+        code = PluginCode(places=(place,))
+        digest = plugin_code.digest(plugin_code.files_of(code, imported=False), imported=False)
+        source = Source(str(file), f"{HASHED}{digest}", place.stem.replace(".", "-"), code)
         try:
-            spec.loader.exec_module(module)
+            module = plugin_files.load(place, hashlib.sha256(f"{place} {digest}".encode()).hexdigest()[:12])
         except BROKEN as problem:
-            del sys.modules[name]
-            self.report(Problem(source.label, f"{source.label} does not load: {_oneline(problem)}"))
+            self._report_broken(source, problem)
             return
         self.register(module, source)
+
+    def _report_broken(self, source: Source, problem: BaseException) -> None:
+        debugging.print_traceback(problem)
+        self.report(Problem(source.label, f"{source.label} does not load: {described(problem, source)}"))
 
     def _call(self, plugin: Any, hook: str) -> Any:
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
@@ -195,20 +249,23 @@ class LoadedPlugins:
             if isinstance(item, Lazy):
                 if not isinstance(item.target, str):
                     raise TypeError(f"the target of the {kind} `{item.name}` must be a string, not {item.target!r}")
-                yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, item.target)
+                target = _own_target(plugin, item.target) if source.code.places else item.target
+                yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, target)
             elif isinstance(item, type) and issubclass(item, Component) and item.kind == kind:
+                check_component_class(item)
                 yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, item)
             else:
                 raise TypeError(f"{hook} returned {item!r}, which is neither a class of kind {kind} nor a Lazy reference")
 
     def _add(self, entry: Entry) -> None:
         key = (entry.kind, entry.name)
-        taken = self.entries.get(key)
-        if taken is None:
-            self.entries[key] = entry
-            return
-        message = f"the {entry.kind} `{entry.name}` is registered by both {taken.source.label} and {entry.source.label}"
-        self.report(Problem(entry.source.label, message, entry.kind, entry.name))
+        taken = self.registered.get(key, ())
+        if any(other.source.name == entry.source.name and other.target == entry.target for other in taken):
+            return  # two entry points of one package
+        self.registered[key] = (*taken, entry)
+        if taken:
+            message = f"{clash(self.registered[key])}; {advice(self.registered[key])}"
+            self.report(Problem(entry.source.label, message, entry.kind, entry.name))
 
     def report(self, problem: Problem) -> None:
         """Keep a problem.
@@ -218,6 +275,14 @@ class LoadedPlugins:
         if os.environ.get("TICKETLAB_STRICT_PLUGINS") == "1":
             raise PluginError(problem.message)
         self.problems.append(problem)
+
+
+def _own_target(plugin: Any, target: str) -> str:
+    """Return the target of a lazy reference of a plugin file or folder, with the name under which its module is imported."""
+    from ticketlab.core import plugin_files
+
+    module, colon, attribute = target.partition(":")
+    return f"{plugin_files.full_name(plugin, module)}{colon}{attribute}"
 
 
 def _valid_name(kind: str, name: object) -> str:

@@ -98,7 +98,7 @@ def each_once() -> contextlib.AbstractContextManager[None]:
 
 
 def warnings_once() -> contextlib.AbstractContextManager[None]:
-    """Print equal warnings only once while the block runs."""
+    """Print equal warnings, and equal notices about inputs, only once while the block runs."""
     return _filtered(warned=_or_new(_filter.warned))
 
 
@@ -132,10 +132,22 @@ def say(message: str, *, lines: bool = False) -> None:
         print(printable(message, lines=lines), file=sys.stderr, flush=True)
 
 
+def notice(message: str) -> None:
+    """Print one line about inputs, which many stages may have in common, to stderr."""
+    if not _was_printed(message):
+        say(message)
+
+
 def warn(message: str) -> None:
     """Print a one-line warning to stderr."""
-    if _filter.silent or (_filter.warned is not None and message in _filter.warned):
-        return
-    if _filter.warned is not None:
-        _filter.warned.add(message)
-    say(f"warning: {message}")
+    if not _was_printed(message):
+        say(f"warning: {message}")
+
+
+def _was_printed(message: str) -> bool:
+    """Return whether messages are not printed, or not repeated and this is a repetition; remember it."""
+    if _filter.silent or _filter.warned is None:
+        return _filter.silent
+    repeated = message in _filter.warned
+    _filter.warned.add(message)
+    return repeated

@@ -130,7 +130,7 @@ def _is_tuple(kind: Any) -> bool:
 
 def _structure_tuple(value: Any, kind: Any) -> Any:
     if not isinstance(value, (list, tuple)):  # a str is a sequence too
-        raise TypeError(f"must be a list, not {value!r}")
+        raise TypeError(f"must be a list, not {value!r:.80}")
     return tuple(converter.structure(item, get_args(kind)[0]) for item in value)
 
 

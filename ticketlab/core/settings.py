@@ -58,9 +58,11 @@ def setting(
     return attrs.field(default=default, kw_only=True, validator=check_value, converter=converter, metadata=metadata)
 
 
-def ratio(default: float | None, *, help: str, identity: bool = True) -> Any:
-    """Declare a setting between 0 and 1, given as a number or as a fraction such as ``"1/6"``."""
-    return setting(default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, converter=parse_ratio)
+def ratio(default: float | None, *, help: str, identity: bool = True, added_later: bool = False) -> Any:
+    """Declare a setting between 0 and 1, given as a number or as a fraction such as ``"1/6"``; the rest as for :func:`setting`."""
+    return setting(
+        default, help=help, unit="fraction", at_least=0, at_most=1, identity=identity, added_later=added_later, converter=parse_ratio
+    )
 
 
 def component(
@@ -84,9 +86,13 @@ def component(
     return attrs.field(default=factory, kw_only=True, converter=build, metadata=metadata)
 
 
-def reference(default: str | None, *, help: str, accepts: Sequence[str]) -> Any:
-    """Declare a setting that names another stage (of one of the kinds in ``accepts``), or a file or model outside the recipe."""
-    metadata = _metadata(help) | {"reference": tuple(accepts)}
+def reference(default: str | None, *, help: str, accepts: Sequence[str], checkpoints_of: Sequence[str] = ("train",)) -> Any:
+    """Declare a setting that names another stage (of one of the kinds in ``accepts``), or a file or model outside the recipe.
+
+    ``STAGE@STEP`` may name a checkpoint of a stage of one of the kinds in ``checkpoints_of``. An accepted ``train`` or ``export`` stage
+    stands for its model, and a ``draw`` stage for its ticket; otherwise the setting names the folder of the stage.
+    """
+    metadata = _metadata(help) | {"reference": tuple(accepts), "checkpoints_of": tuple(checkpoints_of)}
     return attrs.field(default=default, kw_only=True, metadata=metadata)
 
 
@@ -228,6 +234,11 @@ def to_table(instance: attrs.AttrsInstance, *, identity_only: bool = False, cls:
     return table
 
 
+def component_table(component: Component, *, identity_only: bool = False) -> dict[str, Any]:
+    """Return a component as a table that builds an equal one: the name that finds it, and :func:`to_table`."""
+    return {"name": registry.current().name_of_class(type(component)), **to_table(component, identity_only=identity_only)}
+
+
 def default_of(field: attrs.Attribute[Any]) -> Any:
     """Return the default value of a setting."""
     default: Any = field.default
@@ -243,7 +254,7 @@ def _changes_result(field: attrs.Attribute[Any], value: Any) -> bool:
 
 def _plain(value: Any, identity_only: bool) -> Any:
     if isinstance(value, Component):
-        return {"name": value.name, **to_table(value, identity_only=identity_only)}
+        return component_table(value, identity_only=identity_only)
     if isinstance(value, (tuple, list)):
         return [_plain(item, identity_only) for item in value]
     return "none" if value is None else value

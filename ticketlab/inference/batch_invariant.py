@@ -12,16 +12,16 @@ import contextlib
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ticketlab.backbone.input_limits import pooled_eos_token
+from ticketlab.core.component import Precision
 from ticketlab.inference.linear import BatchInvariantLinears
 from ticketlab.inference.packing import Packing, Row
 
-Precision = Literal["fp32", "bf16"]
 Submit = Callable[["BatchInvariantModel", Sequence[Row]], list[Any]]
 
 submit_request: ContextVar[Submit | None] = ContextVar("submit_request", default=None)

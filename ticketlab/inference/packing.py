@@ -18,6 +18,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
 from ticketlab.backbone.adapters import adapter_for
+from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.input_limits import position_offset
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.linear import STEP
@@ -27,6 +28,8 @@ Row = Mapping[str, Any]
 _POSITIONS = "position_ids"
 _SEGMENTS = "token_type_ids"
 _KNOWN = {"input_ids", "attention_mask", _SEGMENTS}
+_WINDOWS = ("sliding_window", "local_attention", "attention_window")
+"""Entries of the config of a model whose tokens attend only to near ones, as in ModernBERT."""
 _TESTED = (3, 11, 11, 2, 18)
 """The lengths of the rows with which a model is tested."""
 
@@ -46,6 +49,9 @@ class Packing:
     def works(self, row: Row) -> bool:
         """Test whether rows like this one can be packed. Call it in the context in which the model will be called."""
         names = {name for name in row if not name.startswith("_")}
+        config = getattr(self.model, "config", None)
+        if any(getattr(config, name, None) for name in _WINDOWS):
+            return False  # the test rows may fit into one window, and others do not
         return names <= _KNOWN and _POSITIONS in self._parameters and self._same_bits(names)
 
     def inputs(self, rows: Sequence[Row], device: torch.device) -> dict[str, Tensor]:
@@ -77,7 +83,7 @@ class Packing:
     def _first_tokens(self, lengths: Sequence[int]) -> Iterator[None]:
         """Make the last layer return each packed row's first token as a row."""
         adapter = adapter_for(self.model)
-        layer = self.model.base_model.get_submodule(adapter.layers)[-1]
+        layer = self.model.base_model.get_submodule(Backbone(self.model).layers[-1].path)
         first = torch.tensor([0, *itertools.accumulate(lengths[:-1])], device=next(self.model.parameters()).device)
 
         def early(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

@@ -79,6 +79,18 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def isolated(seed: int) -> Iterator[None]:
+    """Like :func:`seeded`, with a seed of up to 63 bits, and seed and restore the generators of GPUs too."""
+    devices = capture()
+    with seeded(seed % 2**32):
+        torch.manual_seed(seed)
+        try:
+            yield
+        finally:
+            restore(devices)
+
+
 def seed_all(seed: int) -> None:
     """Seed every random generator."""
     random.seed(seed)

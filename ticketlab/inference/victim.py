@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from ticketlab.backbone.input_limits import max_tokens
 from ticketlab.backbone.tokenizer import placeholder_token
+from ticketlab.core.component import Precision
 from ticketlab.inference import tokenization
-from ticketlab.inference.batch_invariant import BatchInvariantModel, Precision
+from ticketlab.inference.batch_invariant import BatchInvariantModel
 from ticketlab.inference.packing import Packing, Row
 
 Text = str | Sequence[str]

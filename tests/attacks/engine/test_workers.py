@@ -19,7 +19,9 @@ from ticketlab.attacks.deepwordbug import DeepWordBug
 from ticketlab.attacks.engine import workers
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.record_file import RecordFile
+from ticketlab.core import registry
 from ticketlab.core.errors import OutOfMemory, TicketlabError
+from ticketlab.core.settings import build_component
 from ticketlab.resources.textattack_import import installed
 from ticketlab.tasks.base import Example
 
@@ -82,13 +84,16 @@ def test_queries_of_all_processes_are_counted_in_the_parent(victim):
     assert victim.rows_everywhere - everywhere == victim.rows - here > len(rows)
 
 
-def test_spawned_processes_give_the_same_records(victim, monkeypatch):
+def test_spawned_processes_load_the_plugins_of_this_one_and_give_the_same_records(victim, monkeypatch, own_registry):
+    file = Path(__file__).parents[2] / "third_party" / "failing.py"
+    monkeypatch.setattr(registry, "_current", registry.load([file], entry_points=False))
+    how = build_component("attack", {"name": "failing", "word": "nothing"}, "attack")
     rows = examples(6)
-    expected = attack(victim, rows)
+    expected = attack(victim, rows, how=how)
     spawn = multiprocessing.get_context("spawn")
     monkeypatch.setattr(multiprocessing, "get_context", lambda _=None: spawn)
     before = victim.rows_everywhere
-    assert attack(victim, rows, workers=2) == expected
+    assert attack(victim, rows, how=how, workers=2) == expected
     assert victim.rows_everywhere > before
 
 

@@ -94,7 +94,10 @@ SAID = {
         ["8 of 39 examples are in a script without spaces (Thai, Lao, Burmese, Khmer, kana): text up to the next space or"],
     ),
     "nothing": ([], ["there is no example to attack"]),
-    "errors alone": ([*rows(10, "error"), *rows(10, "timeout", label="positive")], []),
+    "errors alone": (
+        [*rows(10, "error", message="too long"), *rows(10, "timeout", label="positive")],
+        ["10 of 20 examples ended in an error, 10 of them in: too long"],
+    ),
 }
 
 

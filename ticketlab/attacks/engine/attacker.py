@@ -11,15 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from attrs import frozen
+from attrs import field, frozen
 
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components import goal_function
 from ticketlab.attacks.components.words import words_of
 from ticketlab.attacks.engine.candidate_coverage import CandidateCoverage, unseen_words
+from ticketlab.attacks.engine.failure import Failure, fault_of
 from ticketlab.attacks.results.record import Record, Status
 from ticketlab.attacks.results.record_file import message_of
-from ticketlab.core import disk_and_memory
+from ticketlab.core import debugging, disk_and_memory
 from ticketlab.core.formatting import counted
 from ticketlab.inference import random_state
 from ticketlab.inference.victim import Victim
@@ -39,17 +40,19 @@ class Attacker:
     seed: int
     timeout: float | None
     in_flight: int
+    _said: set[str] = field(factory=set, eq=False)
+    """The messages of errors whose traceback has been printed."""
 
-    def run(self, examples: Iterable[Example]) -> Iterator[Record]:
-        """Yield the record of each example, in the order in which they finish."""
+    def run(self, examples: Iterable[Example]) -> Iterator[Record | Failure]:
+        """Yield the record or failure of each example, in the order in which they finish."""
         from ticketlab.attacks.engine.scheduler import Scheduler
 
         scheduler = Scheduler(self.attack_one, in_flight=self.in_flight, timeout=self.timeout, on_timeout=self.timeout_record)
         with self.victim.evaluating(), _one_thread(self.victim):
             yield from scheduler.run(examples)
 
-    def attack_one(self, example: Example) -> Record:
-        """Attack one example and return its record, with status ``error`` if anything but an interruption was raised."""
+    def attack_one(self, example: Example) -> Record | Failure:
+        """Attack one example and return its record, with status ``error`` if an error was raised, unless the attack is at fault."""
         facts, unseen = self._facts(example)
         try:
             if facts["label"] not in self.victim.label_names:
@@ -67,7 +70,13 @@ class Attacker:
         except Exception as problem:
             if disk_and_memory.kind(problem):  # not the fault of this example; the others would fail too
                 raise
-            return Record(**facts, status="error", message=message_of(problem))
+            message = message_of(problem)
+            if message not in self._said:
+                self._said.add(message)
+                debugging.print_traceback(problem)
+            if fault := fault_of(self.attack, problem):
+                return Failure(example.id, fault)
+            return Record(**facts, status="error", message=message)
 
     def _with_message(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Add a message to a failed attack that was given up or had no candidates."""

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.engine.attacker import Attacker
 from ticketlab.attacks.engine.deadline import check as check_deadline
+from ticketlab.attacks.engine.failure import Failure, check_no_failures, fault_of
 from ticketlab.attacks.engine.workers import run_in_workers
 from ticketlab.attacks.results.record import Record
 from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.core import progress
-from ticketlab.core.errors import TicketlabError, UsageError
+from ticketlab.core.errors import PluginError, TicketlabError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.inference import random_state
 from ticketlab.inference.victim import Victim
@@ -46,9 +47,11 @@ def run_attack(
 
     The examples' labels are indices into ``label_names``, which are matched to the victim's by name. A record depends on the attack, the
     victim, the example and ``seed``, but not on the other examples, the number ``in_flight`` in a process, or the number of ``workers``
-    (processes; None: as many as are useful). An exception becomes a record with status ``error``. An example that takes more than
-    ``timeout`` seconds is given up with status ``timeout``; that record depends on the machine.
+    (processes; None: as many as are useful). An exception becomes a record with status ``error``, unless the attack itself is broken
+    (:func:`~ticketlab.attacks.engine.failure.fault_of`). An example that takes more than ``timeout`` seconds is given up with status
+    ``timeout``; that record depends on the machine.
 
+    :raises PluginError: the attack is broken. The examples on which it failed have no records.
     :raises ResourceError: something that the attack needs is missing.
     :raises UsageError: the victim lacks a label and has others instead, two examples have the same id, or a timeout is set outside the
         main thread.
@@ -64,14 +67,20 @@ def run_attack(
     title, done = f"attack {attack.label}", len(examples) - len(left)
     with progress.bar(title, len(examples), done=done, count=lambda: victim.rows_everywhere, of="texts evaluated") as bar:
         successes = sum(record.status == "success" for record in records)
+        failures: list[Failure] = []
         for record in _records(attacker, left, _processes(victim, len(left), workers)):
+            if isinstance(record, Failure):
+                failures.append(record)
+                bar.advance(note=f"{len(failures)} failed")
+                continue
             records.add(record)
             successes += record.status == "success"
             bar.advance(note=f"{successes} fooled")
+    check_no_failures(failures, len(examples))
     return [records[example.id] for example in examples]
 
 
-def _records(attacker: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record]:
+def _records(attacker: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record | Failure]:
     if workers <= 1:
         return attacker.run(examples)
     return run_in_workers(attacker, examples, workers)
@@ -100,8 +109,10 @@ def _check_build(attack: Attack, victim: Victim, resources: Resources) -> None:
             attack.build(victim, resources)
         except TicketlabError:
             raise
-        except Exception:
-            return  # reported in the records
+        except Exception as problem:
+            if fault := fault_of(attack, problem):
+                raise PluginError(fault) from problem
+            # otherwise reported in the records
 
 
 def _check(examples: Sequence[Example], label_names: Sequence[str], victim: Victim) -> None:

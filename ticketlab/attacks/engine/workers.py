@@ -15,21 +15,25 @@ import attrs
 import torch
 from attrs import define, field
 
-from ticketlab.core import disk_and_memory, progress
+from ticketlab.attacks.engine.late_pickle import LatePickle
+from ticketlab.core import disk_and_memory, plugin_errors, progress, registry
 from ticketlab.core.errors import TicketlabError
+from ticketlab.core.plugin_selection import PluginSelection
 from ticketlab.resources.textattack_import import import_textattack
 from ticketlab.training import interruption
 
 if TYPE_CHECKING:
     from ticketlab.attacks.engine.attacker import Attacker
+    from ticketlab.attacks.engine.failure import Failure
     from ticketlab.attacks.results.record import Record
     from ticketlab.tasks.base import Example
 
 
-def run_in_workers(attacker: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record]:
-    """Yield the record of each example, in the order in which they finish, from ``workers`` processes.
+def run_in_workers(attacker: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record | Failure]:
+    """Yield the record or failure of each example, in the order in which they finish, from ``workers`` processes.
 
-    On the CPU workers are forked and share this process's memory; on GPUs they are spawned and distributed over the devices.
+    On the CPU workers are forked and share this process's memory; on GPUs they are spawned, load the plugins of this process, and are
+    distributed over the devices.
 
     :raises TicketlabError: a worker could not be started, or failed outside of an example.
     :raises OutOfMemory: there is too little memory for that many workers; the message names what to lower.
@@ -51,6 +55,8 @@ class _Worker:
     connection: Connection
     one_by_one: bool
     """It attacks one example at a time, so that it is known which one killed it."""
+    began: bool = False
+    """It has requested an example."""
     active: dict[str, Example] = field(factory=dict)
 
 
@@ -75,7 +81,8 @@ class _Pool:
         inherited = [ours, *self.workers]
         tally = context.RawValue("Q", 0)
         self.attacker.victim.tallies.append(tally)
-        arguments = (attacker, theirs, tally, [] if gpu else inherited, os.getpid(), self.started, self.lower)
+        plugins = None if context.get_start_method() == "fork" else registry.current().selection
+        arguments = (plugins, LatePickle((attacker, tally)), theirs, [] if gpu else inherited, os.getpid(), self.started, self.lower)
         process = context.Process(target=_work, args=arguments, daemon=True)
         try:
             with interruption.blocked():  # so that no signal reaches the process before it has set its handlers
@@ -87,8 +94,8 @@ class _Pool:
         self.started += 1
         self.workers[ours] = _Worker(process, ours, one_by_one)
 
-    def records(self) -> Iterator[Record]:
-        """Yield records until every example is done."""
+    def records(self) -> Iterator[Record | Failure]:
+        """Yield records and failures until every example is done."""
         while self.workers:
             for connection in wait(list(self.workers)):
                 assert isinstance(connection, Connection)
@@ -102,6 +109,7 @@ class _Pool:
                     worker.active.pop(content.id)
                     yield content
                 elif kind == "next":
+                    worker.began = True
                     self._send_next(worker)
                 else:
                     raise content
@@ -117,12 +125,17 @@ class _Pool:
             return  # it has died, which the next receive from its connection reports
 
     def _replace(self, worker: _Worker) -> Iterator[Record]:
-        """Start a new worker in place of one that has ended, if it left active examples or there are more to do."""
+        """Start a new worker in place of one that has ended, if it left active examples or there are more to do.
+
+        :raises TicketlabError: it ended before it requested an example, as all others would.
+        """
         del self.workers[worker.connection]
         worker.connection.close()
         worker.process.join()
         if worker.process.exitcode == -signal.SIGKILL:
             progress.warn(f"a process of the attack was killed, possibly because memory ran out; if so, {self.lower}")
+        if not worker.began:
+            raise TicketlabError(f"a process of the attack ended before its first example: {_exit_reason(worker.process.exitcode)}")
         if worker.one_by_one:
             for example in worker.active.values():
                 yield self.attacker.crash_record(example, _exit_reason(worker.process.exitcode))
@@ -151,9 +164,15 @@ def _exit_reason(exitcode: int | None) -> str:
 
 
 def _work(
-    attacker: Attacker, connection: Connection, tally: Any, inherited: Sequence[Connection], parent: int, number: int, lower: str
+    plugins: PluginSelection | None,
+    pickled: LatePickle[tuple[Attacker, Any]],
+    connection: Connection,
+    inherited: Sequence[Connection],
+    parent: int,
+    number: int,
+    lower: str,
 ) -> None:
-    """Attack examples until there are no more; the main function of a worker."""
+    """Attack examples until there are no more; the main function of a worker. ``plugins`` are to be loaded in a spawned one."""
     for parents in inherited:
         parents.close()  # a copy of the parent's end left open in here would hide that the parent is gone
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and terminates this process
@@ -161,9 +180,12 @@ def _work(
         signal.signal(other_signal, signal.SIG_DFL)
     interruption.unblock()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    attacker.victim.tally = tally
     try:
         import_textattack()  # a spawned process has not imported it
+        if plugins is not None:
+            registry.use(registry.load_selection(plugins))
+        attacker, tally = pickled.value()
+        attacker.victim.tally = tally
         _move_to_device(attacker, number)
         for record in attacker.run(_examples(connection, parent)):
             connection.send(("record", record))
@@ -172,7 +194,7 @@ def _work(
     except TicketlabError as problem:
         connection.send(("problem", problem))
     except Exception as problem:
-        failed = TicketlabError(f"a process of the attack failed: {type(problem).__name__}: {problem}")
+        failed = plugin_errors.explained(problem) or TicketlabError(f"a process of the attack failed: {type(problem).__name__}: {problem}")
         connection.send(("problem", disk_and_memory.explained(problem, lower=lower) or failed))
 
 

@@ -17,7 +17,7 @@ from ticketlab.attacks.results.adversarial_examples import AdversarialDataset, c
 from ticketlab.attacks.results.record_file import files_in
 from ticketlab.core.errors import DataError, UsageError
 from ticketlab.core.formatting import counted
-from ticketlab.tasks.assembly.assemble import fingerprint
+from ticketlab.tasks.assembly.fingerprint import fingerprint
 from ticketlab.tasks.base import Example, TaskData
 
 SPLIT = "train"

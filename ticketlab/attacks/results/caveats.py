@@ -35,6 +35,7 @@ def caveats_of(
     ``label_names`` are those of the task; ``uses_resources``: the attack takes its words from resources, which are English by default.
     """
     return [
+        *_of_errors(records),
         *_of_sample(records, label_names),
         *_of_victim(records),
         *_of_script(records),
@@ -44,6 +45,15 @@ def caveats_of(
         *_of_budget(attack, records, query_budget),
         *_of_length(records),
     ]
+
+
+def _of_errors(records: Sequence[Record]) -> Iterator[str]:
+    """Tell how many examples ended in an error, and in which: the most frequent one."""
+    messages = Counter(record.message for record in records if record.status == "error")
+    if messages:
+        ((message, number), *others) = messages.most_common()
+        more = f"; {counted(len(others), 'other message')} in the records" if others else ""
+        yield f"{messages.total()} of {counted(len(records), 'example')} ended in an error, {number} of them in: {message}{more}"
 
 
 def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterator[str]:
