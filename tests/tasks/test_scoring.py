@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ticketlab.tasks import metrics
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.datasets.challenge_sets import map_labels
 from ticketlab.tasks.scoring import LabelMapping, score_predictions
@@ -22,6 +23,10 @@ def set_of(names: tuple[str, ...], labels: list[int], *columns: list[str], posit
     parts = list(zip(*columns, strict=True)) or [()] * len(labels)
     examples = tuple(Example(str(number), ("x",), label, parts[number]) for number, label in enumerate(labels))
     return TaskData("set", ("text",), names, {"train": (), "dev": (), "test": examples}, "", subsets=subsets, positive_label=positive)
+
+
+def test_the_names_are_those_of_all_measures() -> None:
+    assert list(metrics.measures([(0, 0), (1, 1)], 2, positive=0)) == list(metrics.NAMES)
 
 
 def test_three_labels_are_mapped_to_two() -> None:

@@ -37,13 +37,17 @@ class SplitWarning:
 
 @frozen
 class TaskData:
-    """A loaded task. Its splits are ``train``, ``dev`` (for every selection) and ``test`` (for every reported number)."""
+    """A loaded task. Its splits are ``train``, ``dev`` (for every selection) and ``test`` (for every reported number).
+
+    What :meth:`Task.load` of a plugin returns may lack splits, and is completed by :func:`ticketlab.tasks.assembly.loading.load_task`.
+    """
 
     name: str
     columns: tuple[str, ...]
     label_names: tuple[str, ...]
     splits: Mapping[str, tuple[Example, ...]]
-    fingerprint: str
+    fingerprint: str = ""
+    """The hash of the content. It is computed when a task is loaded; whatever :meth:`Task.load` sets is replaced."""
     dropped: Mapping[str, int] = field(factory=dict)
     """The number of dropped rows by reason (``unlabelled``, ``empty``)."""
     subsets: tuple[str, ...] = ()
@@ -113,7 +117,12 @@ class Task(Component):
         """
 
     def load(self) -> TaskData:
-        """Read the data set.
+        """Read the data set and return its examples in the splits that it has: ``train``, ``dev`` (or ``validation``) and ``test``.
+
+        Everything else belongs to the caller: it checks all fields and examples, divides ``train`` if ``dev`` or ``test`` is missing or
+        empty, drops empty texts, applies ``train_rows`` and ``train_share``, warns about repeated texts and missing classes, and computes
+        the fingerprint, so that a change of the examples changes the keys of results. The order of ``label_names`` is that of the outputs
+        of classifiers: it must be the same for every call. A single split other than train is the test split.
 
         :raises DataError: it cannot be read, or its rows do not form a task.
         """

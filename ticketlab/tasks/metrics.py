@@ -8,6 +8,9 @@ from collections.abc import Sequence
 Outcomes = Sequence[tuple[int, int | None]]
 """The true and the predicted label of each example. None is a prediction that is not a label of the set and counts as wrong."""
 
+NAMES = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews", "binary_f1")
+"""The names of :func:`measures`."""
+
 
 def measures(outcomes: Outcomes, labels: int, positive: int | None = None) -> dict[str, float | None]:
     """Return the metrics of predictions over ``labels`` classes; each is None if there are no examples.

@@ -8,17 +8,12 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from ticketlab.core.errors import DataError, UsageError, did_you_mean
-from ticketlab.tasks.assembly.assemble import fingerprint
-from ticketlab.tasks.base import Example, Task, TaskData
+from ticketlab.tasks.assembly.fingerprint import fingerprint
+from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.scoring import LabelMapping
 
 FLAG = "--ood-map"
 _NEGATION = re.compile(r"no[nt][-_](?P<name>.+)", re.DOTALL)
-
-
-def load(task: Task) -> TaskData:
-    """Read a data set as a challenge set; see :meth:`Task.load_challenge`."""
-    return task.load_challenge()
 
 
 def map_labels(source: str, task_names: Sequence[str], ood_names: Sequence[str], pairs: Sequence[str] = ()) -> LabelMapping:

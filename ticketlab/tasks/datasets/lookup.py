@@ -43,7 +43,7 @@ def find_task(
     known = registry.current()
     if value in _NOT_BY_NAME:
         raise SettingError(f"task `{value}` needs {_NOT_BY_NAME[value]} instead of the name")
-    if value in known.names("task"):
+    if known.knows("task", value):
         given = {"--text-column": text_columns, "--label-column": label_column, "--labels": labels, "--drop-label": drop_labels}
         flags = [flag for flag, setting in given.items() if setting]
         if flags:

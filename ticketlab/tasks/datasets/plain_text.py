@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.files import expand
-from ticketlab.tasks.assembly.assemble import fingerprint
+from ticketlab.tasks.assembly.fingerprint import fingerprint
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets import hub_names
 from ticketlab.tasks.datasets.hub_fetch import fetch
