@@ -7,8 +7,8 @@ import torch
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.hard_concrete import HardConcrete, deterministic_gate, location_of, open_probability, sample_gate, shares
+from ticketlab.training.plan import TrainingPlan
 
 BETA = 2 / 3
 ROWS = [
@@ -73,7 +73,7 @@ def inputs():
 
 def test_gradients_of_the_gates_equal_those_of_autograd(model):
     settings = HardConcrete(penalty=0.7)
-    search = settings.attach(Backbone(model), SearchPlan(steps=4, seed=5))
+    search = settings.begin(TrainingPlan(model, steps=4, seed=5))
     search.on_step_start(0)
     model(**inputs()).loss.backward()
     search.on_after_backward()
@@ -100,7 +100,7 @@ def test_gradients_of_the_gates_equal_those_of_autograd(model):
 @pytest.mark.parametrize("reduction", ["elements", "matrices"])
 def test_metrics_are_the_shares_of_gates_at_zero_and_one_and_the_regulariser(model, reduction):
     """Every matrix has as many gates at the locations of each row as of any other, so R does not depend on the reduction."""
-    search = HardConcrete(reduction=reduction).attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = HardConcrete(reduction=reduction).begin(TrainingPlan(model, steps=1, seed=0))
     locations = torch.tensor([row[0] for row in ROWS])
     with torch.no_grad():
         for log_alpha in search.log_alpha.values():
@@ -116,7 +116,7 @@ def test_metrics_are_the_shares_of_gates_at_zero_and_one_and_the_regulariser(mod
 def test_the_mean_of_matrix_means_is_another_penalty(model):
     slopes = {}
     for reduction in ("elements", "matrices"):
-        search = HardConcrete(reduction=reduction).attach(Backbone(model), SearchPlan(steps=1, seed=0))
+        search = HardConcrete(reduction=reduction).begin(TrainingPlan(model, steps=1, seed=0))
         search.on_step_start(0)
         search.add_penalty()
         slopes[reduction] = [location.grad.flatten()[0] * location.numel() for location in search.log_alpha.values()]
@@ -136,7 +136,7 @@ def test_on_bert_base_the_gradient_of_the_penalty_per_gate_is_below_adams_epsilo
 
 
 def test_the_penalty_rises_over_the_ramp(model):
-    search = HardConcrete(penalty=1.0, penalty_ramp=0.5).attach(Backbone(model), SearchPlan(steps=8, seed=0))
+    search = HardConcrete(penalty=1.0, penalty_ramp=0.5).begin(TrainingPlan(model, steps=8, seed=0))
     slopes = []
     for step in range(8):
         search.on_step_start(step)
@@ -147,18 +147,18 @@ def test_the_penalty_rises_over_the_ramp(model):
 
 @pytest.mark.parametrize("resample", ["step", "pass"])
 def test_gates_are_sampled_once_per_step_unless_resampled_per_pass(model, resample):
-    search = HardConcrete(resample=resample).attach(Backbone(model), SearchPlan(steps=1, seed=0))
-    gated = next(iter(search._gated.values()))
+    search = HardConcrete(resample=resample).begin(TrainingPlan(model, steps=1, seed=0))
+    matrix = Backbone(model).layers[0].query
     search.on_step_start(0)
     search.on_pass_start(0)
-    first = gated.effective.detach().clone()
+    first = matrix.weight.detach().clone()
     search.on_pass_start(1)
-    assert torch.equal(first, gated.effective.detach()) is (resample == "step")
+    assert torch.equal(first, matrix.weight.detach()) is (resample == "step")
 
 
 def test_closing_restores_the_weights_exactly(model):
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    search = HardConcrete().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = HardConcrete().begin(TrainingPlan(model, steps=1, seed=0))
     search.on_step_start(0)
     model(**inputs()).loss.backward()
     search.on_after_backward()
@@ -169,7 +169,7 @@ def test_closing_restores_the_weights_exactly(model):
 
 
 def test_the_pooler_is_gated_only_if_configured(model):
-    search = HardConcrete().attach(Backbone(model), SearchPlan(1, 0))
+    search = HardConcrete().begin(TrainingPlan(model, 1, 0))
     without = set(search.scores())
     search.close()
-    assert set(HardConcrete(pooler=True).attach(Backbone(model), SearchPlan(1, 0)).scores()) - without == {"weights/pooler.dense.weight"}
+    assert set(HardConcrete(pooler=True).begin(TrainingPlan(model, 1, 0)).scores()) - without == {"weights/pooler.dense.weight"}

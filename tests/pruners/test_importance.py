@@ -5,17 +5,16 @@ import gc
 
 import pytest
 import torch
+from support.families import FAMILIES
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.shrinking import shrink, unshrink
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.importance import Importance
 from ticketlab.testing import tiny
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import forward
-
-FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
+from ticketlab.training.plan import TrainingPlan
 
 
 @pytest.fixture(params=FAMILIES)
@@ -38,7 +37,8 @@ class Gate(torch.nn.Module):
 
     def __init__(self, linear, width):
         super().__init__()
-        self.factor = torch.nn.Parameter(torch.ones(linear.in_features // width))
+        inputs = next(size for size in (getattr(linear, "nx", None), getattr(linear, "in_features", None)) if size)
+        self.factor = torch.nn.Parameter(torch.ones(inputs // width))
         self.width = width
         linear.register_forward_pre_hook(lambda module, inputs: (inputs[0] * self.factor.repeat_interleave(self.width),))
 
@@ -53,7 +53,7 @@ def gated(model):
 
 def test_a_new_search_does_not_change_the_logits(model):
     before = forward(model, batch(0), "fp32")
-    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = Importance().begin(TrainingPlan(model, steps=1, seed=0))
     search.on_step_start(0)
     assert torch.equal(forward(model, batch(0), "fp32"), before)
 
@@ -61,7 +61,7 @@ def test_a_new_search_does_not_change_the_logits(model):
 def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
     explicit = copy.deepcopy(model)
     gates = gated(explicit)
-    search = Importance(heads_penalty=0.0, neurons_penalty=0.0).attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = Importance(heads_penalty=0.0, neurons_penalty=0.0).begin(TrainingPlan(model, steps=1, seed=0))
     factors = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, coefficient in search.coefficients.items():
@@ -83,7 +83,7 @@ def test_gradients_of_two_passes_equal_those_through_explicit_gates(model):
 
 
 def test_the_penalty_adds_the_sign_and_zero_at_zero(model):
-    search = Importance(heads_penalty=0.25, neurons_penalty=0.5).attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = Importance(heads_penalty=0.25, neurons_penalty=0.5).begin(TrainingPlan(model, steps=1, seed=0))
     with torch.no_grad():
         search.coefficients["heads/0"][:3] = torch.tensor([-2.0, 0.0, 3.0])
     search.on_step_start(0)
@@ -94,14 +94,14 @@ def test_the_penalty_adds_the_sign_and_zero_at_zero(model):
 
 
 def test_scores_are_magnitudes(model):
-    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = Importance().begin(TrainingPlan(model, steps=1, seed=0))
     with torch.no_grad():
         search.coefficients["heads/1"][:] = torch.tensor([-3.0, 1.0, -0.5, 0.0])
     assert search.scores()["heads/1"].tolist() == [3.0, 1.0, 0.5, 0.0]
 
 
 def test_metrics_are_the_l1_norms_and_the_mean_magnitudes(model):
-    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = Importance().begin(TrainingPlan(model, steps=1, seed=0))
     sizes = {group: sum(c.numel() for name, c in search.coefficients.items() if name.startswith(group)) for group in ("heads", "neurons")}
     assert search.metrics() == {f"{group}_l1": size for group, size in sizes.items()} | {f"{group}_importance": 1 for group in sizes}
     with torch.no_grad():
@@ -118,12 +118,12 @@ def test_metrics_are_the_l1_norms_and_the_mean_magnitudes(model):
 
 def test_coefficients_use_the_rate_of_the_weights_and_no_weight_decay_by_default(model):
     backbone = Backbone(model)
-    search = Importance().attach(backbone, SearchPlan(steps=1, seed=0))
+    search = Importance().begin(TrainingPlan(backbone.model, steps=1, seed=0))
     (group,) = search.parameter_groups()
     assert "lr" not in group
     assert group["weight_decay"] == 0.0
     search.close()
-    (group,) = Importance(weight_decay=0.01).attach(backbone, SearchPlan(steps=1, seed=0)).parameter_groups()
+    (group,) = Importance(weight_decay=0.01).begin(TrainingPlan(backbone.model, steps=1, seed=0)).parameter_groups()
     assert group["weight_decay"] == 0.01
 
 
@@ -132,7 +132,7 @@ def test_closing_removes_the_coefficients_and_keeps_the_trained_weights(model):
     backbone = Backbone(model)
     weight = backbone.layers[0].ffn_out.weight
     before = weight.detach().clone()
-    search = Importance(lr=0.5).attach(backbone, SearchPlan(steps=1, seed=0))
+    search = Importance(lr=0.5).begin(TrainingPlan(backbone.model, steps=1, seed=0))
     assert search.parameter_groups()[0]["lr"] == 0.5
     with torch.no_grad():
         search.coefficients["neurons/0"].fill_(3.0)
@@ -145,7 +145,7 @@ def test_closing_removes_the_coefficients_and_keeps_the_trained_weights(model):
 
 def test_frozen_weights_get_no_gradient(model):
     model.requires_grad_(False)
-    search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = Importance().begin(TrainingPlan(model, steps=1, seed=0))
     search.on_step_start(0)
     loss_of(model, 0).backward()
     search.on_after_backward()
@@ -166,7 +166,7 @@ def test_four_rounds_of_searching_and_shrinking_leak_nothing(tmp_path):
 
     counts = []
     for _ in range(4):
-        search = Importance().attach(Backbone(model), SearchPlan(steps=1, seed=0))
+        search = Importance().begin(TrainingPlan(model, steps=1, seed=0))
         search.on_step_start(0)
         loss_of(model, 0).backward()
         twin = copy.deepcopy(model)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.families import FAMILIES
 from support.small_searches import (
-    FAMILIES,
     AfterStep,
     StopAt,
     alive,
@@ -21,15 +21,18 @@ from support.small_searches import (
     training,
 )
 
+from ticketlab.adversaries.base import AdversaryRun
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.errors import Interrupted, SettingError
+from ticketlab.losses.base import LossRun
+from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import SearchPlan, weight_units
+from ticketlab.pruners.base import weight_units
 from ticketlab.pruners.mask_training import MaskTraining, lowest_kept
 from ticketlab.tickets.draw import draw, removed_count
-from ticketlab.training.loss_function import ClassificationLoss
+from ticketlab.training.plan import TrainingPlan
 
 
 class Binarize(torch.autograd.Function):
@@ -45,15 +48,15 @@ class Binarize(torch.autograd.Function):
 
 
 def attach(pruner, model, sparsity=0.5, steps=10):
-    return pruner.attach(Backbone(model.requires_grad_(False)), SearchPlan(steps=steps, seed=0, sparsity=sparsity))
+    return pruner.begin(TrainingPlan(model.requires_grad_(False), steps=steps, seed=0, sparsity=sparsity))
 
 
 def removed(search) -> dict[str, int]:
     """Return the number of weights of each matrix that are removed in the next step."""
     search.on_step_start(0)
     counts = {}
-    for name in search.masks:
-        effective, weight = search._backbone.module(name).weight.detach(), search._backbone.weight(name).detach()
+    for name, gates in search._gates.items():
+        effective, weight = gates._matrix.weight.detach(), gates._weight.detach()
         assert torch.all((effective == 0) | (effective == weight))
         counts[name] = int((effective == 0).sum())
     search.on_after_backward()
@@ -104,12 +107,12 @@ def parameter_name(model, unit: str) -> str:
 def test_all_passes_of_a_step_see_the_same_masked_weight_and_add_their_gradients():
     model = odd_model().eval()
     search = attach(MaskTraining(), model)
-    loss_function = ClassificationLoss(model, CrossEntropy(), callbacks=[search])
+    loss_function = ClassificationLoss(model, LossRun(CrossEntropy()), callbacks=[search])
     gradients = {}
     for adversary in (Clean(), FreeLB(steps=3, init_magnitude=0.0, step_size=1e-9)):  # three times a third of the clean gradient
         search.on_step_start(0)
         effective = model.classifier.weight
-        adversary.step(loss_function, batch(0), 0)
+        AdversaryRun(adversary).step(loss_function, batch(0), 0)
         assert model.classifier.weight is effective
         search.on_after_backward()
         gradients[adversary.name] = {name: mask.grad for name, mask in search.masks.items()}
@@ -188,7 +191,7 @@ def test_each_threshold_update_meets_the_scheduled_sparsity(tmp_path_factory, sp
     mask = draw(search.scores(), sparsity, pruner.ranks())
     search.on_step_start(0)
     for name, kept in mask.items():
-        assert torch.equal(search._backbone.module(name).weight != 0, kept)
+        assert torch.equal(search._gates[name]._matrix.weight != 0, kept)
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,10 @@ from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.callback import Callback
-from ticketlab.core.component import Component
-from ticketlab.tickets.draw import Scope
-
-
-@frozen
-class SearchPlan:
-    """What a search knows before its first step. ``sparsity`` is the sparsity of every group of units in the tickets to be drawn."""
-
-    steps: int
-    seed: int
-    sparsity: float = 0.0
+from ticketlab.core.errors import SettingError
+from ticketlab.tickets.draw import Scope, removed_count, removed_share
+from ticketlab.training.component import TrainingComponent
+from ticketlab.training.plan import TrainingPlan
 
 
 def weight_units(backbone: Backbone, *, pooler: bool = False, classifier: bool = False) -> dict[str, tuple[int, ...]]:
@@ -31,6 +24,26 @@ def weight_units(backbone: Backbone, *, pooler: bool = False, classifier: bool =
 def structured_units(backbone: Backbone) -> dict[str, tuple[int, ...]]:
     """Return the units of a structured pruner: heads and neurons, as names and shapes per layer."""
     return {name: shape for name, shape in backbone.units().items() if not name.startswith("weights/")}
+
+
+def check_heads_remain(backbone: Backbone, sparsity: float, scope: Scope) -> None:
+    """Check that a sparsity of the heads leaves one in each layer.
+
+    :raises SettingError: it does not.
+    """
+    counts = [shape[0] for name, shape in structured_units(backbone).items() if name.startswith("heads/")]
+    for part in [counts] if scope == "global" else [[count] for count in counts]:
+        removed, most = removed_count(sparsity, sum(part)), sum(count - 1 for count in part if count)
+        if removed > most:
+            raise SettingError(
+                f"sparsity: {removed} of {sum(part)} heads would be removed, but the search keeps one in each layer, so at most {most} can "
+                "be; lower it (--heads)"
+            )
+
+
+def sparsity_metrics(kept: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the removed fraction of each group of units as metrics of a search: ``sparsity``, or ``heads_sparsity`` and so on."""
+    return {"sparsity" if group == "weights" else f"{group}_sparsity": share for group, share in removed_share(kept).items()}
 
 
 class Search(Callback):
@@ -56,11 +69,14 @@ class Search(Callback):
         return True
 
     def close(self) -> None:
-        """Remove every hook and parametrization from the model. The search stage calls it once, after it has read the scores."""
+        """Remove every hook, parametrization and module that the search added to the model. Called once, after the scores were read.
+
+        Weights that the search does not train must then have the same bits as before.
+        """
 
 
 @frozen
-class Pruner(Component):
+class Pruner(TrainingComponent):
     """Settings of a pruner.
 
     - ``trains_weights``: whether the weights are trained during the search.
@@ -68,6 +84,7 @@ class Pruner(Component):
     - ``needs_sparsity``: whether the search itself depends on the sparsity to be drawn.
     - ``leaves_model``: whether the weights at the end of the search, with the ticket applied, are a model to use without further training.
     - ``has_penalty``: whether the search adds a penalty to the loss.
+    - ``scores_batches``: whether a pruner that takes no training steps scores from training examples, by methods of its plan.
     """
 
     kind: ClassVar[str] = "pruner"
@@ -76,6 +93,7 @@ class Pruner(Component):
     needs_sparsity: ClassVar[bool] = False
     leaves_model: ClassVar[bool] = False
     has_penalty: ClassVar[bool] = True
+    scores_batches: ClassVar[bool] = False
 
     @property
     def learns_at_rate(self) -> bool:
@@ -104,6 +122,6 @@ class Pruner(Component):
         :raises SettingError: they cannot; the message begins with the name of the setting.
         """
 
-    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
-        """Start a search on a backbone."""
+    def begin(self, plan: TrainingPlan) -> Search:
+        """Start a search on the backbone of a plan."""
         raise NotImplementedError

@@ -13,19 +13,46 @@ import torch
 from attrs import frozen
 from torch import Tensor, nn
 
-from ticketlab.backbone import masks
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.settings import setting
-from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
+from ticketlab.pruners.base import Pruner, Search, weight_units
+from ticketlab.pruners.gates import Gates, weight_gates
+from ticketlab.tickets.draw import group_of
+from ticketlab.training.plan import TrainingPlan
 
 LOW, HIGH = -0.1, 1.1
 """The interval that the concrete variable is stretched to: gamma and zeta in the paper."""
 MARGIN = 1e-4
 """Uniform noise is kept this far from 0 and 1."""
+METRICS = {
+    "weights": ("penalty", "gates_at_zero", "gates_at_one"),
+    "heads": ("heads_open", "heads_at_zero", "heads_at_one"),
+    "neurons": ("neurons_open", "neurons_at_zero", "neurons_at_one"),
+}
+"""The names of R, and of the fractions of deterministic gates that are exactly 0 and 1, by group of units."""
 
 
 @frozen
-class HardConcrete(Pruner):
+class HardConcretePruner(Pruner):
+    """The settings that gates have whatever they are on: weights, or heads and neurons."""
+
+    lr: float = setting(0.1, above=0, help="learning rate of the gates' locations")
+    penalty_ramp: float = setting(
+        0.0, at_least=0, at_most=1, unit="fraction of the steps", help="raise the penalty linearly from 0 over this fraction of the search"
+    )
+    temperature: float = setting(2 / 3, above=0, help="temperature of the concrete distribution (beta)")
+    init_gate: float = setting(0.9, above=0, below=1, help="value of every deterministic gate at the start")
+    resample: Literal["step", "pass"] = setting(
+        "step", choices=("step", "pass"), help="sample the gates once per optimizer step, or again in each of its passes"
+    )
+
+    @property
+    def learns_at_rate(self) -> bool:
+        """False: the gates have their own learning rate."""
+        return False
+
+
+@frozen
+class HardConcrete(HardConcretePruner):
     """One gate per weight of the encoder's matrices. Gates are sampled once per optimizer step and used in all its passes.
 
     Minimises the objective + penalty x R over the gates' locations (log alpha), where R is the expected fraction of open gates (Eq. 4).
@@ -38,33 +65,21 @@ class HardConcrete(Pruner):
     summary: ClassVar[str] = "train a stochastic gate per weight, with the weights frozen"
     paper: ClassVar[str] = "Zheng et al., 2022, https://aclanthology.org/2022.acl-long.157"
 
-    lr: float = setting(0.1, above=0, help="learning rate of the gates' locations")
     penalty: float = setting(0.5, at_least=0, help="weight of the expected fraction of open gates in the loss (lambda)")
-    penalty_ramp: float = setting(
-        0.0, at_least=0, at_most=1, unit="fraction of the steps", help="raise the penalty linearly from 0 over this fraction of the search"
-    )
     reduction: Literal["elements", "matrices"] = setting(
         "elements", choices=("elements", "matrices"), help="average R over all gates (Eq. 4), or over the means of the matrices"
     )
-    temperature: float = setting(2 / 3, above=0, help="temperature of the concrete distribution (beta)")
-    init_gate: float = setting(0.9, above=0, below=1, help="value of every deterministic gate at the start")
-    resample: Literal["step", "pass"] = setting(
-        "step", choices=("step", "pass"), help="sample the gates once per optimizer step, or again in each of its passes"
-    )
     pooler: bool = setting(False, help="prune the pooler's matrix too, as the published code does")
-
-    @property
-    def learns_at_rate(self) -> bool:
-        """False: the gates have their own learning rate."""
-        return False
 
     def groups(self) -> tuple[str, ...]:
         """Return the only group: single weights."""
         return ("weights",)
 
-    def attach(self, backbone: Backbone, plan: SearchPlan) -> HardConcreteSearch:
-        """Put a gate on each weight of ``backbone``."""
-        return HardConcreteSearch(self, backbone, plan)
+    def begin(self, plan: TrainingPlan) -> HardConcreteSearch:
+        """Put a gate on each weight of the backbone."""
+        gates = weight_gates(plan.backbone, weight_units(plan.backbone, pooler=self.pooler))
+        sizes = {name: math.prod(own.shape) for name, own in gates.items()}
+        return HardConcreteSearch(self, plan, gates, {"weights": self.penalty}, shares(sizes, self.reduction))
 
 
 def location_of(gate: float) -> float:
@@ -100,21 +115,29 @@ def shares(sizes: Mapping[str, int], reduction: str) -> dict[str, float]:
 
 
 class HardConcreteSearch(Search):
-    """Masks the weights once per step. The passes see the product as a detached leaf; its gradient then goes through the gates once."""
+    """Trains the locations of gates.
 
-    def __init__(self, settings: HardConcrete, backbone: Backbone, plan: SearchPlan) -> None:
+    ``penalties`` has the weight of R in the loss for each group of units, and ``shares`` that of one gate in the R of its group.
+    """
+
+    def __init__(
+        self,
+        settings: HardConcretePruner,
+        plan: TrainingPlan,
+        gates: Mapping[str, Gates],
+        penalties: Mapping[str, float],
+        shares: Mapping[str, float],
+    ) -> None:
         self._settings = settings
-        self._plan = plan
+        self._steps = plan.steps
         self._step = 0
-        self._units = {name: backbone.weight(name) for name in weight_units(backbone, pooler=settings.pooler)}
-        self._gated = {name: masks.attach_mask(backbone.module(name)) for name in self._units}
-        start = location_of(settings.init_gate)
-        self.log_alpha = {name: nn.Parameter(torch.full_like(weight, start)) for name, weight in self._units.items()}
-        self._shares = shares({name: weight.numel() for name, weight in self._units.items()}, settings.reduction)
+        self._gates = gates
+        self._penalties = penalties
+        self._shares = shares
         self._slopes: dict[str, Tensor] = {}
-        self._backbone = backbone
-        device = next(iter(self._units.values())).device
-        self._generator = torch.Generator(device).manual_seed(plan.seed)
+        start = location_of(settings.init_gate)
+        self.log_alpha = {name: nn.Parameter(own.filled(start)) for name, own in gates.items()}
+        self._generator = torch.Generator(next(iter(self.log_alpha.values())).device).manual_seed(plan.seed)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the gates' locations as one optimizer group."""
@@ -125,13 +148,13 @@ class HardConcreteSearch(Search):
         self._step = step
         for log_alpha in self.log_alpha.values():
             log_alpha.grad = None
-        self._draw_gates()
+        self._sample()
 
     def on_pass_start(self, index: int) -> None:
         """Sample new gates if each pass has its own."""
         if index > 0 and self._settings.resample == "pass":
             self._collect()
-            self._draw_gates()
+            self._sample()
 
     def on_after_backward(self) -> None:
         """Propagate the gradients of the masked weights to the gates."""
@@ -140,24 +163,29 @@ class HardConcreteSearch(Search):
     @torch.no_grad()
     def add_penalty(self) -> None:
         """Add the gradient of penalty x R."""
-        settings = self._settings
-        ramp = settings.penalty_ramp * self._plan.steps
-        weight = settings.penalty * (min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0)
+        ramp = self._settings.penalty_ramp * self._steps
+        ramped = min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0
         for name, log_alpha in self.log_alpha.items():
-            opened = open_probability(log_alpha, settings.temperature)
+            weight = self._penalties[group_of(name)] * ramped
+            opened = open_probability(log_alpha, self._settings.temperature)
             slope = torch.addcmul(opened, opened, opened, value=-1)
             gradient = torch.zeros_like(log_alpha) if log_alpha.grad is None else log_alpha.grad
             log_alpha.grad = gradient.add_(slope, alpha=weight * self._shares[name])
 
     def metrics(self) -> dict[str, float]:
-        """Return R as ``penalty``, without its weight lambda, and the fractions of deterministic gates that are exactly 0 and 1."""
-        opened = {name: open_probability(log_alpha.detach(), self._settings.temperature) for name, log_alpha in self.log_alpha.items()}
-        gates = torch.cat([deterministic_gate(log_alpha.detach()).flatten() for log_alpha in self.log_alpha.values()])
-        return {
-            "penalty": sum(float(part.sum()) * self._shares[name] for name, part in opened.items()),
-            "gates_at_zero": float((gates == 0).float().mean()),
-            "gates_at_one": float((gates == 1).float().mean()),
-        }
+        """Return :data:`METRICS` for each group of units: R, without its weight lambda, and the gates that are exactly 0 and 1."""
+        found: dict[str, float] = {}
+        for group in self._penalties:
+            own = {name: log_alpha.detach() for name, log_alpha in self.log_alpha.items() if group_of(name) == group}
+            opened = {name: open_probability(log_alpha, self._settings.temperature) for name, log_alpha in own.items()}
+            gates = torch.cat([deterministic_gate(log_alpha).flatten() for log_alpha in own.values()])
+            numbers = (
+                sum(float(part.sum()) * self._shares[name] for name, part in opened.items()),
+                float((gates == 0).float().mean()),
+                float((gates == 1).float().mean()),
+            )
+            found |= dict(zip(METRICS[group], numbers, strict=True))
+        return found
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the state of the noise generator. The locations are in the optimizer's groups."""
@@ -173,24 +201,20 @@ class HardConcreteSearch(Search):
 
     def close(self) -> None:
         """Remove the gates. The weights are unchanged."""
-        for name in self._gated:
-            masks.detach_mask(self._backbone.module(name))
+        for gates in self._gates.values():
+            gates.remove()
 
     @torch.no_grad()
-    def _draw_gates(self) -> None:
-        for name, weight in self._units.items():
-            noise = torch.rand(weight.shape, generator=self._generator, device=weight.device)
-            gate, slope = sample_gate(self.log_alpha[name], noise, self._settings.temperature)
-            self._slopes[name] = slope.mul_(weight)
-            self._gated[name].effective = gate.mul_(weight).requires_grad_()
+    def _sample(self) -> None:
+        for name, gates in self._gates.items():
+            noise = torch.rand(gates.shape, generator=self._generator, device=self.log_alpha[name].device)
+            gate, self._slopes[name] = sample_gate(self.log_alpha[name], noise, self._settings.temperature)
+            gates.multiply(gate)
 
     @torch.no_grad()
     def _collect(self) -> None:
-        for name, gated in self._gated.items():
-            masked = gated.effective
-            if masked is None or masked.grad is None:
-                continue
-            gradient = self._slopes[name].mul_(masked.grad)
-            log_alpha = self.log_alpha[name]
-            log_alpha.grad = gradient if log_alpha.grad is None else log_alpha.grad.add_(gradient)
-            gated.effective = None
+        for name, gates in self._gates.items():
+            gradient = gates.gradient(self._slopes[name])
+            if gradient is not None:
+                log_alpha = self.log_alpha[name]
+                log_alpha.grad = gradient if log_alpha.grad is None else log_alpha.grad.add_(gradient)

@@ -5,19 +5,22 @@ SRNets (Liu et al., 2022, supplement, Algorithm 1), after Frankle and Carbin (20
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import functools
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.masks import HoldMaskCallback
 from ticketlab.core.setting_values import parse_ratio
 from ticketlab.core.settings import setting
-from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
+from ticketlab.pruners.base import Pruner, Search, sparsity_metrics, weight_units
 from ticketlab.pruners.schedule import count_of, prunings, step_at
+from ticketlab.pruners.sizes import weight_sizes
 from ticketlab.tickets.draw import SCOPES, Scope, draw
+from ticketlab.training.plan import TrainingPlan
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -28,7 +31,49 @@ Rewinding = Literal["never", "rounds", "end"]
 
 
 @frozen
-class IMP(Pruner):
+class IterativePruner(Pruner):
+    """The settings of iterative pruning, whatever it removes: weights, or heads and neurons."""
+
+    trains_weights: ClassVar[bool] = True
+    needs_sparsity: ClassVar[bool] = True
+    leaves_model: ClassVar[bool] = True
+    has_penalty: ClassVar[bool] = False
+
+    amount: float = setting(
+        0.1,
+        at_least=LEAST_AMOUNT,
+        at_most=1,
+        unit="fraction",
+        converter=parse_ratio,
+        help="fraction of the original weights (or heads, or neurons) that each pruning removes",
+    )
+    interval: float = setting(
+        0.1, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="fraction of the training between two prunings"
+    )
+    scope: Scope = setting("local", choices=SCOPES, help="rank all weights together, or each matrix separately")
+    restart: bool = setting(False, help="reset the optimizer and restart the learning rates at each pruning, as the published code does")
+
+    @property
+    def rewinding(self) -> Rewinding:
+        """When the weights are rewound to their initial values."""
+        return "never"
+
+    @property
+    def restarts_after(self) -> float | None:
+        """The interval if learning rates restart, else None."""
+        return self.interval if self.restart else None
+
+    def ranks(self) -> Scope:
+        """Return the scope of the prunings."""
+        return self.scope
+
+    def check(self, sparsity: float) -> None:
+        """Check that the prunings fit into the training; see :meth:`Pruner.check`."""
+        prunings(sparsity, self.amount, self.interval, steps=1)
+
+
+@frozen
+class IMP(IterativePruner):
     """Train all weights, and at every interval permanently remove some of the smallest, up to the requested sparsity.
 
     The first pruning is done before the first step. The search ends one interval after the last pruning, or after its last epoch. With
@@ -41,55 +86,21 @@ class IMP(Pruner):
     summary: ClassVar[str] = "train the weights, and remove the smallest step by step"
     paper: ClassVar[str] = "Liu et al., 2022, https://arxiv.org/abs/2210.05211"
     version: ClassVar[int] = 2
-    trains_weights: ClassVar[bool] = True
-    needs_sparsity: ClassVar[bool] = True
-    leaves_model: ClassVar[bool] = True
-    has_penalty: ClassVar[bool] = False
 
-    amount: float = setting(
-        0.1,
-        at_least=LEAST_AMOUNT,
-        at_most=1,
-        unit="fraction",
-        converter=parse_ratio,
-        help="fraction of the original weights that each pruning removes",
-    )
-    interval: float = setting(
-        0.1, above=0, at_most=1, unit="fraction of the steps", converter=parse_ratio, help="fraction of the training between two prunings"
-    )
-    scope: Scope = setting("local", choices=SCOPES, help="rank all weights together, or each matrix separately")
-    restart: bool = setting(False, help="reset the optimizer and restart the learning rates at each pruning, as the published code does")
     pooler: bool = setting(False, help="prune the pooler's matrix too")
     classifier: bool = setting(True, help="prune the classifier's matrix too, as the paper does")
-
-    @property
-    def rewinding(self) -> Rewinding:
-        """When the weights are rewound to their initial values."""
-        return "never"
-
-    @property
-    def restarts_after(self) -> float | None:
-        """The interval if learning rates restart, else None."""
-        return self.interval if self.restart else None
 
     def groups(self) -> tuple[str, ...]:
         """Return the only group: single weights."""
         return ("weights",)
 
-    def ranks(self) -> Scope:
-        """Return the scope of the prunings."""
-        return self.scope
-
-    def check(self, sparsity: float) -> None:
-        """Check that the prunings fit into the training; see :meth:`Pruner.check`."""
-        prunings(sparsity, self.amount, self.interval, steps=1)
-
-    def attach(self, backbone: Backbone, plan: SearchPlan) -> IterativeSearch:
-        """Start a search, and prune ``backbone`` for the first time.
+    def begin(self, plan: TrainingPlan) -> IterativeSearch:
+        """Start a search, and prune the backbone for the first time.
 
         :raises SettingError: the prunings do not fit into the training.
         """
-        return IterativeSearch(self, backbone, plan)
+        names = weight_units(plan.backbone, pooler=self.pooler, classifier=self.classifier)
+        return IterativeSearch(self, plan, functools.partial(weight_sizes, plan.backbone, names))
 
 
 @frozen
@@ -118,25 +129,29 @@ class IMPRewind(IMP):
 class IterativeSearch(Search):
     """Zeroes the removed weights themselves, without hooks or parametrizations, and keeps them at zero.
 
-    Gradients of removed weights are zeroed before clipping, so that norms count only the remaining ones. The weights are zeroed again
-    after every step, because momentum and weight decay may move them. Restarts and rewinding happen before the step that follows a
+    ``sizes`` returns the magnitude of each unit by its name, on the model's device. The prunings are those of the highest sparsity of the
+    groups of units; a group with a lower one takes part until it is reached. Restarts and rewinding happen before the step that follows a
     pruning, so that an evaluation between the two sees the trained weights.
+
+    :raises SettingError: the prunings do not fit into the training.
     """
 
-    def __init__(self, settings: IMP, backbone: Backbone, plan: SearchPlan) -> None:
+    def __init__(self, settings: IterativePruner, plan: TrainingPlan, sizes: Callable[[], Mapping[str, Tensor]]) -> None:
         self._settings = settings
-        self._prunings = prunings(plan.sparsity, settings.amount, settings.interval, plan.steps)
-        rounds = count_of(plan.sparsity, settings.amount) - (settings.rewinding != "never")
+        self._backbone = plan.backbone
+        self._sizes = sizes
+        self._target = {group: plan.sparsity_of(group) for group in settings.groups()}
+        highest = max(self._target.values())
+        self._prunings = prunings(highest, settings.amount, settings.interval, plan.steps)
+        rounds = count_of(highest, settings.amount) - (settings.rewinding != "never")
         self._end = min(plan.steps, step_at(rounds * settings.interval, plan.steps))
         self._done = 0  # prunings
         self._optimizer: Optimizer | None = None
-        names = weight_units(backbone, pooler=settings.pooler, classifier=settings.classifier)
-        self._weights = {name: backbone.weight(name) for name in names}
-        self._gone = {name: torch.zeros_like(weight, dtype=torch.uint8) for name, weight in self._weights.items()}
-        self._backbone = backbone
-        kept = backbone.model.named_parameters() if settings.rewinding != "never" else ()
+        self._gone = {name: torch.zeros_like(size, dtype=torch.uint8) for name, size in sizes().items()}
+        kept = plan.model.named_parameters() if settings.rewinding != "never" else ()
         self._start = {name: value.detach().clone() for name, value in kept}
         self._later_prunings = {pruning.step for pruning in self._prunings if 0 < pruning.step < self._end}
+        self._held = HoldMaskCallback(self._backbone, {})
         self._prune(0)
 
     @property
@@ -159,24 +174,22 @@ class IterativeSearch(Search):
         if self._settings.rewinding == "rounds":
             inside = {id(parameter) for parameter in self._backbone.base.parameters()}
             self._rewind({name for name, value in self._backbone.model.named_parameters() if id(value) in inside})
-            self._hold()
+            self._held.reapply()
         if self._settings.restart and self._optimizer is not None:
             self._optimizer.state.clear()
 
     def on_after_backward(self) -> None:
         """Zero the gradients of removed weights."""
-        for name, weight in self._weights.items():
-            if weight.grad is not None:
-                self._zero(name, weight.grad)
+        self._held.mask_gradients()
 
     def on_step_end(self, step: int) -> bool:
         """Zero the removed weights again, and prune if it is due. Return True at the end: at or one interval after the last pruning."""
-        self._hold()
+        self._held.reapply()
         self._prune(step + 1)
         return step + 1 >= self._end
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the number of prunings done, and for each weight the index of the pruning that removed it (0: it is kept)."""
+        """Return the number of prunings done, and for each unit the index of the pruning that removed it (0: it is kept)."""
         return {"done": torch.tensor(self._done), **self._gone}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
@@ -184,15 +197,15 @@ class IterativeSearch(Search):
         self._done = int(state["done"])
         for name, gone in self._gone.items():
             gone.copy_(state[name])
+        self._held = self._hold()
 
     def metrics(self) -> dict[str, float]:
-        """Return the fraction of weights that are removed."""
-        removed = sum(int(torch.count_nonzero(gone)) for gone in self._gone.values())
-        return {"sparsity": removed / sum(gone.numel() for gone in self._gone.values())}
+        """Return the fraction of the units of each group that are removed."""
+        return sparsity_metrics(self._kept())
 
     def scores(self) -> Mapping[str, Tensor]:
-        """Return the magnitudes of the kept weights. Removed weights have negative scores, lower the earlier they were removed."""
-        return {name: self._score(name).cpu() for name in self._weights}
+        """Return the magnitudes of the kept units. Removed units have negative scores, lower the earlier they were removed."""
+        return {name: self._score(size, self._gone[name]).cpu() for name, size in self._sizes().items()}
 
     def close(self) -> None:
         """Leave the weights as trained, or rewind every parameter of the model to its exact initial value."""
@@ -205,24 +218,21 @@ class IterativeSearch(Search):
         for name in names:
             self._backbone.model.get_parameter(name).copy_(self._start[name])
 
-    def _score(self, name: str) -> Tensor:
-        size, gone = self._weights[name].detach().abs(), self._gone[name]
+    def _score(self, size: Tensor, gone: Tensor) -> Tensor:
         return torch.where(gone == 0, size, gone.to(size.dtype) - 256)
 
     def _prune(self, steps_done: int) -> None:
         """Do every pruning that is due."""
         while self._done < len(self._prunings) and self._prunings[self._done].step <= steps_done:
-            kept = draw(self.scores(), self._prunings[self._done].sparsity, self._settings.scope)
+            reached = self._prunings[self._done].sparsity
+            kept = draw(self.scores(), {group: min(reached, target) for group, target in self._target.items()}, self._settings.scope)
             self._done += 1
             for name, gone in self._gone.items():
                 gone.masked_fill_((gone == 0) & ~kept[name].to(gone.device), self._done)
-            self._hold()
+            self._held = self._hold()
 
-    def _hold(self) -> None:
-        for name, weight in self._weights.items():
-            self._zero(name, weight)
+    def _kept(self) -> dict[str, Tensor]:
+        return {name: gone == 0 for name, gone in self._gone.items()}
 
-    @torch.no_grad()
-    def _zero(self, name: str, tensor: Tensor) -> None:
-        kept = torch.eq(self._gone[name], 0, out=torch.empty_like(tensor))
-        tensor.mul_(kept)  # on a CPU many times faster than masked_fill_
+    def _hold(self) -> HoldMaskCallback:
+        return HoldMaskCallback(self._backbone, self._kept())

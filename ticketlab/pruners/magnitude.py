@@ -9,7 +9,8 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.pruners.base import Pruner, Search, SearchPlan, weight_units
+from ticketlab.pruners.base import Pruner, Search, weight_units
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
@@ -26,9 +27,9 @@ class Magnitude(Pruner):
         """Return the only group: single weights."""
         return ("weights",)
 
-    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
+    def begin(self, plan: TrainingPlan) -> Search:
         """Return a search whose scores are known at once."""
-        return _MagnitudeSearch(backbone)
+        return _MagnitudeSearch(plan.backbone)
 
 
 class _MagnitudeSearch(Search):

@@ -9,9 +9,9 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.core.settings import setting
-from ticketlab.pruners.base import Pruner, Search, SearchPlan, structured_units, weight_units
+from ticketlab.pruners.base import Pruner, Search, structured_units, weight_units
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
@@ -29,9 +29,9 @@ class Random(Pruner):
         """Return heads and neurons, or single weights."""
         return ("heads", "neurons") if self.structured else ("weights",)
 
-    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
+    def begin(self, plan: TrainingPlan) -> Search:
         """Return a search whose scores are known at once."""
-        return _RandomSearch(structured_units(backbone) if self.structured else weight_units(backbone), plan.seed)
+        return _RandomSearch(structured_units(plan.backbone) if self.structured else weight_units(plan.backbone), plan.seed)
 
 
 class _RandomSearch(Search):

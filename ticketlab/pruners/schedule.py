@@ -49,7 +49,7 @@ def prunings(target: float, amount: float, interval: float, steps: int) -> tuple
     last = (count - 1) * interval
     if last > 1 + SLACK:
         raise SettingError(
-            f"interval: the sparsity {target:g} takes {count} prunings of {amount:g} of the weights each; with {interval:g} of the "
+            f"interval: the sparsity {target:g} takes {count} prunings of {amount:g} each; with {interval:g} of the "
             f"training between two, the last would be at {last:g} of it; shorten the interval or raise the amount"
         )
     reached = [*(round((k + 1) * amount, 12) for k in range(count - 1)), target]
