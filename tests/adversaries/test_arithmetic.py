@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticketlab.adversaries.base import ascend, norms, uniform_in_ball
+from ticketlab.adversaries.base import AdversaryRun, ascend, norms, uniform_in_ball
 from ticketlab.adversaries.fgm import FGM
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
@@ -129,9 +129,9 @@ def test_passes_share_their_dropout_masks_only_if_configured(shared):
 
 def test_an_adversary_waits_for_its_start_step():
     loss_function = Quadratic()
-    FreeLB(steps=3, start_step=2).step(loss_function, make_batch(), 1)
+    AdversaryRun(FreeLB(steps=3, start_step=2)).step(loss_function, make_batch(), 1)
     assert loss_function.seen == [None]
-    FreeLB(steps=3, start_step=2).step(loss_function, make_batch(), 2)
+    AdversaryRun(FreeLB(steps=3, start_step=2)).step(loss_function, make_batch(), 2)
     assert len(loss_function.seen) == 4
 
 

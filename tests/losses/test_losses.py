@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from ticketlab.losses.base import Loss, log_likelihood
 from ticketlab.losses.confreg import ConfidenceRegularisation, smoothed
 from ticketlab.losses.cross_entropy import CrossEntropy
+from ticketlab.losses.distillation import Distillation
 from ticketlab.losses.focal import Focal
 from ticketlab.losses.poe import ProductOfExperts
 from ticketlab.losses.reweight import Reweight
@@ -108,7 +109,7 @@ def test_focal_loss_of_a_certain_model_has_a_gradient() -> None:
 
 @pytest.mark.parametrize("required_inputs", [None, "bias", ("bogus",)])
 def test_a_loss_with_unknown_required_inputs_is_refused_when_its_class_is_defined(required_inputs: object) -> None:
-    with pytest.raises(TypeError, match="required_inputs must be a tuple of some of bias, teacher, progress"):
+    with pytest.raises(TypeError, match=r"required_inputs must be a tuple of some of bias, teacher, .*progress"):
         type("Odd", (Loss,), {"required_inputs": required_inputs})
 
 
@@ -131,3 +132,33 @@ def test_a_set_of_one_label_is_that_label(logits: Tensor, label: int) -> None:
     for loss, loss_inputs in losses:
         assert_close(reduced(loss, logits, sets, **loss_inputs), reduced(loss, logits, plain, **loss_inputs))
     assert_close(log_likelihood(BIAS, sets), log_likelihood(BIAS, plain))
+
+
+def test_distillation_adds_the_divergence_from_the_teacher_at_a_temperature(logits: Tensor) -> None:
+    # T = 2: the student is in the proportion e : sqrt(e) : 1, the teacher sqrt(.8) : sqrt(.15) : sqrt(.05)
+    student = [math.exp(z) / (math.e + math.sqrt(math.e) + 1) for z in (1, 0.5, 0)]
+    roots = [math.sqrt(p) for p in (0.8, 0.15, 0.05)]
+    teacher = [root / sum(roots) for root in roots]
+    divergence = sum(p * math.log(p / q) for p, q in zip(teacher, student, strict=True))
+    assert divergence == pytest.approx(0.015602, abs=1e-6)
+    expected = 0.25 * 4 * divergence + 0.75 * 0.407606
+    found = reduced(Distillation(temperature=2.0, alpha=0.25), logits.detach(), LABELS, teacher_probs=TEACHER)
+    assert float(found) == pytest.approx(expected, abs=1e-6)
+
+
+def test_distillation_from_an_equal_teacher_costs_nothing_and_alpha_0_is_cross_entropy(logits: Tensor) -> None:
+    own = logits.detach().softmax(dim=1)
+    assert float(reduced(Distillation(temperature=3.0, alpha=1.0), logits.detach(), LABELS, teacher_probs=own)) == pytest.approx(
+        0, abs=1e-6
+    )
+    plain = reduced(CrossEntropy(), logits, LABELS)
+    assert_close(reduced(Distillation(alpha=0.0), logits, LABELS, teacher_probs=TEACHER), plain)
+
+
+def test_distillation_takes_sets_of_labels_and_teachers_without_doubt(logits: Tensor) -> None:
+    certain, several = tensor([[1.0, 0.0, 0.0]]), tensor([[True, True, False]])
+    loss = reduced(Distillation(), logits, several, teacher_probs=certain)
+    loss.backward()
+    assert bool(loss.isfinite())
+    assert logits.grad is not None
+    assert bool(logits.grad.isfinite().all())

@@ -13,7 +13,7 @@ import torch
 from ticketlab import Ticket
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core import registry
-from ticketlab.plugin import Backbone, SearchPlan, draw
+from ticketlab.plugin import TrainingPlan, draw
 
 FILE = Path(__file__).parents[2] / "examples" / "layer_magnitude.py"
 
@@ -39,7 +39,7 @@ def test_a_score_is_the_share_of_weights_at_least_as_large(weight: list[list[flo
 def test_no_matrix_is_emptied(tiny: dict[str, Path]) -> None:
     model, _ = load_classifier(str(tiny["bert"]), ("no", "yes"), seed=0)
     cls: Any = registry.load([FILE]).get("pruner", "layer-magnitude")
-    masks = draw(cls().attach(Backbone(model), SearchPlan(steps=0, seed=0)).scores(), 0.99)
+    masks = draw(cls().begin(TrainingPlan(model, steps=0, seed=0)).scores(), 0.99)
     assert all(bool(mask.any()) for mask in masks.values())
 
 

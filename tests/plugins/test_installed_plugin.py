@@ -66,10 +66,10 @@ def test_installed_plugins_can_be_disabled(ticketlab: Any) -> None:
 
 def test_the_plugin_finds_a_ticket_under_an_adversary(ticketlab: Any, quick: list[str], tmp_path: Path) -> None:
     settings = ["--pruner", "snip", "--adversary", "freelb", "--set", "search.pruner.batches=1", "--set", "search.batch_size=24"]
-    done = ticketlab("run", *quick, "--set", "search.epochs=1", *settings, "--json")
+    done = ticketlab("run", *quick, *settings, "--json")
     assert done.exit_code == 0, done.stderr
     stages: dict[str, Any] = json.loads(done.stdout)["tasks"]["reviews"]["0"]
-    assert stages["search"]["search"]["steps"] == 1
+    assert stages["search"]["search"]["steps"] == 0
     assert stages["draw"]["ticket"]["achieved"] == pytest.approx(0.3, abs=1e-4)
     (path,) = (tmp_path / "lab" / "runs").glob("ticket-*/tickets/*.safetensors")
     assert Ticket.load(path).provenance["pruner"] == "snip"

@@ -6,9 +6,12 @@ import pytest
 import torch
 
 from ticketlab.core.settings import build_component
-from ticketlab.stop_rules.base import Observation
+from ticketlab.stop_rules.base import Monitor, Observation
 from ticketlab.stop_rules.callback import StopRuleCallback
 from ticketlab.stop_rules.mask_distance import MaskDistance, distances
+from ticketlab.training.plan import TrainingPlan
+
+PLAN = TrainingPlan(torch.nn.Linear(1, 1), steps=1000, seed=0)
 
 
 def observation(scores=None, *, step=1, epoch=0.05, development=0.0) -> Observation:
@@ -28,13 +31,13 @@ def test_distance_is_the_fraction_of_units_that_differ_in_each_group():
 
 
 def test_mask_distance_stops_after_enough_consecutive_observations_below_the_threshold():
-    monitor = MaskDistance(heads=0.25, neurons=0.3, times=2).start_monitor()
+    monitor = MaskDistance(heads=0.25, neurons=0.3, times=2).begin(PLAN)
     first, other = four(0.1, 2, 3, 4), four(1, 2, 0.1, 4)
     assert [monitor.observe(observation(scores)) for scores in (first, first, other, other, other)] == [False, False, False, False, True]
 
 
 def test_mask_distance_needs_both_heads_and_neurons_to_settle():
-    monitor = MaskDistance(heads=0.25, neurons=0.5, times=1).start_monitor()
+    monitor = MaskDistance(heads=0.25, neurons=0.5, times=1).begin(PLAN)
     moved = {**four(0.1, 2, 3, 4), "neurons/0": torch.arange(10.0).flip(0)}
     assert not monitor.observe(observation(four(0.1, 2, 3, 4)))
     assert not monitor.observe(observation(moved))
@@ -59,11 +62,11 @@ def test_observations_are_compared_and_drawn_as_in_the_paper_or_as_in_its_code(c
         values[order] = torch.arange(10.0)
         return {"neurons/0": values}
 
-    monitor = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).start_monitor()
+    monitor = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).begin(PLAN)
     moves = [0, 1, 2, 2, 2, 2, 2]
     stops = [monitor.observe(observation(neurons(moved), step=step)) for step, moved in enumerate(moves, start=1)]
     assert stops.index(True) + 1 == ends
-    found = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).start_monitor()
+    found = MaskDistance(neurons=0.5, threshold=0.3, times=3, compare=compare, draw_at=draw_at).begin(PLAN)
     for step, moved in enumerate(moves[:ends], start=1):
         found.observe(observation(neurons(moved), step=step))
     step, scores = found.draw_from() or (None, {})
@@ -72,14 +75,14 @@ def test_observations_are_compared_and_drawn_as_in_the_paper_or_as_in_its_code(c
 
 
 def test_equal_scores_are_never_compared():
-    monitor = MaskDistance(heads=0.25, times=1).start_monitor()
+    monitor = MaskDistance(heads=0.25, times=1).begin(PLAN)
     equal = four(1, 1, 1, 1)
     assert not any(monitor.observe(observation(equal)) for _ in range(5))
     assert "heads" not in monitor.metrics()
 
 
 def test_the_first_observation_compares_nothing():
-    monitor = MaskDistance(heads=0.25, times=1).start_monitor()
+    monitor = MaskDistance(heads=0.25, times=1).begin(PLAN)
     assert not monitor.observe(observation(four(0.1, 2, 3, 4)))
     assert monitor.observe(observation(four(0.1, 2, 3, 4)))
 
@@ -92,18 +95,23 @@ def test_each_layer_may_be_ranked_separately():
 
 
 def test_fixed_stops_at_its_time_and_not_before():
-    monitor = build_component("stop rule", {"name": "fixed", "at": 0.2}, "").start_monitor()
+    monitor = build_component("stop rule", {"name": "fixed", "at": 0.2}, "").begin(PLAN)
     assert [monitor.observe(observation(epoch=epoch)) for epoch in (0.05, 0.1, 0.15000000000000002, 0.2)] == [False, False, False, True]
 
 
 def test_patience_counts_observations_without_a_new_best():
-    monitor = build_component("stop rule", {"name": "patience", "looks": 2}, "").start_monitor()
+    monitor = build_component("stop rule", {"name": "patience", "looks": 2}, "").begin(PLAN)
     assert [monitor.observe(observation(development=accuracy)) for accuracy in (0.5, 0.6, 0.55, 0.7, 0.7, 0.69)] == [*[False] * 5, True]
 
 
 def stopping(rule, scores, log=None, steps_per_epoch=40) -> StopRuleCallback:
     return StopRuleCallback(
-        rule, steps_per_epoch=steps_per_epoch, scores=scores, development=lambda: 0.5, log=(log if log is not None else []).append
+        rule,
+        rule.begin(PLAN),
+        steps_per_epoch=steps_per_epoch,
+        scores=scores,
+        development=lambda: 0.5,
+        log=(log if log is not None else []).append,
     )
 
 
@@ -193,3 +201,40 @@ def test_a_whole_search_shorter_than_a_mini_epoch_has_nothing_to_compare():
     assert run(Walk(), callback, 0, 10) is None
     assert "never had anything to compare" in (callback.unmet("search", 10) or "")
     assert math.isclose(MaskDistance().heads, 1 / 6)
+
+
+def test_a_monitor_gets_the_events_of_a_callback_and_may_end_the_search_at_any_step():
+    class Counting(Monitor):
+        def __init__(self) -> None:
+            self.events: list[str] = []
+
+        def on_train_start(self, optimizer):
+            self.events.append("start")
+
+        def on_step_start(self, step):
+            self.events.append(f"step {step}")
+
+        def on_pass_start(self, index):
+            self.events.append("pass")
+
+        def on_after_backward(self):
+            self.events.append("backward")
+
+        def on_step_end(self, step):
+            return step == 1
+
+        def observe(self, observation):
+            return False
+
+    monitor = Counting()
+    rule = MaskDistance()
+    callback = StopRuleCallback(rule, monitor, steps_per_epoch=1000, scores=dict, development=float, log=lambda record: None)
+    callback.on_train_start(None)
+    ends = []
+    for step in range(2):
+        callback.on_step_start(step)
+        callback.on_pass_start(0)
+        callback.on_after_backward()
+        ends.append(callback.on_step_end(step))
+    assert monitor.events == ["start", *("step 0", "pass", "backward"), *("step 1", "pass", "backward")]
+    assert (ends, callback.stopped) == ([False, True], True)

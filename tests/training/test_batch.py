@@ -2,6 +2,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.families import FAMILIES
 
 from ticketlab.backbone.loading import load_tokenizer
 from ticketlab.tasks.base import Example
@@ -59,7 +60,7 @@ def test_sorting_by_length_saves_padding():
     assert padded < 1.1 * sum(lengths)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "distilbert", "deberta-v2"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_long_rows_are_cut_off_and_counted(tiny, family):
     tokenizer = load_tokenizer(str(tiny[family]))
     examples = [Example("a", ("good film",), 0), Example("b", ("good film " * 2500,), 1)]

@@ -8,20 +8,21 @@ import pytest
 import torch
 from attrs import evolve
 
+from ticketlab.adversaries.base import AdversaryRun
 from ticketlab.adversaries.freelb import FreeLB
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import HungUp, Interrupted, Terminated, TrainingDiverged
+from ticketlab.losses.base import LossRun
+from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.hard_concrete import HardConcrete, open_probability
 from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop, Schedule
-from ticketlab.training.loss_function import ClassificationLoss
 from ticketlab.training.optimizer import adamw
+from ticketlab.training.plan import TrainingPlan
 
 
 @pytest.mark.parametrize(
@@ -42,12 +43,12 @@ def test_learning_rates_rise_then_fall(total, warmup, factors):
 def make_loop(tiny, folder: Path, *, search: bool, lr: float = 1e-3, extra: tuple[Callback, ...] = (), seconds: float = 1e9) -> Loop:
     model, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
     model.requires_grad_(not search)
-    callbacks = [HardConcrete().attach(Backbone(model), SearchPlan(steps=9, seed=1))] if search else []
+    callbacks = [HardConcrete().begin(TrainingPlan(model, steps=9, seed=1))] if search else []
     callbacks += extra
     rows = tokenize(DemoTask(rows=40).load().splits["train"], tokenizer, 64)
     torch.manual_seed(0)
     return Loop(
-        loss_function=ClassificationLoss(model, CrossEntropy(), callbacks=callbacks), adversary=FreeLB(steps=2),
+        loss_function=ClassificationLoss(model, LossRun(CrossEntropy()), callbacks=callbacks), adversary=AdversaryRun(FreeLB(steps=2)),
         optimizer=adamw(model, callbacks, lr, 0.01),
         callbacks=callbacks, rows=rows, batch_size=8, epochs=1.8, warmup=0.1, clip=1.0, seed=0,
         checkpoint=Checkpoint(folder / "c.safetensors"),

@@ -1,17 +1,15 @@
 """The loss function of masked language modelling on tiny models of every family."""
 
-from typing import get_args
-
 import pytest
 import torch
 from attrs import evolve
+from support.families import WITH_MLM
 
 from ticketlab.adversaries.fgm import FGM
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.adversaries.pgd import PGD
 from ticketlab.backbone.loading import load_mlm
-from ticketlab.testing.tiny import Family
 from ticketlab.training.masked_lm import MaskedLMLoss
 from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary
 from ticketlab.training.text_chunks import cut
@@ -19,7 +17,7 @@ from ticketlab.training.text_chunks import cut
 TEXTS = ["a good film and the story was great", "very bad", "not a good film but a long one and it was not very good in the end"]
 
 
-@pytest.fixture(params=get_args(Family))
+@pytest.fixture(params=WITH_MLM)
 def masked(request, tiny):
     """A loss function and a masked batch of three rows of different lengths."""
     model, tokenizer, _ = load_mlm(str(tiny[request.param]), 0)
@@ -75,7 +73,7 @@ def test_gradients_equal_those_of_transformers_including_tied_embeddings(masked)
 def test_every_adversary_can_train_it(masked, adversary):
     loss_function, batch = masked
     loss_function.model.zero_grad()
-    loss = adversary.step(loss_function, batch, 0)
+    loss = adversary.backward(loss_function, batch)
     assert bool(torch.isfinite(loss))
     assert all(bool(torch.isfinite(parameter.grad).all()) for parameter in loss_function.model.parameters() if parameter.grad is not None)
 

@@ -1,4 +1,4 @@
-"""The base class of adversaries, and the arithmetic of perturbations that they share."""
+"""The base classes of adversaries, and the arithmetic of perturbations that they share."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.core.component import Component
+from ticketlab.core.callback import Callback
 from ticketlab.core.settings import setting
 from ticketlab.inference import random_state
 from ticketlab.training.batch import Batch
+from ticketlab.training.component import TrainingComponent
 from ticketlab.training.loss_function import LossFunction
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
-class Adversary(Component):
-    """Settings of an adversary, which computes the gradients of one optimizer step. It is independent of pruner and loss."""
+class Adversary(TrainingComponent):
+    """Settings of an adversary, which computes the gradients of one optimizer step. It is independent of pruner and loss.
+
+    An adversary with state or parameters of its own returns an :class:`AdversaryRun` from :meth:`begin`; any other only computes
+    :meth:`backward`.
+    """
 
     kind: ClassVar[str] = "adversary"
 
@@ -25,13 +31,41 @@ class Adversary(Component):
         0, at_least=0, unit="steps", help="train without perturbations before this step; a late start helps if the loss overflows"
     )
 
-    def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
-        """Accumulate the gradients of optimizer step ``step``; return the loss, a detached scalar."""
-        return plain_step(loss_function, batch) if step < self.start_step else self.backward(loss_function, batch)
+    @property
+    def learns_at_rate(self) -> bool:
+        """Whether the run has parameters that are trained at the stage's learning rate, because their group has none of its own."""
+        return False
+
+    def begin(self, plan: TrainingPlan) -> AdversaryRun:
+        """Return the adversary of one training. By default it has no state."""
+        return AdversaryRun(self)
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Run any number of forward-backward passes that accumulate the parameters' gradients. Return the loss, a detached scalar."""
         raise NotImplementedError
+
+
+class AdversaryRun(Callback):
+    """An adversary during one training: a callback of the training loop. A subclass with state overrides :meth:`backward`.
+
+    Its state changes in a step of the training; :meth:`state_dict` returns every tensor that the next step depends on.
+    """
+
+    settings: Adversary
+
+    def __init__(self, settings: Adversary) -> None:
+        self.settings = settings
+
+    def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
+        """Accumulate the gradients of optimizer step ``step``, counted from 0; return the loss, a detached scalar.
+
+        Before the adversary's ``start_step`` this is a plain step.
+        """
+        return plain_step(loss_function, batch) if step < self.settings.start_step else self.backward(loss_function, batch)
+
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
+        """Accumulate the gradients of the parameters. See :meth:`Adversary.backward`."""
+        return self.settings.backward(loss_function, batch)
 
 
 def plain_step(loss_function: LossFunction, batch: Batch) -> Tensor:

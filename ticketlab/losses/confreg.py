@@ -8,7 +8,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.losses.base import Loss, LossInput, log_likelihood
+from ticketlab.losses.base import Loss, log_likelihood
 
 
 @frozen
@@ -22,7 +22,7 @@ class ConfidenceRegularisation(Loss):
     name: ClassVar[str] = "confreg"
     summary: ClassVar[str] = "distil a teacher that is less confident where a bias model is right"
     paper: ClassVar[str] = "Utama et al., 2020, https://aclanthology.org/2020.acl-main.770"
-    required_inputs: ClassVar[tuple[LossInput, ...]] = ("bias", "teacher")
+    required_inputs: ClassVar[tuple[str, ...]] = ("bias", "teacher")
 
     def per_example(self, logits: Tensor, labels: Tensor, *, bias_log_probs: Tensor, teacher_probs: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses and ones. See :meth:`Loss.per_example`."""

@@ -9,7 +9,7 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.core.settings import setting
-from ticketlab.losses.base import Loss, LossInput, log_likelihood
+from ticketlab.losses.base import Loss, log_likelihood
 
 
 @frozen
@@ -24,7 +24,7 @@ class ProductOfExperts(Loss):
     name: ClassVar[str] = "poe"
     summary: ClassVar[str] = "cross-entropy of the model's probabilities times those of a bias model"
     paper: ClassVar[str] = "Clark et al., 2019, https://aclanthology.org/D19-1418"
-    required_inputs: ClassVar[tuple[LossInput, ...]] = ("bias", "progress")
+    required_inputs: ClassVar[tuple[str, ...]] = ("bias", "progress")
 
     anneal: float = setting(1.0, at_least=0, at_most=1, help="power of the bias model's probabilities at the end of training")
 

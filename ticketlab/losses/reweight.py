@@ -8,7 +8,7 @@ from attrs import frozen
 from torch import Tensor
 
 from ticketlab.core.settings import setting
-from ticketlab.losses.base import Loss, LossInput, log_likelihood
+from ticketlab.losses.base import Loss, log_likelihood
 
 
 @frozen
@@ -22,7 +22,7 @@ class Reweight(Loss):
     name: ClassVar[str] = "reweight"
     summary: ClassVar[str] = "cross-entropy, weighted by how wrong a bias model is"
     paper: ClassVar[str] = "Schuster et al., 2019, https://aclanthology.org/D19-1341"
-    required_inputs: ClassVar[tuple[LossInput, ...]] = ("bias",)
+    required_inputs: ClassVar[tuple[str, ...]] = ("bias",)
 
     reduction: Literal["weights", "batch"] = setting(
         "batch", choices=("weights", "batch"), help="divide the sum of weight x loss by the sum of weights, or by the batch size"

@@ -23,12 +23,14 @@ from ticketlab.backbone.loading import python_warning
 from ticketlab.backbone.weights import Warn
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
-from ticketlab.core.component import Component
-from ticketlab.losses.base import Loss
+from ticketlab.core.component import Precision
+from ticketlab.losses.base import Loss, LossRun
+from ticketlab.metrics.base import Metric
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.training.batch import TokenizedRows
-from ticketlab.training.loss_function import Precision, TrainingLoss
+from ticketlab.training.component import TrainingComponent
+from ticketlab.training.loss_function import TrainingLoss
 
 Head = Literal["found", "new"]
 
@@ -38,8 +40,9 @@ class TrainingContext:
     """What a stage passes to :meth:`Objective.start_session`.
 
     ``start`` is the folder or name of the model to start from. ``data`` is empty if the objective uses no task. ``loss_inputs`` maps the
-    keywords of the loss to its inputs for the training examples, each (rows, classes) in their order. ``warn`` is called with problems of
-    the model or its tokenizer, ``say`` with notices about the texts that the objective reads.
+    keywords of the loss to its inputs for the training examples, each (rows, classes) in their order. ``metrics`` are to be computed on
+    the development examples. ``teacher`` is the model of the teacher, in evaluation mode on the device, if the loss requires its hidden
+    states. ``warn`` is called with problems of the model or its tokenizer, ``say`` with notices about the texts that the objective reads.
     """
 
     start: str
@@ -49,8 +52,22 @@ class TrainingContext:
     precision: Precision
     seed: int
     loss_inputs: Mapping[str, Tensor] = field(factory=dict)
+    metrics: Sequence[Metric] = ()
+    teacher: Any = None
     warn: Warn = python_warning
     say: Callable[[str], None] = progress.say
+
+
+@frozen
+class TrainingParts:
+    """The other parts of a training, which its loss function calls or serves. See :meth:`TrainingSession.loss_function`.
+
+    ``loss`` is the running loss of the stage, None for an objective that does not use the task. ``outputs`` are required of each pass.
+    """
+
+    callbacks: Sequence[Callback] = ()
+    loss: LossRun | None = None
+    outputs: frozenset[str] = frozenset()
 
 
 class TrainingSession(ABC):
@@ -66,8 +83,11 @@ class TrainingSession(ABC):
     head: Head | None = None
 
     @abstractmethod
-    def loss_function(self, callbacks: Sequence[Callback]) -> TrainingLoss:
-        """Return the function that the loop and the adversary call. It calls ``on_pass_start`` of ``callbacks`` before each pass."""
+    def loss_function(self, parts: TrainingParts) -> TrainingLoss:
+        """Return the function that the loop and the adversary call. Before each pass it calls ``on_pass_start`` of the callbacks.
+
+        It computes the loss of the examples with ``parts.loss``, and returns the outputs that are required.
+        """
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
@@ -91,12 +111,12 @@ class TrainingSession(ABC):
 
 
 @frozen
-class Objective(Component):
+class Objective(TrainingComponent):
     """Settings of an objective. One object may start several sessions."""
 
     kind: ClassVar[str] = "objective"
     uses_task: ClassVar[bool] = False
-    """Whether the objective trains on the task's examples and labels."""
+    """Whether the objective trains on the task's examples and labels. An objective in its settings that does so counts too."""
 
     def start_session(self, context: TrainingContext) -> TrainingSession:
         """Load the model, and read and tokenise the rows.

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from ticketlab.backbone import loading
-from ticketlab.core.callback import Callback
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
 from ticketlab.core.setting_values import parse_ratio
 from ticketlab.core.settings import setting
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
+from ticketlab.objectives.base import Objective, TrainingContext, TrainingParts, TrainingSession
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.datasets import plain_text as texts
 from ticketlab.tasks.reading.splits import stratified_sample
@@ -98,13 +97,15 @@ class _MaskedLMSession(TrainingSession):
         self._dropped["short"] = short + short_too
         self._development = development
 
-    def loss_function(self, callbacks: Sequence[Callback]) -> MaskedLMLoss:
+    def loss_function(self, parts: TrainingParts) -> MaskedLMLoss:
         seed = derive_seed(self._context.seed, "masks")
         ratio, precision = self._settings.mask_ratio, self._context.precision
-        return MaskedLMLoss(self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, callbacks=callbacks)
+        return MaskedLMLoss(
+            self.model, self._vocabulary, ratio=ratio, seed=seed, precision=precision, callbacks=parts.callbacks, outputs=parts.outputs
+        )
 
     def evaluate(self) -> dict[str, float]:
-        loss_function = self.loss_function(())
+        loss_function = self.loss_function(TrainingParts())
         device = next(self.model.parameters()).device
         loss = right = count = 0.0
         with evaluating(self.model):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import evolve, frozen
 
 from ticketlab.backbone import loading
-from ticketlab.core.callback import Callback
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
+from ticketlab.losses.classification import ClassificationLoss
+from ticketlab.metrics.base import Predictions, compute_metrics
+from ticketlab.objectives.base import Objective, TrainingContext, TrainingParts, TrainingSession
 from ticketlab.tasks.trained_on import DEV, TRAIN, TrainedOn, hash_texts
 from ticketlab.training.batch import TokenizedRows, tokenize
 from ticketlab.training.evaluation import predict, scores
-from ticketlab.training.loss_function import ClassificationLoss
 
 
 @frozen
@@ -40,16 +39,28 @@ class _ClassificationSession(TrainingSession):
         )
         self.rows = evolve(self._encode("train"), loss_inputs=context.loss_inputs)
 
-    def loss_function(self, callbacks: Sequence[Callback]) -> ClassificationLoss:
-        context = self._context
+    def loss_function(self, parts: TrainingParts) -> ClassificationLoss:
+        assert parts.loss is not None, "the objective uses the task"
         return ClassificationLoss(
-            self.model, context.loss, precision=context.precision, callbacks=callbacks, label_sets=context.data.label_sets
+            self.model,
+            parts.loss,
+            precision=self._context.precision,
+            callbacks=parts.callbacks,
+            label_sets=self._context.data.label_sets,
+            outputs=parts.outputs,
+            teacher=self._context.teacher,
         )
 
     def evaluate(self) -> dict[str, float]:
-        predicted = predict(self.model, self._development, precision=self._context.precision).argmax(dim=1)
+        logits = predict(self.model, self._development, precision=self._context.precision)
         data = self._context.data
-        by_name = scores(predicted, self._development.labels, len(data.label_names), data.positive_index)
+        by_name = scores(logits.argmax(dim=1), self._development.labels, len(data.label_names), data.positive_index)
+        if self._context.metrics:
+            same = [[index] for index in range(len(data.label_names))]
+            probabilities = logits.double().softmax(dim=1).numpy()
+            predictions = Predictions.of_set(probabilities, self._development.labels, data.label_names, same, data.positive_index)
+            own = compute_metrics(self._context.metrics, predictions)
+            by_name |= {name: value for name, value in own.items() if value is not None}
         return {f"dev_{name}": score for name, score in by_name.items()}
 
     def texts(self) -> TrainedOn:

@@ -8,8 +8,10 @@ from typing import ClassVar
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.core.component import Component
+from ticketlab.core.callback import Callback
 from ticketlab.core.settings import setting
+from ticketlab.training.component import TrainingComponent
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
@@ -26,14 +28,17 @@ class Observation:
     """The development accuracy of the ticket that would be drawn now."""
 
 
-class Monitor:
-    """Applies a rule to one search. Everything it remembers between observations is in :meth:`state_dict`."""
+class Monitor(Callback):
+    """Applies a rule to one search: a callback of the training loop that also makes observations. It trains nothing.
+
+    Everything it remembers between observations is in :meth:`state_dict`.
+    """
 
     def observe(self, observation: Observation) -> bool:
         """Process an observation. Return True to end the search here."""
         raise NotImplementedError
 
-    def metrics(self) -> Mapping[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the numbers of the last observation, for the log."""
         return {}
 
@@ -41,16 +46,9 @@ class Monitor:
         """Return the step and the scores of the earlier observation to draw from, or None to draw from the final scores."""
         return None
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """Return every tensor that the next observation depends on."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Restore what :meth:`state_dict` returned."""
-
 
 @frozen
-class StopRule(Component):
+class StopRule(TrainingComponent):
     """Settings of a stop rule. If the rule never stops a search, the search ends after its last epoch."""
 
     kind: ClassVar[str] = "stop rule"
@@ -66,6 +64,6 @@ class StopRule(Component):
         """Whether tickets may be drawn from an earlier observation than the one that ends the search."""
         return False
 
-    def start_monitor(self) -> Monitor:
-        """Return a new monitor for one search."""
+    def begin(self, plan: TrainingPlan) -> Monitor:
+        """Return a new monitor for the search of a plan."""
         raise NotImplementedError

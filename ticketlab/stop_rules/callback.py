@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ticketlab.core.callback import Callback
 from ticketlab.core.formatting import counted
-from ticketlab.stop_rules.base import Observation, StopRule
+from ticketlab.stop_rules.base import Monitor, Observation, StopRule
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
 
 
 class StopRuleCallback(Callback):
@@ -20,6 +23,7 @@ class StopRuleCallback(Callback):
     def __init__(
         self,
         rule: StopRule,
+        monitor: Monitor,
         *,
         steps_per_epoch: int,
         scores: Callable[[], Mapping[str, Tensor]],
@@ -27,7 +31,7 @@ class StopRuleCallback(Callback):
         log: Callable[[dict[str, Any]], None],
     ) -> None:
         self._rule = rule
-        self._monitor = rule.start_monitor()
+        self._monitor = monitor
         self._steps_per_epoch = steps_per_epoch
         self._scores = scores
         self._development = development
@@ -35,10 +39,32 @@ class StopRuleCallback(Callback):
         self.observations: list[dict[str, float]] = []
         self.stopped = False
 
+    def nested(self) -> Sequence[Callback]:
+        """Return the callbacks that the monitor uses."""
+        return self._monitor.nested()
+
+    def on_train_start(self, optimizer: Optimizer) -> None:
+        """Pass it on to the monitor."""
+        self._monitor.on_train_start(optimizer)
+
+    def on_step_start(self, step: int) -> None:
+        """Pass it on to the monitor."""
+        self._monitor.on_step_start(step)
+
+    def on_pass_start(self, index: int) -> None:
+        """Pass it on to the monitor."""
+        self._monitor.on_pass_start(index)
+
+    def on_after_backward(self) -> None:
+        """Pass it on to the monitor."""
+        self._monitor.on_after_backward()
+
     def on_step_end(self, step: int) -> bool:
         """Make an observation if a mini-epoch has just ended. Return whether the rule ends the search."""
-        if not ends_mini_epoch(step + 1, self._rule.interval * self._steps_per_epoch):
-            return False
+        if self._monitor.on_step_end(step):
+            self.stopped = True
+        if self.stopped or not ends_mini_epoch(step + 1, self._rule.interval * self._steps_per_epoch):
+            return self.stopped
         epoch = (step + 1) / self._steps_per_epoch
         self.stopped = self._monitor.observe(Observation(step + 1, epoch, self._scores, self._development))
         metrics = self._monitor.metrics()

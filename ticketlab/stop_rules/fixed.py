@@ -8,6 +8,7 @@ from attrs import frozen
 
 from ticketlab.core.settings import setting
 from ticketlab.stop_rules.base import Monitor, Observation, StopRule
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
@@ -21,7 +22,7 @@ class Fixed(StopRule):
 
     at: float = setting(0.2, above=0, unit="epochs", help="when to stop; checked after every interval")
 
-    def start_monitor(self) -> Monitor:
+    def begin(self, plan: TrainingPlan) -> Monitor:
         """Return a monitor that compares the time."""
         return _FixedMonitor(self.at)
 

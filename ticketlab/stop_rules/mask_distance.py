@@ -15,6 +15,7 @@ from torch import Tensor
 from ticketlab.core.settings import ratio, setting
 from ticketlab.stop_rules.base import Monitor, Observation, StopRule
 from ticketlab.tickets.draw import SCOPES, Scope, draw, group_of
+from ticketlab.training.plan import TrainingPlan
 
 MASK, SCORE = "mask/", "score/"
 """Prefixes of a streak's tensors in checkpoints."""
@@ -60,7 +61,7 @@ class MaskDistance(StopRule):
         """Whether tickets are drawn at the first observation of the streak."""
         return self.draw_at == "first"
 
-    def start_monitor(self) -> Monitor:
+    def begin(self, plan: TrainingPlan) -> Monitor:
         """Return a monitor that compares masks."""
         return _MaskDistanceMonitor(self)
 
@@ -124,7 +125,7 @@ class _MaskDistanceMonitor(Monitor):
             self._streaks.append(_Streak(observation.step, masks, copies))
         return self._streaks[0].under >= self._rule.times
 
-    def metrics(self) -> Mapping[str, float]:
+    def metrics(self) -> dict[str, float]:
         return {**self._distances, "under": self._streaks[0].under if self._streaks else 0}
 
     def draw_from(self) -> tuple[int, Mapping[str, Tensor]] | None:
@@ -138,7 +139,7 @@ class _MaskDistanceMonitor(Monitor):
             state |= {f"{index}/{SCORE}{name}": score for name, score in streak.scores.items()}
         return state
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
         by_index: dict[int, dict[str, Tensor]] = {}
         for key, value in state.items():
             index, _, name = key.partition("/")

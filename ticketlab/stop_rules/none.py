@@ -7,6 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from ticketlab.stop_rules.base import Monitor, Observation, StopRule
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
@@ -18,7 +19,7 @@ class Never(StopRule):
     waits: ClassVar[bool] = False
     judges: ClassVar[bool] = False
 
-    def start_monitor(self) -> Monitor:
+    def begin(self, plan: TrainingPlan) -> Monitor:
         """Return a monitor that never ends the search."""
         return _NeverMonitor()
 

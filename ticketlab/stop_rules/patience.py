@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from ticketlab.core.settings import setting
 from ticketlab.stop_rules.base import Monitor, Observation, StopRule
+from ticketlab.training.plan import TrainingPlan
 
 
 @frozen
@@ -24,7 +24,7 @@ class Patience(StopRule):
     looks: int = setting(3, at_least=1, help="consecutive observations without a rise")
     rise: float = setting(0.0, at_least=0, help="smallest gain of accuracy that counts as a rise")
 
-    def start_monitor(self) -> Monitor:
+    def begin(self, plan: TrainingPlan) -> Monitor:
         """Return a monitor that counts the observations without a rise."""
         return _PatienceMonitor(self)
 
@@ -44,11 +44,11 @@ class _PatienceMonitor(Monitor):
             self._without_rise += 1
         return self._without_rise >= self._rule.looks
 
-    def metrics(self) -> Mapping[str, float]:
+    def metrics(self) -> dict[str, float]:
         return {"development": self._last, "without_rise": self._without_rise}
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"best": torch.tensor(self._best, dtype=torch.float64), "without": torch.tensor(self._without_rise)}
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
         self._best, self._without_rise = float(state["best"]), int(state["without"])

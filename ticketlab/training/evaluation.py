@@ -9,40 +9,47 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ticketlab.backbone.adapters import has_adapter
+from ticketlab.backbone.adapters import pads
 from ticketlab.backbone.input_limits import pooled_eos_token
 from ticketlab.core import progress
+from ticketlab.core.component import Precision
 from ticketlab.core.errors import TicketlabError
 from ticketlab.tasks.metrics import measures
 from ticketlab.training.batch import MULTIPLE, TokenizedRows
-from ticketlab.training.loss_function import Precision, forward
+from ticketlab.training.loss_function import forward
 
 
 @contextlib.contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode without gradients inside the block, and restore the mode of every submodule afterwards."""
+def evaluation_mode(model: Any) -> Iterator[None]:
+    """Put a model into evaluation mode inside the block, and restore the mode of every submodule afterwards."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
-        with torch.inference_mode():
-            yield
+        yield
     finally:
         for module, mode in modes.items():
             module.training = mode
 
 
+@contextlib.contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Like :func:`evaluation_mode`, and compute no gradients."""
+    with evaluation_mode(model), torch.inference_mode():
+        yield
+
+
 def predict(model: Any, rows: TokenizedRows, *, batch_size: int = 64, precision: Precision = "fp32", title: str = "") -> Tensor:
     """Return the logits (rows, classes) on the CPU, in the order of ``rows``. The mode of every submodule is restored.
 
-    With a ``title`` a progress bar is shown. A model of a family without an adapter gets rows of equal length, because how it pads and
-    which token it classifies from is unknown.
+    With a ``title`` a progress bar is shown. A decoder or a model of a family without an adapter gets rows of equal length, because it may
+    classify from the last token, and how it pads is unknown.
 
     :raises TicketlabError: a logit is not finite.
     """
     device = next(model.parameters()).device
-    known = has_adapter(model.config.model_type)
-    multiple = MULTIPLE if known else 1
-    batches = rows.by_length(batch_size) if known else rows.of_one_length(batch_size, pooled_eos_token(model))
+    padded = pads(model.config.model_type)
+    multiple = MULTIPLE if padded else 1
+    batches = rows.by_length(batch_size) if padded else rows.of_one_length(batch_size, pooled_eos_token(model))
     logits: dict[int, Tensor] = {}
     with evaluating(model), progress.bar(title, len(rows)) if title else contextlib.nullcontext() as bar:
         for indices in batches:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from attrs import frozen
@@ -13,13 +13,16 @@ from torch import Tensor
 
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
-from ticketlab.core.errors import TrainingDiverged
+from ticketlab.core.errors import PluginError, TrainingDiverged
 from ticketlab.training import interruption
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.loss_function import LossFunction, TrainingLoss
+from ticketlab.training.loss_function import TrainingLoss
+from ticketlab.training.scoring import LossStep
 
 Log = Callable[[dict[str, Any]], None]
+OWN_METRICS = ("step", "loss")
+"""The numbers of the loop itself in each record of the history."""
 
 
 def steps_per_epoch(rows: int, batch_size: int) -> int:
@@ -44,13 +47,6 @@ class Schedule:
         if step < self.warmup:
             return (step + 1) / self.warmup
         return max(0.0, (self.total - step) / max(1, self.total - self.warmup))
-
-
-class LossStep(Protocol):
-    """The part of an adversary that the loop calls: it computes the gradients of one optimizer step."""
-
-    def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
-        """Accumulate the gradients of optimizer step ``step``, counted from 0; return the loss, a detached scalar."""
 
 
 @frozen
@@ -122,7 +118,7 @@ class Loop:
                     group["lr"] = rate * schedule.factor(step - since)
                 batch = self.loss_function.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
                 before = _synchronized_time(device)
-                loss = self._step(step, batch)
+                loss = self._step(step, batch, first=step == state["step"])
                 seconds += _synchronized_time(device) - before
                 stops = [callback.on_step_end(step) for callback in self.callbacks]  # every callback is called
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
@@ -144,15 +140,17 @@ class Loop:
         trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
         return TrainingResult(steps, recent, history, seconds, state["elapsed"], trained)
 
-    def _step(self, step: int, batch: Batch) -> float:
+    def _step(self, step: int, batch: Batch, *, first: bool = False) -> float:
         for callback in self.callbacks:
             callback.on_step_start(step)
         loss = self.adversary.step(self.loss_function, batch, step)
         for callback in self.callbacks:
             callback.on_after_backward()
+        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        if first:
+            check_step(self.title, loss, parameters)
         if self.clip_penalty:
             self._add_penalties()
-        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.clip)
         if not self.clip_penalty:
             self._add_penalties()
@@ -181,7 +179,7 @@ class Loop:
         """Log the loss, the callbacks' metrics and the development scores after ``step``, and return them."""
         record: dict[str, float] = {"step": step + 1, "loss": loss}
         for callback in self.callbacks:
-            record |= callback.metrics()
+            record |= checked_metrics(callback)
         if self.evaluate is not None:
             record |= self.evaluate(step + 1)
             self.loss_function.model.train()
@@ -206,6 +204,32 @@ class Loop:
         if self.checkpoint.path.exists():
             return f"the last checkpoint is {self.checkpoint.path}"
         return "no checkpoint had been written yet"
+
+
+def check_step(title: str, loss: object, parameters: Sequence[Tensor]) -> None:
+    """Check what an adversary did in its first step.
+
+    :raises PluginError: it returned no scalar, or no parameter of the optimizer has a gradient. A training that trains nothing is fine.
+    """
+    if not (isinstance(loss, Tensor) and loss.numel() == 1 and not loss.requires_grad):
+        found = f"a tensor {tuple(loss.shape)}{' with its graph' * loss.requires_grad}" if isinstance(loss, Tensor) else type(loss).__name__
+        raise PluginError(f"{title}: the adversary returned {found}, not the loss as a detached scalar")
+    if parameters and all(parameter.grad is None for parameter in parameters):
+        raise PluginError(f"{title}: the first step computed no gradients; `backward` of an adversary calls torch.autograd.backward(loss)")
+
+
+def checked_metrics(callback: Callback) -> dict[str, float]:
+    """Return the metrics of a callback.
+
+    :raises PluginError: one is no number, or has the name of a number that the history has anyway.
+    """
+    found = callback.metrics()
+    for name, value in found.items():
+        if name in OWN_METRICS or name.startswith("dev_"):
+            raise PluginError(f"{type(callback).__name__}.metrics returned `{name}`, which the history has already; choose another name")
+        if not isinstance(value, (int, float)):
+            raise PluginError(f"{type(callback).__name__}.metrics returned `{name}`, which is {type(value).__name__}; use float(value)")
+    return found
 
 
 def _synchronized_time(device: torch.device) -> float:

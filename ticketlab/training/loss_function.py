@@ -2,26 +2,27 @@
 
 - :class:`LossFunction` is what an adversary calls.
 - :class:`TrainingLoss` is what the training loop holds: a loss function with its model and a hook at the start of each step.
-- :class:`ClassificationLoss` implements it for classification, with a :class:`~ticketlab.losses.base.Loss` on the logits.
+- ``ticketlab.losses.classification.ClassificationLoss`` implements it for classification, with a loss on the logits.
   :class:`~ticketlab.training.masked_lm.MaskedLMLoss` implements it for masked language modelling.
 
-A :class:`~ticketlab.objectives.base.TrainingSession` makes them.
+A session of an objective makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import torch
-from attrs import frozen
-from torch import Tensor
+from attrs import field, frozen
+from torch import Tensor, nn
 
-from ticketlab.core.callback import Callback
-from ticketlab.losses.base import Loss
+from ticketlab.core.component import Precision
+from ticketlab.core.errors import PluginError
 from ticketlab.training.batch import Batch
 
-Precision = Literal["fp32", "bf16"]
+HiddenStates = tuple[Tensor, ...]
 
 
 @frozen
@@ -35,6 +36,17 @@ class LossOutput:
     losses: Tensor
     weights: Tensor
     logits: Tensor
+    _hidden_states: HiddenStates = field(default=(), alias="hidden_states")
+
+    @property
+    def hidden_states(self) -> HiddenStates:
+        """The outputs of the embeddings and of each layer: layers + 1 tensors (rows, length, width).
+
+        :raises PluginError: no component of the training requires them.
+        """
+        if not self._hidden_states:
+            raise PluginError('hidden_states is not kept: the component that reads it declares `required_outputs = ("hidden_states",)`')
+        return self._hidden_states
 
 
 class LossFunction(Protocol):
@@ -48,6 +60,9 @@ class LossFunction(Protocol):
         ``weights`` (rows,) multiply the weights that the loss assigns to the examples.
         """
 
+    def with_model(self, model: Any) -> LossFunction:
+        """Return the same function of another model, such as a copy of the trained one. Its passes call no callbacks."""
+
 
 class TrainingLoss(LossFunction, Protocol):
     """What the training loop holds: a loss function and ``model``, the transformers model that it trains."""
@@ -58,74 +73,63 @@ class TrainingLoss(LossFunction, Protocol):
         """Start optimizer step ``step`` of ``steps``. Return the batch for all its passes, on the device of ``batch``."""
 
 
-class ClassificationLoss:
-    """The loss of a classifier on labelled examples.
-
-    The perturbation is added to the word embeddings; the model adds positions and types afterwards. ``label_sets`` lists the classes that
-    labels beyond the model's own stand for: label ``classes + k`` means any of ``label_sets[k]``.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        loss: Loss,
-        *,
-        precision: Precision = "fp32",
-        callbacks: Sequence[Callback] = (),
-        label_sets: Sequence[Sequence[int]] = (),
-    ) -> None:
-        self.model = model
-        self.loss = loss
-        self.precision = precision
-        self.callbacks = tuple(callbacks)
-        self.word_embeddings = model.get_input_embeddings()
-        self.embedding_dim = int(self.word_embeddings.embedding_dim)
-        self._pass = 0
-        self._progress = 0.0
-        self._members = _members(int(model.config.num_labels), label_sets) if label_sets else None
-
-    def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
-        """Count passes from 0 again. The batch is returned unchanged."""
-        self._pass = 0
-        self._progress = step / steps
-        return batch
-
-    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
-        """Run one forward pass. See :class:`LossFunction`."""
-        for callback in self.callbacks:
-            callback.on_pass_start(self._pass)
-        self._pass += 1
-        logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
-        loss_inputs: dict[str, Any] = dict(batch.loss_inputs)
-        if "progress" in self.loss.required_inputs:
-            loss_inputs["progress"] = self._progress
-        losses, own_weights = self.loss.per_example(logits, self._labels(batch), **loss_inputs)
-        all_weights = own_weights if weights is None else own_weights * weights
-        return LossOutput(self.loss.reduce(losses, all_weights), losses, all_weights, logits)
-
-    def _labels(self, batch: Batch) -> Tensor:
-        """Return the labels (rows,), or boolean sets (rows, classes) if the data has label sets."""
-        return batch.labels if self._members is None else self._members.to(batch.labels.device)[batch.labels]
-
-
-def _members(classes: int, label_sets: Sequence[Sequence[int]]) -> Tensor:
-    """Return the classes that each label stands for, as booleans (labels, classes)."""
-    members = torch.zeros(classes + len(label_sets), classes, dtype=torch.bool)
-    members[:classes].fill_diagonal_(True)
-    for index, allowed in enumerate(label_sets):
-        members[classes + index, list(allowed)] = True
-    return members
-
-
 def forward(model: Any, batch: Batch, precision: Precision, word_embeddings: Any = None, delta: Tensor | None = None) -> Tensor:
     """Return the logits (rows, classes) in float32."""
-    inputs: dict[str, Tensor] = {"attention_mask": batch.attention_mask}
+    return forward_outputs(model, batch, precision, word_embeddings, delta)[0]
+
+
+def forward_outputs(
+    model: Any,
+    batch: Batch,
+    precision: Precision,
+    word_embeddings: Any = None,
+    delta: Tensor | None = None,
+    *,
+    hidden_states: bool = False,
+) -> tuple[Tensor, HiddenStates]:
+    """Return the logits (rows, classes) and, if asked for, the hidden states (layers + 1 tensors), in float32."""
+    inputs: dict[str, Any] = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
     if batch.token_type_ids is not None:
         inputs["token_type_ids"] = batch.token_type_ids
-    if delta is None:
-        inputs["input_ids"] = batch.input_ids
-    else:
-        inputs["inputs_embeds"] = word_embeddings(batch.input_ids) + delta
-    with torch.autocast(batch.input_ids.device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
-        logits: Tensor = model(**inputs).logits
-    return logits.float()
+    if hidden_states:
+        inputs["output_hidden_states"] = True
+    autocast = torch.autocast(batch.input_ids.device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+    with autocast, contextlib.nullcontext() if delta is None else perturbed(word_embeddings, delta):
+        output = model(**inputs)
+    logits: Tensor = output.logits.float()
+    return logits, tuple(state.float() for state in output.hidden_states) if hidden_states else ()
+
+
+def weighted(own: Tensor, weights: Tensor | None) -> Tensor:
+    """Return the weights of the examples, (rows,): those of the loss, times those that the caller of a loss function gives.
+
+    :raises PluginError: the latter have another shape.
+    """
+    if weights is None:
+        return own
+    if weights.shape != own.shape:
+        raise PluginError(f"the weights of a pass are {tuple(weights.shape)}, and there is one of each example: {tuple(own.shape)}")
+    return own * weights
+
+
+@contextlib.contextmanager
+def perturbed(word_embeddings: nn.Module, delta: Tensor) -> Iterator[None]:
+    """Add ``delta`` (rows, length, width) to the output of a model's word embeddings inside the block.
+
+    The model still gets the ids of the tokens, and not embeddings instead: a decoder finds the last token of a padded text by its id.
+
+    :raises PluginError: ``delta`` has another shape, and would be added to several rows, tokens or dimensions.
+    """
+
+    def add(module: nn.Module, inputs: Any, embeddings: Tensor) -> Tensor:
+        if delta.shape != embeddings.shape:
+            raise PluginError(
+                f"delta is {tuple(delta.shape)}, and the word embeddings are {tuple(embeddings.shape)}: (rows, length, embedding_dim)"
+            )
+        return embeddings + delta
+
+    handle = word_embeddings.register_forward_hook(add)
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -11,10 +12,11 @@ from torch import Tensor, nn
 
 from ticketlab.backbone.adapters import adapter_for
 from ticketlab.core.callback import Callback
+from ticketlab.core.component import Precision
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.training.batch import Batch
-from ticketlab.training.loss_function import LossOutput, Precision, forward
+from ticketlab.training.loss_function import LossOutput, forward_outputs, weighted
 from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
 
 
@@ -34,6 +36,7 @@ class MaskedLMLoss:
         seed: int = 0,
         precision: Precision = "fp32",
         callbacks: Sequence[Callback] = (),
+        outputs: Collection[str] = (),
     ) -> None:
         self.model = model
         self.vocabulary = vocabulary
@@ -41,6 +44,7 @@ class MaskedLMLoss:
         self.seed = seed
         self.precision = precision
         self.callbacks = tuple(callbacks)
+        self.outputs = outputs
         self.word_embeddings = model.get_input_embeddings()
         self.embedding_dim = int(self.word_embeddings.embedding_dim)
         self._head = head_of(model)
@@ -58,14 +62,22 @@ class MaskedLMLoss:
         self._pass += 1
         chosen = batch.labels != NOT_MASKED
         with restricted(self._head, chosen):
-            logits = forward(self.model, batch, self.precision, self.word_embeddings, delta)
+            kept = "hidden_states" in self.outputs
+            logits, states = forward_outputs(self.model, batch, self.precision, self.word_embeddings, delta, hidden_states=kept)
         by_token = nn.functional.cross_entropy(logits, batch.labels[chosen], reduction="none")
         counts = chosen.sum(dim=1).float()
         totals = torch.zeros(chosen.shape, device=logits.device).masked_scatter(chosen, by_token).sum(dim=1)
         losses = totals / counts.clamp(min=1)
-        all_weights = counts if weights is None else counts * weights
+        all_weights = weighted(counts, weights)
         loss = (losses * all_weights).sum() / all_weights.sum().clamp(min=torch.finfo(torch.float32).tiny)
-        return LossOutput(loss, losses, all_weights, logits)
+        return LossOutput(loss, losses, all_weights, logits, states)
+
+    def with_model(self, model: Any) -> MaskedLMLoss:
+        """Return the loss of another model. See :class:`ticketlab.training.loss_function.LossFunction`."""
+        other = copy.copy(self)
+        other.model, other.callbacks = model, ()
+        other.word_embeddings, other._head = model.get_input_embeddings(), head_of(model)
+        return other
 
 
 def head_of(model: Any) -> nn.Module:

@@ -1,0 +1,1 @@
+"""Components as an outside author would write them, one module each, against ``ticketlab.plugin`` alone."""

@@ -1,0 +1,143 @@
+"""SMART: smoothness-inducing adversarial regularisation and Bregman proximal point optimisation (Jiang et al., 2020)."""
+
+from __future__ import annotations
+
+import copy
+from typing import ClassVar
+
+import torch
+from attrs import frozen
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from ticketlab.plugin import Adversary, AdversaryRun, Batch, LossFunction, TrainingPlan, hookimpl, setting
+
+
+@frozen
+class Smart(Adversary):
+    """Minimises loss + lambda x R + mu x D.
+
+    R is the symmetrised KL divergence between the predictions on clean and on perturbed embeddings, for the perturbation in an L-infinity
+    ball that makes it largest. D is the one between the predictions of the model and of the moving average of its weights.
+    """
+
+    name: ClassVar[str] = "smart"
+    summary: ClassVar[str] = "keep predictions smooth around each example, and close to those of the averaged model"
+    paper: ClassVar[str] = "Jiang et al., 2020, https://aclanthology.org/2020.acl-main.197"
+    precisions: ClassVar[tuple[str, ...]] = ("fp32",)  # a perturbation of 1e-5 is lost in the rounding of bf16
+
+    weight: float = setting(1.0, at_least=0, help="weight of the smoothness regulariser (lambda_s)")
+    steps: int = setting(1, at_least=1, help="ascent steps (T_x)")
+    step_size: float = setting(1e-3, above=0, help="length of an ascent step, L-infinity norm (eta)")
+    noise: float = setting(1e-5, above=0, help="standard deviation of the first perturbation (sigma)")
+    radius: float = setting(1e-5, above=0, help="bound on the perturbation, L-infinity norm (epsilon)")
+    proximal: float = setting(1.0, at_least=0, help="weight of the Bregman divergence (mu)")
+    momentum: float = setting(0.99, at_least=0, below=1, help="decay of the averaged weights (beta)")
+
+    def begin(self, plan: TrainingPlan) -> AdversaryRun:
+        """Return a run that keeps the averaged model."""
+        return SmartRun(self, plan.model)
+
+
+class SmartRun(AdversaryRun):
+    """``theta~`` is an average of the weights as the passes see them, so under a search those of the masked model."""
+
+    def __init__(self, settings: Smart, model: nn.Module) -> None:
+        super().__init__(settings)
+        self._smart = settings
+        self._model = model
+        self._averaged: nn.Module | None = None
+        self._loaded: dict[str, Tensor] = {}
+
+    def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
+        """Accumulate the gradients of the loss and both regularisers; return their sum."""
+        clean = loss_function(batch)
+        total = clean.loss
+        if self._smart.weight:
+            perturbed = loss_function(batch, self._perturbation(loss_function, batch, clean.logits.detach()))
+            total = total + self._smart.weight * symmetric_kl(perturbed.logits, clean.logits).mean()
+        if self._smart.proximal:
+            averaged = self._average()
+            with torch.no_grad():
+                target = loss_function.with_model(averaged)(batch).logits
+            total = total + self._smart.proximal * symmetric_kl(clean.logits, target).mean()
+        torch.autograd.backward(total)
+        return total.detach()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the averaged weights; nothing before the first step."""
+        return self._loaded if self._averaged is None else {name: value.detach() for name, value in self._averaged.named_parameters()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Restore the averaged weights."""
+        self._averaged, self._loaded = None, dict(state)
+
+    def _perturbation(self, loss_function: LossFunction, batch: Batch, target: Tensor) -> Tensor:
+        mask = batch.attention_mask.unsqueeze(-1)
+        shape = (*batch.input_ids.shape, loss_function.embedding_dim)
+        delta = torch.randn(shape, device=batch.input_ids.device) * self._smart.noise * mask
+        for _ in range(self._smart.steps):
+            delta.requires_grad_()
+            divergence = symmetric_kl(loss_function(batch, delta).logits, target).sum()
+            (gradient,) = torch.autograd.grad(divergence, delta)
+            delta = ascend_in_box(delta.detach(), gradient * mask, self._smart.step_size, self._smart.radius)
+        return delta
+
+    @torch.no_grad()
+    def _average(self) -> nn.Module:
+        """Move the averaged weights to those of this step, and return their model."""
+        fresh = self._averaged is None and not self._loaded
+        averaged = plain_copy(self._model) if self._averaged is None else self._averaged
+        own = dict(averaged.named_parameters())
+        for name, value in self._loaded.items():
+            own[name].copy_(value)
+        self._averaged, self._loaded = averaged, {}
+        if not fresh:
+            now = weights_seen(self._model)
+            for name, value in own.items():
+                value.lerp_(now[name], 1 - self._smart.momentum)
+        return averaged
+
+
+def symmetric_kl(first: Tensor, second: Tensor) -> Tensor:
+    """Return KL(p || q) + KL(q || p) of each row of logits, (rows,)."""
+    p, q = first.log_softmax(dim=-1), second.log_softmax(dim=-1)
+    return ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)
+
+
+def ascend_in_box(delta: Tensor, gradient: Tensor, step_size: float, radius: float) -> Tensor:
+    """Move each example's perturbation by ``step_size`` along its gradient (L-infinity norm), and project it into the box."""
+    largest = gradient.flatten(1).abs().amax(dim=1).view(-1, 1, 1).clamp(min=torch.finfo(gradient.dtype).tiny)
+    return (delta + step_size * gradient / largest).clamp(-radius, radius)
+
+
+def weights_seen(model: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters of a model as a forward pass sees them, those under a mask masked."""
+    found: dict[str, Tensor] = {}
+    for path, module in model.named_modules():
+        if isinstance(module, parametrize.ParametrizationList) or ".parametrizations" in f".{path}":
+            continue
+        for name in (*module._parameters, *parametrized(module)):
+            found[f"{path}.{name}" if path else name] = getattr(module, name)
+    return found
+
+
+def parametrized(module: nn.Module) -> list[str]:
+    """Return the names of a module's masked parameters."""
+    masked = getattr(module, "parametrizations", None)
+    return list(masked) if isinstance(masked, nn.ModuleDict) else []
+
+
+def plain_copy(model: nn.Module) -> nn.Module:
+    """Return a copy of a model without its masks, whose weights are those that a forward pass of the model sees."""
+    copied = copy.deepcopy(model)
+    for module in list(copied.modules()):
+        for name in parametrized(module):
+            parametrize.remove_parametrizations(module, name, leave_parametrized=True)
+    return copied.eval().requires_grad_(False)
+
+
+@hookimpl
+def ticketlab_adversaries() -> list[type[Adversary]]:
+    """Return the adversary."""
+    return [Smart]

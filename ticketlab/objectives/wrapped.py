@@ -1,0 +1,84 @@
+"""Objectives around another objective: a session and a loss function that pass everything on, for subclasses to change a part of it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, cast
+
+from torch import Tensor
+
+from ticketlab.objectives.base import TrainingParts, TrainingSession
+from ticketlab.tasks.trained_on import TrainedOn
+from ticketlab.training.batch import Batch
+from ticketlab.training.loss_function import LossFunction, LossOutput, TrainingLoss
+
+
+class WrappedSession(TrainingSession):
+    """A session that passes every call on to ``inner``, the session of another objective.
+
+    An objective names the other one in a setting, ``inner: Objective = component("objective", "task", help=...)``, and wraps
+    ``self.inner.start_session(context)``. Most override only :meth:`loss_function`.
+    """
+
+    def __init__(self, inner: TrainingSession) -> None:
+        self.inner = inner
+        self.tokenizer = inner.tokenizer
+        self.rows = inner.rows
+        self.head = inner.head
+
+    @property
+    def model(self) -> Any:
+        """The model of the inner session. A stage may replace it, by a shrunk one for example."""
+        return self.inner.model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self.inner.model = model
+
+    def loss_function(self, parts: TrainingParts) -> TrainingLoss:
+        """Return the loss function of the inner session."""
+        return self.inner.loss_function(parts)
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the scores of the inner session."""
+        return self.inner.evaluate()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts of the inner session."""
+        return self.inner.facts()
+
+    def texts(self) -> TrainedOn | None:
+        """Return the texts of the inner session."""
+        return self.inner.texts()
+
+    def provenance(self) -> dict[str, str]:
+        """Return the provenance of the inner session."""
+        return self.inner.provenance()
+
+
+class WrappedLossFunction:
+    """A loss function that passes every call on to ``inner``. A subclass overrides :meth:`extend` to change what a pass returns."""
+
+    def __init__(self, inner: TrainingLoss) -> None:
+        self.inner = inner
+        self.model = inner.model
+        self.embedding_dim = inner.embedding_dim
+
+    def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
+        """Return the batch as the inner loss function prepares it."""
+        return self.inner.prepare(batch, step, steps)
+
+    def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
+        """Run one forward pass of the inner loss function, and :meth:`extend` its output."""
+        return self.extend(self.inner(batch, delta, weights), batch)
+
+    def extend(self, output: LossOutput, batch: Batch) -> LossOutput:
+        """Return the output of a pass, with another ``loss`` for example (``attrs.evolve(output, loss=...)``)."""
+        return output
+
+    def with_model(self, model: Any) -> LossFunction:
+        """Return the same function of another model. See :class:`~ticketlab.training.loss_function.LossFunction`."""
+        other = copy.copy(self)
+        other.inner = cast("TrainingLoss", self.inner.with_model(model))
+        other.model = model
+        return other

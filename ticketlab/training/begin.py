@@ -1,0 +1,128 @@
+"""Begins a training with a component, and checks that the component keeps its contract: the same random numbers, the same model."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, TypeVar
+
+import torch
+from attrs import frozen
+from torch import Tensor
+
+from ticketlab.core.callback import Callback, with_nested
+from ticketlab.core.errors import PluginError
+from ticketlab.inference import random_state
+from ticketlab.training.component import TrainingComponent
+from ticketlab.training.plan import TrainingPlan
+
+R = TypeVar("R", bound=Callback)
+
+
+def begin(component: TrainingComponent, plan: TrainingPlan, expected: type[R], *, adds: bool = False, checked: bool = True) -> R:
+    """Return what ``component.begin(plan)`` returns, an ``expected`` callback.
+
+    Random numbers that it draws from the global generators depend on the plan's seed alone, and change no other component's. ``adds``
+    allows it to add parameters to the model, such as gates. The model is not ``checked`` if it may change in any way, or cannot.
+
+    :raises PluginError: it returns something else, changes the model in a way that is not allowed, or has groups of parameters that an
+        optimizer cannot train.
+    """
+    before = ModelState.of(plan.model) if checked else None
+    with random_state.isolated(plan.seed):
+        run: Any = component.begin(plan)  # type: ignore[attr-defined]  # each kind declares its own
+    if not isinstance(run, expected):
+        article = "an" if expected.__name__[0] in "AEIOU" else "a"
+        raise PluginError(f"{type(component).__name__}.begin returned {type(run).__name__}, not {article} {expected.__name__}")
+    if "settings" in expected.__annotations__ and not hasattr(run, "settings"):
+        raise PluginError(f"{type(run).__name__} has no settings: its __init__ calls `super().__init__(settings)`")
+    if before is not None:
+        before.check(component, plan.model, adds=adds)
+    check_groups(component, run)
+    return run
+
+
+def check_groups(component: TrainingComponent, run: Callback) -> None:
+    """Check that the parameters that a run wants to be trained can be.
+
+    :raises PluginError: a group is not a dict with a list of parameters, or the parameters are others at each call.
+    """
+    for callback in with_nested([run]):
+        who = f"parameter_groups of {type(callback).__name__}, of the {component.kind} `{component.name}`,"
+        once, again = callback.parameter_groups(), callback.parameter_groups()
+        for group in (*once, *again):
+            if not isinstance(group, dict) or isinstance(group.get("params"), (Tensor, NoneType)):
+                raise PluginError(f'{who} returns dicts with a list of parameters: `{{"params": [...], "lr": ...}}`')
+        first, second = ([tensor for group in groups for tensor in group["params"]] for groups in (once, again))
+        if any(not isinstance(tensor, Tensor) or not tensor.is_leaf or not tensor.requires_grad for tensor in first):
+            raise PluginError(f"{who} returned something that cannot be trained; use torch.nn.Parameter")
+        if [id(tensor) for tensor in first] != [id(tensor) for tensor in second]:
+            raise PluginError(f"{who} returns other parameters at each call; make them in begin")
+
+
+@frozen(eq=False)
+class ModelState:
+    """A model at one time: its parameters and buffers by name, sums of their bits, whether they are trained, and the hooks.
+
+    The sum of a tensor changes with any element of it, and costs as much as reading the tensor once (0.05 s for BERT-base).
+    """
+
+    tensors: dict[str, Tensor]
+    sums: tuple[int, ...]
+    trained: tuple[bool, ...]
+    hooks: int
+
+    @classmethod
+    def of(cls, model: Any) -> ModelState:
+        """Return the present state of a model."""
+        tensors = _tensors(model)
+        trained = tuple(tensor.requires_grad for tensor in tensors.values())
+        return cls(tensors, tuple(map(sum_of_bits, tensors.values())), trained, _hooks(model))
+
+    def check(self, component: TrainingComponent, model: Any, *, adds: bool = False) -> None:
+        """Check that ``begin`` of a component has left ``model`` as it was; ``adds`` allows additional parameters, as of gates.
+
+        :raises PluginError: it changed or unfroze weights, or added parameters.
+        """
+        who = f"the {component.kind} `{component.name}`"
+        if self._changed():
+            raise PluginError(f"{who} changed the weights of the model in begin; only a pruner with `trains_weights` may")
+        if any(tensor.requires_grad != known for tensor, known in zip(self.tensors.values(), self.trained, strict=True)):
+            raise PluginError(f"{who} changed in begin which weights are trained; a pruner declares `trains_weights`")
+        known = {id(tensor) for tensor in self.tensors.values()}
+        added = [] if adds else [name for name, tensor in _tensors(model).items() if id(tensor) not in known]
+        if added:
+            raise PluginError(f"{who} added `{added[0]}` to the model, where a search would freeze it; return it from parameter_groups")
+
+    def check_closed(self, pruner: TrainingComponent, model: Any, *, trains_weights: bool) -> None:
+        """Check that a search has left ``model`` as it found it, apart from weights that it trains.
+
+        :raises PluginError: parameters or hooks are left, or weights have other bits.
+        """
+        who = f"the pruner `{pruner.name}`"
+        now = _tensors(model)
+        if now.keys() != self.tensors.keys() or _hooks(model) != self.hooks:
+            differing = sorted(now.keys() ^ self.tensors.keys())
+            left = f"`{differing[0]}`" if differing else "a hook"
+            raise PluginError(f"{who} left {left} on the model; `close` of its search removes all that it added")
+        if not trains_weights and self._changed():
+            raise PluginError(f"{who} changed the weights of the model, and does not declare `trains_weights`")
+
+    def _changed(self) -> bool:
+        return any(sum_of_bits(tensor) != known for tensor, known in zip(self.tensors.values(), self.sums, strict=True))
+
+
+def sum_of_bits(tensor: Tensor) -> int:
+    """Return the sum of the bytes of a tensor, taken as integers of eight bytes, modulo 2^64, and the remaining bytes."""
+    content = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    whole = len(content) // 8 * 8
+    words = content[:whole]
+    words = words.clone() if words.storage_offset() % 8 else words
+    return int(words.view(torch.int64).sum()) + int(content[whole:].sum())
+
+
+def _tensors(model: Any) -> dict[str, Tensor]:
+    return dict([*model.named_parameters(), *model.named_buffers()])
+
+
+def _hooks(model: Any) -> int:
+    return sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
