@@ -41,6 +41,28 @@ def test_a_head_has_its_rows_of_query_key_and_value_and_its_columns_of_the_outpu
     ]
 
 
+def test_heads_of_fused_and_transposed_matrices():
+    # GPT-2, width 4, two heads of width 2, three neurons. c_attn is 4 x 12 in blocks of queries, keys and values.
+    shapes = {"attn.c_attn": (4, 12), "attn.c_proj": (4, 4), "mlp.c_fc": (4, 3), "mlp.c_proj": (3, 4)}
+    masks = {f"weights/h.{layer}.{name}.weight": torch.ones(shape, dtype=torch.bool) for layer in (0, 1) for name, shape in shapes.items()}
+    masks["weights/h.1.attn.c_attn.weight"][:, 6] = False  # a key of the second head: 4 weights
+    masks["weights/h.1.attn.c_attn.weight"][0, 0:2] = False  # queries of the first head: 2 weights
+    masks["weights/h.1.attn.c_proj.weight"][3] = False  # an input from the second head: 4 weights
+    masks["weights/h.0.mlp.c_proj.weight"][2, 0] = False
+    assert survival(ticket_of(masks), heads=2) == [
+        Part(0, "head", 0, 32, 32), Part(0, "head", 1, 32, 32), Part(0, "feed-forward", None, 23, 24),
+        Part(1, "head", 0, 30, 32), Part(1, "head", 1, 24, 32), Part(1, "feed-forward", None, 24, 24),
+    ]  # fmt: skip
+
+
+def test_layers_of_albert_are_counted_over_groups():
+    names = ("attention.query", "attention.key", "attention.value", "attention.dense", "ffn", "ffn_output")
+    path = "weights/encoder.albert_layer_groups.{}.albert_layers.{}.{}.weight"
+    masks = {path.format(group, inner, name): torch.ones(2, 2, dtype=torch.bool) for group in (0, 1) for inner in (0, 1) for name in names}
+    masks[path.format(1, 0, "ffn")][0, 0] = False
+    assert [part.layer for part in survival(ticket_of(masks)) if part.share < 1] == [2]
+
+
 def test_without_the_number_of_heads_the_attention_of_a_layer_is_one_part():
     parts = survival(ticket_of(layer_of_weights()))
     assert parts == [Part(0, "attention", None, 54, 64), Part(0, "feed-forward", None, 42, 48)]

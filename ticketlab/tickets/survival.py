@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 from torch import Tensor
 
 from ticketlab.backbone.adapters import Adapter, adapter_of, model_types
+from ticketlab.backbone.slices import Slices
 from ticketlab.core.errors import UsageError
 from ticketlab.tickets.ticket import Ticket
 
@@ -65,38 +65,40 @@ def _unstructured(masks: Mapping[str, Tensor], heads: int | None) -> Iterator[Pa
     if not matrices:
         return
     adapter = _adapter(matrices)
-    for layer in _layers(matrices, adapter):
-        prefix = f"weights/{adapter.layers}.{layer}."
-        rows = [matrices[f"{prefix}{path}.weight"] for path in (adapter.query, adapter.key, adapter.value)]
-        output = matrices[f"{prefix}{adapter.attention_output}.weight"].T
-        yield from _attention(layer, [*rows, output], heads)
-        feed_forward = [matrices[f"{prefix}{path}.weight"] for path in (adapter.ffn_in, adapter.ffn_out)]
+    for layer, prefix in enumerate(_layers(matrices, adapter)):
+        yield from _attention(layer, adapter, [(part, matrices[f"{prefix}{part.path}.weight"]) for part in adapter.head_slices(1)], heads)
+        feed_forward = [matrices[f"{prefix}{part.path}.weight"] for part in adapter.neuron_slices()]
         yield Part(layer, FEED_FORWARD, None, sum(int(mask.sum()) for mask in feed_forward), sum(mask.numel() for mask in feed_forward))
 
 
-def _attention(layer: int, by_row: list[Tensor], heads: int | None) -> Iterator[Part]:
-    """Yield the heads of a layer, or its whole attention. The rows of each mask in ``by_row`` belong to the heads, one after another."""
+def _attention(layer: int, adapter: Adapter, masks: list[tuple[Slices, Tensor]], heads: int | None) -> Iterator[Part]:
+    """Yield the heads of a layer, or its whole attention, from the mask of each matrix with the slices of heads of width 1."""
+    numel = sum(mask.numel() for _, mask in masks)
     if heads is None:
-        yield Part(layer, ATTENTION, None, sum(int(mask.sum()) for mask in by_row), sum(mask.numel() for mask in by_row))
+        yield Part(layer, ATTENTION, None, sum(int(mask.sum()) for _, mask in masks), numel)
         return
-    width = len(by_row[0])
+    *_, (reader, output) = masks
+    width = reader.units(output)
     if width % heads:
         raise UsageError(f"the {width} rows of a query matrix cannot be divided into {heads} heads")
-    kept = sum(mask.sum(dim=1).reshape(heads, -1).sum(dim=1) for mask in by_row)
-    total = sum(mask.numel() for mask in by_row) // heads
+    wide = adapter.head_slices(width // heads)
+    kept = sum(part.total(mask.sum(dim=1 - part.dimension)) for part, (_, mask) in zip(wide, masks, strict=True))
     assert isinstance(kept, Tensor)
-    yield from (Part(layer, HEAD, head, int(count), total) for head, count in enumerate(kept))
+    yield from (Part(layer, HEAD, head, int(count), numel // heads) for head, count in enumerate(kept))
 
 
 def _adapter(matrices: Mapping[str, Tensor]) -> Adapter:
     """Return the adapter whose names the matrices have."""
     for model_type in model_types():
         adapter = adapter_of(model_type)
-        if f"weights/{adapter.layers}.0.{adapter.query}.weight" in matrices:
+        if _layers(matrices, adapter):
             return adapter
     raise UsageError(f"no supported model family has the matrices of the ticket, such as `{next(iter(matrices))}`")
 
 
-def _layers(matrices: Mapping[str, Tensor], adapter: Adapter) -> list[int]:
-    found = re.compile(rf"weights/{re.escape(adapter.layers)}\.(\d+)\.{re.escape(adapter.query)}\.weight")
-    return [int(match[1]) for name in matrices if (match := found.fullmatch(name))]
+def _layers(matrices: Mapping[str, Tensor], adapter: Adapter) -> list[str]:
+    """Return the beginnings of the names of the matrices of each layer, in the order of the layers."""
+    query = f"{adapter.query}.weight"
+    named = {name.removesuffix(query): adapter.layer_of(name) for name in matrices if name.endswith(f".{query}")}
+    prefixes = {prefix: numbers for prefix, numbers in named.items() if numbers is not None}
+    return sorted(prefixes, key=prefixes.__getitem__)

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from torch import Tensor
 
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.classifier_head import head_of
 from ticketlab.backbone.masks import expand, zero_removed
 from ticketlab.backbone.shrinking import is_shrunk, shrink
 from ticketlab.core import files
@@ -21,6 +22,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.tickets import storage
 from ticketlab.tickets.draw import group_of
+from ticketlab.tickets.imported import import_masks, pruned_masks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -105,6 +107,37 @@ class Ticket:
         masks, header, head = storage.read(files.expand(path))
         hashes = (header["structure"], header["found_on"], header["rewind_to"])
         return cls(masks, *hashes, header["provenance"], head, tuple(header.get("labels", ())))
+
+    @classmethod
+    def from_masks(cls, model: PreTrainedModel, masks: Mapping[str, Any], provenance: Mapping[str, Any] | None = None) -> Ticket:
+        """Make a ticket of masks that were found elsewhere, such as with another library, for ``model`` and its weights.
+
+        ``masks`` are tensors or arrays by name, bool or exactly 0 and 1, where 1 is kept. The names may be those of parameters, of the
+        buffers of ``torch.nn.utils.prune`` (also among the parameters of a state dict), of units, or ``head_mask`` and ``neuron_mask``
+        with a row for each layer. Units of the same group without a mask are kept whole, and
+        listed in the provenance as ``kept_whole``. If the classifier is masked, the ticket contains it. ``provenance`` is added to the
+        ticket's.
+
+        :raises UsageError: a name, shape or value is not that of a mask of this model.
+        """
+        backbone = Backbone(model)
+        imported = import_masks(backbone, masks)
+        weights = backbone.weights_hash()
+        inside = {*backbone.units(), backbone.inner_pooler}
+        head = {} if inside.issuperset(imported.masks) else head_of(model)
+        labels = tuple(str(model.config.id2label[index]) for index in range(model.config.num_labels)) if head else ()
+        facts = {"imported": True, HEADS_PER_LAYER: backbone.num_heads, "kept_whole": list(imported.whole)}
+        return cls(imported.masks, backbone.fingerprint(), weights, weights, {**facts, **(provenance or {})}, head, labels)
+
+    @classmethod
+    def from_pruned(cls, model: PreTrainedModel) -> Ticket:
+        """Make a ticket of the masks that ``torch.nn.utils.prune`` has put on a model, before ``prune.remove``.
+
+        The ticket belongs to the model's original weights (``weight_orig``); the model is unchanged.
+
+        :raises UsageError: it has no such masks, or they are of parameters that a ticket cannot mask.
+        """
+        return cls.from_masks(model, pruned_masks(model), {"imported_from": "torch.nn.utils.prune"})
 
     @property
     def groups(self) -> tuple[str, ...]:
