@@ -26,3 +26,12 @@ def onnx_folder(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("exported") / "onnx"
     export_model(model, tokenizer, folder, "onnx", ticket=ticket_for(model))
     return folder
+
+
+@pytest.fixture(scope="session")
+def int8_folder(tiny: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny BERT with the same ticket, exported as an int8 ONNX file."""
+    model, tokenizer = load_classifier(str(tiny["bert"]), LABELS, 0)
+    folder = tmp_path_factory.mktemp("exported") / "int8"
+    export_model(model, tokenizer, folder, "onnx-int8", ticket=ticket_for(model))
+    return folder

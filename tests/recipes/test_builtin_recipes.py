@@ -83,6 +83,9 @@ REDUCED: dict[tuple[str, str], tuple[float, ...]] = {
     ("demo", "imp"): (3, 1e-4, 0),
     ("small", "imp-rewind"): (4, 1e-4, 1e-6),
     ("demo", "imp-rewind"): (3, 1e-4, 1e-6),
+    ("small", "structured-hard-concrete"): (1, 1e-4, 1e-6),
+    ("small", "structured-mask-training"): (1, 1e-4, 0),
+    ("small", "structured-imp"): (3, 1e-4, 0.01),
 }
 """Epochs, learning rate and weight decay at a reduced scale, of trainings and of searches by their pruner."""
 
@@ -101,7 +104,8 @@ def test_reduced_scales_are_the_same_in_all_recipes(task: str, scale: str) -> No
                 epochs, lr, decay = REDUCED[scale, kind]
                 epochs = 10 if "srnet-" in name and "pretrained" in name and scale == "small" else epochs
                 assert (settings.epochs, settings.lr, settings.weight_decay, settings.warmup) == (epochs, lr, decay, 0.1), (name, key)
-                assert settings.batch_size == (8 if task == "imdb" and name.startswith("early-") and "ticket" not in name else 32)
+                early = name.startswith(("early-", "structured-")) and "ticket" not in name
+                assert settings.batch_size == (8 if task == "imdb" and early else 32)
             if stage.name == "draw" and name in SRNETS:
                 assert settings.sparsity == (0.9 if name in ("srnet-gradual", "srnet-soft") else 0.5)
             if stage.name == key == "attack":

@@ -79,6 +79,29 @@ def test_general_flags_set_every_stage_of_their_kind(recipe: Path) -> None:
     assert _stage(composed, "first")["adversary"]["name"] == "none"
 
 
+@pytest.mark.parametrize(
+    ("name", "overrides", "aims"),
+    [
+        ("structured-imp", {}, (1 / 6, 0.3)),
+        ("structured-imp", {"heads": "1/4"}, (0.25, 0.3)),
+        ("structured-imp", {"sparsity": 0.2}, (None, None)),
+        ("early-robust", {"pruner": "structured-mask-training"}, (1 / 6, 0.3)),
+        ("early-robust", {"pruner": "structured-imp", "neurons": 0.1}, (1 / 6, 0.1)),
+        ("early-robust", {"pruner": "structured-hard-concrete"}, (None, None)),
+        ("early-robust", {"heads": "1/3"}, (None, None)),
+    ],
+)
+def test_a_search_that_aims_at_sparsities_gets_those_of_its_draw(name: str, overrides: Any, aims: tuple[float | None, ...]) -> None:
+    composed = compose(name, tasks=["sst2"], **overrides)
+    search: Any = composed.stages["search"]
+    drawn: Any = composed.stages["draw"]
+    assert (search.heads, search.neurons) == aims
+    if aims != (None, None):
+        assert aims == (drawn.heads, drawn.neurons)
+    elif "sparsity" in overrides:
+        assert search.sparsity == drawn.sparsity == 0.2
+
+
 def test_the_settings_of_all_trainings_are_set_at_once(recipe: Path) -> None:
     composed = compose(recipe, tasks=["demo"], epochs=1.5, lr=3e-4, batch_size=7, stages={"first": {"adversary": "pgd"}})
     for name in ("first", "search", "other"):

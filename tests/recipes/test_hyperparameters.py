@@ -15,7 +15,7 @@ from ticketlab.core import builtin_components
 from ticketlab.recipes.compose import compose
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hyperparameters.md"
-OF_NO_PAPER = {"ticket"}
+OF_NO_PAPER = {"ticket", "structured-hard-concrete", "structured-imp", "structured-mask-training"}
 MEASURES_ONLY = {"fine-tune-convergence", "freelb-convergence", "lottery-ticket-convergence", "robust-ticket-convergence", "srnet-bias"}
 """Recipes that measure more than the recipe of a paper and train the same models, or none."""
 HELD: Mapping[str, tuple[str, ...]] = {

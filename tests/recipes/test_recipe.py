@@ -207,8 +207,8 @@ def test_a_resolved_recipe_keeps_its_scale() -> None:
     [
         pytest.param('a = 3\n[b]\nkind="train"', "a: a recipe has no such setting", id="head"),
         pytest.param('modle = "x"\n[b]\nkind="train"', "modle: a recipe has no such setting; did you mean `model`?", id="head, near"),
-        pytest.param("[a]\nlr = 1", "a: a stage needs a `kind`: train, bias, search", id="no kind"),
-        pytest.param('[a]\nkind = "trian"', "a.kind: unknown stage kind `trian`; did you mean `train`?", id="kind"),
+        pytest.param("[a]\nlr = 1", "a: a stage needs a `kind`: attack, bias, draw", id="no kind"),
+        pytest.param('[a]\nkind = "trian"', "a.kind: unknown stage `trian`; did you mean `train`?", id="kind"),
         pytest.param('["a b"]\nkind = "train"', "a b: a stage name may contain letters, digits", id="name with a space"),
         pytest.param('["../x"]\nkind = "train"', "../x: a stage name may contain letters, digits", id="name with a path"),
         pytest.param("max_length = 3", "max_length: must be at least 4", id="too short"),

@@ -8,23 +8,24 @@ import itertools
 import pytest
 import torch
 
-from ticketlab.adversaries.base import Adversary
+from ticketlab.adversaries.base import Adversary, AdversaryRun
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import HoldMaskCallback, expand
 from ticketlab.backbone.saving import save
 from ticketlab.core import registry
 from ticketlab.core.settings import build_component
+from ticketlab.losses.base import LossRun
+from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
-from ticketlab.training.loss_function import ClassificationLoss
 from ticketlab.training.optimizer import adamw
+from ticketlab.training.plan import TrainingPlan
 
 PRUNERS = registry.current().names("pruner")
 ADVERSARIES = registry.current().names("adversary")
@@ -53,10 +54,10 @@ def examples():
 
 def train(model, tokenizer, adversary, callbacks, folder, watch=None) -> Loop:
     rows = tokenize(examples(), tokenizer, 48)
-    loss_function = (watch or ClassificationLoss)(model, CrossEntropy(), callbacks=callbacks)
+    loss_function = (watch or ClassificationLoss)(model, LossRun(CrossEntropy()), callbacks=callbacks)
     torch.manual_seed(0)
     loop = Loop(
-        loss_function=loss_function, adversary=adversary, optimizer=adamw(model, callbacks, 1e-3, 0.01),
+        loss_function=loss_function, adversary=AdversaryRun(adversary), optimizer=adamw(model, callbacks, 1e-3, 0.01),
         callbacks=callbacks, rows=rows, batch_size=8,
         epochs=1, warmup=0, clip=1.0, seed=0, checkpoint=Checkpoint(folder / "c"), checkpoint_seconds=1e9,
         log=lambda record: None, title="test",
@@ -96,7 +97,7 @@ def test_search_draw_and_retrain(family, pruner_name, adversary_name, start, tin
     model.requires_grad_(pruner.trains_weights)
     before = {name: value.clone() for name, value in model.state_dict().items()}
 
-    search = pruner.attach(backbone, SearchPlan(steps=3, seed=0))
+    search = pruner.begin(TrainingPlan(backbone.model, steps=3, seed=0))
     initial = {name: score.clone() for name, score in search.scores().items()}
     if pruner.searches:
         train(model, tokenizer, adversary, [search], tmp_path, watch=PaddingWatch)

@@ -7,6 +7,7 @@ import signal
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.families import WITH_MLM
 
 from ticketlab import run
 from ticketlab.backbone.backbone import Backbone
@@ -55,7 +56,7 @@ def encoder(model) -> dict[str, torch.Tensor]:
     return {name: value for name, value in model.base_model.state_dict().items() if not name.startswith("pooler.")}
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "distilbert", "deberta-v2"])
+@pytest.mark.parametrize("family", WITH_MLM)
 def test_a_ticket_found_without_the_task_is_retrained_on_it(make, tmp_path, tiny, family):
     done = run(make("search.adversary=freelb", family=family), tmp_path)
     stages = stages_of(done)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.families import FAMILIES
 
 from ticketlab.backbone import temporary_masks
 from ticketlab.backbone.backbone import Backbone
@@ -28,7 +29,6 @@ from ticketlab.tickets.draw import removed_count
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
 
-FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 TABLE = {
     "bias": {"kind": "bias", "model": "claim-only", "folds": 3},
     "finetune": {"kind": "train", "epochs": 2, "lr": 1e-3, "batch_size": 8},
@@ -79,7 +79,7 @@ def masked(model, ticket):
     [
         *(("mask-training", family) for family in FAMILIES),
         *(("imp", family) for family in ("bert", "deberta-v2")),
-        *(("imp-rewind", family) for family in ("roberta", "electra", "distilbert")),
+        *(("imp-rewind", family) for family in ("roberta", "electra", "distilbert", "albert", "gpt2")),
     ],
 )
 def test_the_model_of_a_search_has_its_ticket_applied_at_exactly_the_sparsity(pruner, family, tiny, lab):
@@ -303,7 +303,7 @@ def test_invalid_combinations_are_refused_before_anything_is_trained(tiny, tmp_p
         make(tiny["bert"], 'search.pruner={name = "imp", interval = 0.5}')
     with pytest.raises(SettingError, match=r"search\.pruner\.initial_sparsity: 0\.9 is more than"):
         make(tiny["bert"], "search.pruner.initial_sparsity=0.9")
-    with pytest.raises(SettingError, match=r"draw\.heads: the search `search` with `mask-training` produces a model with one sparsity"):
+    with pytest.raises(SettingError, match=r"draw\.heads: the search `search` scores weights and no heads"):
         make(tiny["bert"], "draw.heads=0.25")
     own = tmp_path / "own.jsonl"
     own.write_text('{"id": "train-0", "negative": 0.5, "positive": 0.5}')

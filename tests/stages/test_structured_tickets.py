@@ -6,6 +6,7 @@ import signal
 
 import pytest
 import torch
+from support.families import FAMILIES
 from transformers import AutoModelForSequenceClassification
 
 import ticketlab.auto
@@ -13,7 +14,6 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk, masks_of
 from ticketlab.core.errors import SettingError, UsageError
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.recipes import recipe, tables
 from ticketlab.runs.run import run
 from ticketlab.stop_rules.mask_distance import MaskDistance
@@ -21,8 +21,8 @@ from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.tickets.draw import for_groups, group_of
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.plan import TrainingPlan
 
-FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
 TABLE = {
     "search": {
         "kind": "search", "epochs": 4, "lr": 1e-3, "batch_size": 8,
@@ -201,7 +201,7 @@ def test_drawing_heads_from_scores_of_weights_is_refused_before_the_search(prune
 def test_a_pruner_scores_the_groups_that_it_names(pruner, tiny):
     settings = make(tiny["bert"], f"search.pruner={pruner}", without=("draw", "retrain", "evaluate")).stages["search"].pruner
     model, _ = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
-    search = settings.attach(Backbone(model), SearchPlan(steps=1, seed=0))
+    search = settings.begin(TrainingPlan(model, steps=1, seed=0))
     assert {group_of(name) for name in search.scores()} == set(settings.groups())
 
 

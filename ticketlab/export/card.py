@@ -21,6 +21,8 @@ ABOUT = {
     "dense": "Full size, with zeros where weights were removed. Transformers loads it without ticketlab.",
     "shrunk": "Smaller: the removed heads and neurons are cut out of every matrix. Loading it requires ticketlab.",
     "onnx": "An ONNX file. It runs under onnxruntime, without ticketlab and torch.",
+    "onnx-int8": "An ONNX file whose matrices are 8-bit integers. It runs under onnxruntime, without ticketlab and torch. The logits of a "
+    "text depend slightly on its batch, because onnxruntime quantises the activations of a batch together.",
 }
 LOAD = """\
 {imports}from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -47,6 +49,7 @@ SNIPPETS = {
     "dense": LOAD.format(imports=""),
     "shrunk": LOAD.format(imports="import ticketlab.auto  # registers shrunk models with transformers\n"),
     "onnx": LOAD_ONNX,
+    "onnx-int8": LOAD_ONNX,
 }
 
 
@@ -154,7 +157,7 @@ def front_matter(format: str, base_model: str | None, *, pruned: bool) -> str:
 
     data = ModelCardData(
         base_model=base_model,
-        library_name="onnx" if format == "onnx" else "transformers",
+        library_name="onnx" if format.startswith("onnx") else "transformers",
         pipeline_tag="text-classification",
         tags=["ticketlab", *(["pruned"] if pruned else []), format],
     )

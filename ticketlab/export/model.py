@@ -15,6 +15,7 @@ from torch import Tensor
 from ticketlab.backbone.adapters import SHRUNK
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.masks import zero_removed
+from ticketlab.backbone.onnx_classifier import FILE as ONNX_FILE
 from ticketlab.backbone.saving import whole_folder, write_model
 from ticketlab.backbone.shrinking import is_shrunk, masks_of, shrink, unshrink
 from ticketlab.core import files
@@ -28,9 +29,9 @@ from ticketlab.tickets.ticket import Ticket
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-Format = Literal["dense", "shrunk", "onnx"]
+Format = Literal["dense", "shrunk", "onnx", "onnx-int8"]
 FORMATS: tuple[str, ...] = get_args(Format)
-WEIGHTS = {"dense": "model.safetensors", "shrunk": "model.safetensors", "onnx": onnx.FILE}
+WEIGHTS = {"dense": "model.safetensors", "shrunk": "model.safetensors", "onnx": ONNX_FILE, "onnx-int8": ONNX_FILE}
 
 
 @frozen
@@ -70,9 +71,10 @@ def export_model(
     - ``dense``: full size, with zeros where a ticket removes weights; plain ``from_pretrained`` loads it.
     - ``shrunk``: removed heads and neurons are cut out; transformers loads it after ``import ticketlab.auto``.
     - ``onnx``: ``model.onnx``, checked against torch; it needs neither ticketlab nor torch.
+    - ``onnx-int8``: the same with the weights of its matrices as 8-bit integers (:mod:`ticketlab.export.int8`).
 
-    ``ticket`` is applied first; for ``shrunk`` and ``onnx``, the heads and neurons that it removes are cut out. ``provenance`` is shown on
-    the card; its ticket counts as applied if the weights that it removes are zero in the model. An earlier export in the folder is
+    ``ticket`` is applied first; for all formats but ``dense``, the heads and neurons that it removes are cut out. ``provenance`` is shown
+    on the card; its ticket counts as applied if the weights that it removes are zero in the model. An earlier export in the folder is
     replaced. A ticket of single weights causes a warning, since it makes the model no faster.
 
     :raises UsageError: unknown format; the folder holds other files; nothing to shrink; the ticket is for another structure.
@@ -81,7 +83,7 @@ def export_model(
     """
     if format not in FORMATS:
         raise UsageError(f"unknown format `{format}`{did_you_mean(format, FORMATS)}")
-    if format == "onnx":
+    if format.startswith("onnx"):
         onnx.check_packages()
     provenance = provenance or Provenance()
     applied = _applied_ticket(model, ticket, provenance)
@@ -96,10 +98,12 @@ def export_model(
         )
     with whole_folder(folder) as partial:
         difference = None
-        if format == "onnx":
-            difference = onnx.write_onnx(ready, tokenizer, partial / onnx.FILE)
+        if format.startswith("onnx"):
+            difference = onnx.write_onnx(ready, tokenizer, partial / ONNX_FILE, int8=format == "onnx-int8")
             _write_config(ready, partial)
             tokenizer.save_pretrained(partial)
+            if provenance.trained_on is not None:
+                provenance.trained_on.save(partial)
         else:
             write_model(ready, tokenizer, partial, provenance.trained_on)
         exported = Exported(

@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import io
 import logging
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,12 +18,13 @@ import torch
 from torch import Tensor, nn
 
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.onnx_classifier import PARAMETERS
 from ticketlab.core.errors import ResourceError, TicketlabError
+from ticketlab.export.int8 import quantise
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-FILE = "model.onnx"
 TOLERANCE = 1e-4
 """The largest allowed difference of a logit from torch."""
 PACKAGES = ("onnx", "onnxruntime", "onnxscript")
@@ -42,11 +44,11 @@ def check_packages() -> None:
         raise ResourceError(f'export as onnx needs the package {" and ".join(missing)}; `pip install "ticketlab[onnx]"`')
 
 
-def write_onnx(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path) -> float:
+def write_onnx(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path: Path, *, int8: bool = False) -> float:
     """Write ``model.onnx`` and compare it with the model under onnxruntime. Returns the largest difference of a logit.
 
     Inputs are int64 (batch, length), with the tokenizer's names; the output is ``logits`` (batch, labels). Batch size and length are
-    dynamic; the length is at most the model's maximum.
+    dynamic; the length is at most the model's maximum. With ``int8`` the weights are quantised after the float32 file has been checked.
 
     :raises ResourceError: a package is missing.
     :raises ExportFailed: the exporter fails, or a logit differs by more than :data:`TOLERANCE`.
@@ -68,7 +70,18 @@ def write_onnx(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, path:
         raise ExportFailed(
             f"the logits of the exported onnx file differ from the model's by {largest:g}; the largest allowed difference is {TOLERANCE:g}"
         )
-    return largest
+    if not int8:
+        return largest
+    try:
+        with _silenced():
+            quantise(path)
+            differences = _differences(plain, path, batches)
+    except Exception as problem:
+        first = " ".join(str(problem).split())[:200]
+        raise ExportFailed(f"{type(model).__name__} cannot be quantised: {type(problem).__name__}: {first}") from problem
+    if not math.isfinite(max(differences)):
+        raise ExportFailed("the logits of the quantised file are not finite numbers")
+    return max(differences)
 
 
 def input_names(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[str]:
@@ -108,6 +121,7 @@ def _export(model: PreTrainedModel, names: Sequence[str], longest: int, path: Pa
     assert program is not None
     written = program.model_proto
     _remove_metadata(written)
+    onnx.helper.set_model_props(written, {PARAMETERS: str(sum(parameter.numel() for parameter in model.parameters()))})
     onnx.save(written, str(path))
 
 

@@ -14,14 +14,10 @@ from ticketlab.recipes.recipe import Recipe
 IN_HEAD = ("max_length", "precision", "train_rows", "ood_map")
 """Keys of the head that are compared. Tables, csv files and results name model, tasks, challenge sets, scale and seeds themselves."""
 SHOWN_ELSEWHERE = {
-    "evaluate": ("model", "split"),
-    "attack": ("model", "split", "examples", "sample_seed"),
-    "export": ("model",),
-    "search": ("keep_masks",),
     "tasks": ("positive_label",),
     "ood": ("positive_label",),
 }
-"""Settings of a stage, by its kind, and of data sets, that are always shown with the numbers or change none."""
+"""Settings of data sets that are always shown with the numbers or change none."""
 ADDED_WITH_LOSS = ("bias", "teacher")
 """References that are set because a loss needs them (:mod:`ticketlab.recipes.required_stages`)."""
 Settings = dict[tuple[str, ...], Any]
@@ -41,7 +37,7 @@ def differences(recipe: Recipe, plain: Recipe | None) -> Settings:
         old = plain.stages.get(stage_name)
         for path, value in _differing(stage, old if type(old) is type(stage) else None):
             added_with_loss = path[0] in ADDED_WITH_LOSS and value in recipe.stages and getattr(old, path[0], None) is None
-            if not added_with_loss and path[0] not in SHOWN_ELSEWHERE.get(stage.name, ()):
+            if not added_with_loss and path[0] not in stage.shown_elsewhere:
                 found[stage_name, *path] = value
     for key in ("tasks", "ood"):
         known = {task.label: task for task in getattr(plain, key)}

@@ -15,7 +15,7 @@ from ticketlab.core.setting_values import settings_of
 from ticketlab.core.settings import default_of
 from ticketlab.recipes import tables
 from ticketlab.recipes.overrides import FlagTarget
-from ticketlab.recipes.recipe import Recipe, build_recipe
+from ticketlab.recipes.recipe import Recipe, build_recipe, extends
 
 if TYPE_CHECKING:
     from ticketlab.stages.base import Stage, UnusedSetting
@@ -100,7 +100,7 @@ def requests(recipe: Recipe, flags: Mapping[str, FlagTarget], overrides: Mapping
     found = []
     for key, (flag, kinds, setting) in flags.items():
         if key in overrides:
-            stages = [name for name, stage in recipe.stages.items() if stage.name in kinds]
+            stages = [name for name, stage in recipe.stages.items() if extends(stage.name, *kinds)]
             found.append(Request(f"{flag} {_short(overrides[key])}", stages, _paths(setting, overrides[key])))
     for stage, settings in overrides.get("stages", {}).items():
         for setting, value in settings.items():

@@ -12,10 +12,11 @@ from ticketlab.core import registry
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.core.references import stage_of
 from ticketlab.core.setting_values import settings_of
-from ticketlab.core.settings import build_component, to_table
+from ticketlab.core.settings import build_component, component_table
 from ticketlab.lab.results import TRAININGS
 from ticketlab.recipes import stage_tasks, tables
 from ticketlab.recipes.head import HEAD
+from ticketlab.recipes.recipe import extends
 from ticketlab.recipes.tables import Table
 from ticketlab.tasks.base import Task
 from ticketlab.tasks.datasets import lookup
@@ -57,6 +58,8 @@ class Overrides(TypedDict, total=False):
     batch_size: int
     attacks: str | Sequence[str]
     """The attacks of every attack stage; ``["none"]`` removes the attack stages."""
+    metrics: Sequence[str]
+    """Further metrics of every evaluate stage."""
     examples: int
     """Number of examples to attack, in every attack stage."""
     word_vectors: str
@@ -88,6 +91,7 @@ FLAGS = {
     "epochs": FlagTarget("--epochs", TRAININGS, "epochs"),
     "lr": FlagTarget("--lr", TRAININGS, "lr"),
     "batch_size": FlagTarget("--batch-size", TRAININGS, "batch_size"),
+    "metrics": FlagTarget("--metric", ("evaluate",), "metrics"),
     "examples": FlagTarget("--n", ("attack",), "examples"),
 }
 """By the name of the override."""
@@ -155,7 +159,7 @@ def find_tasks(tasks: Task | str | Sequence[Task | str]) -> list[Task]:
 
 def task_tables(tasks: Sequence[Task]) -> list[Table]:
     """Return tasks as tables, as they are written in a recipe."""
-    return [{"name": task.name, **to_table(task)} for task in tasks]
+    return [component_table(task) for task in tasks]
 
 
 def _set_challenge_sets(table: Table, overrides: Overrides) -> Table:
@@ -169,18 +173,22 @@ def _set_challenge_sets(table: Table, overrides: Overrides) -> Table:
 
 
 def _pass_draw_settings_to_searches(table: Table, overrides: Overrides) -> Table:
-    """Set the sparsity and scope of the draw on its search too, since some pruners use them as their target."""
+    """Set the sparsities and scope of the draw on its search too, since some pruners use them as their target."""
     kinds = _kinds(table)
     for stage in [name for name, kind in kinds.items() if kind == "search"]:
-        drawn = [table[name]["sparsity"] for name, kind in kinds.items() if kind == "draw" and stage_of(table[name]["search"]) == stage]
-        if drawn and ("sparsity" in overrides or "pruner" in overrides):
-            table = tables.merge(table, {stage: {"sparsity": drawn[0]}})
+        draws = [table[name] for name, kind in kinds.items() if kind == "draw" and stage_of(table[name]["search"]) == stage]
+        name = _name_of(table[stage]["pruner"])
+        if not registry.current().knows("pruner", name):
+            continue  # building the stage reports it with its path
+        pruner = registry.current().get("pruner", name)
+        if draws and ("sparsity" in overrides or "pruner" in overrides):
+            table = tables.merge(table, {stage: {"sparsity": draws[0]["sparsity"]}})
         elif "sparsity" in overrides:
             table = tables.merge(table, {stage: {"sparsity": overrides["sparsity"]}})
-        if "scope" in overrides:
-            pruner = _name_of(table[stage]["pruner"])
-            if "scope" in {field.name for field in settings_of(registry.current().get("pruner", pruner))}:
-                table = tables.merge(table, {stage: {"pruner": {"name": pruner, "scope": overrides["scope"]}}})
+        if draws and getattr(pruner, "needs_sparsity", False) and overrides.keys() & {"sparsity", "heads", "neurons", "pruner"}:
+            table = tables.merge(table, {stage: {group: draws[0][group] for group in ("heads", "neurons")}})
+        if "scope" in overrides and "scope" in {field.name for field in settings_of(pruner)}:
+            table = tables.merge(table, {stage: {"pruner": {"name": name, "scope": overrides["scope"]}}})
     return table
 
 
@@ -223,7 +231,7 @@ def _kinds(table: Table) -> dict[str, str]:
 
 
 def _stages_of_kinds(table: Table, name: str, kinds: Sequence[str], flag: str) -> list[str]:
-    stages = [stage for stage, kind in _kinds(table).items() if kind in kinds]
+    stages = [stage for stage, kind in _kinds(table).items() if extends(kind, *kinds)]
     if not stages:
         raise UsageError(f"{flag}: the recipe `{name}` has no {' or '.join(kinds)} stage; {_describe_stages(table)}")
     return stages
@@ -231,7 +239,7 @@ def _stages_of_kinds(table: Table, name: str, kinds: Sequence[str], flag: str) -
 
 def _describe_stages(table: Table) -> str:
     stages = ", ".join(f"{stage} ({kind})" if stage != kind else stage for stage, kind in _kinds(table).items())
-    trains = [stage for stage, kind in _kinds(table).items() if kind in ("train", "search")]
+    trains = [stage for stage, kind in _kinds(table).items() if extends(kind, *TRAININGS)]
     flags = f" (for `{trains[0]}`, use `--{trains[0]}-loss` and `--{trains[0]}-adversary`)" if trains else ""
     return f"its stages are {stages}{flags}"
 

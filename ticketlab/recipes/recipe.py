@@ -6,12 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 from attrs import evolve, field, frozen
 
-from ticketlab.core.errors import SettingError, did_you_mean
+from ticketlab.core import registry
+from ticketlab.core.errors import SettingError, UsageError, did_you_mean
 from ticketlab.core.files import expand
 from ticketlab.core.references import split_checkpoint as split_checkpoint
 from ticketlab.core.references import stage_of
@@ -25,20 +26,8 @@ if TYPE_CHECKING:
     from ticketlab.stages.base import Stage
     from ticketlab.tasks.base import Task
 
-KINDS = {
-    "train": "train:Train",
-    "bias": "bias:BiasStage",
-    "search": "search:SearchStage",
-    "draw": "draw:Draw",
-    "evaluate": "evaluate:Evaluate",
-    "attack": "attack:AttackStage",
-    "export": "export:Export",
-}
-"""The module and class of each kind of stage, below :mod:`ticketlab.stages`."""
 SAME_FOR_ALL_TASKS = ("seeds", "scale", "model", "precision")
 """Keys of the head that must have the same value for all tasks of a run."""
-SAVES_CHECKPOINTS = {"search": ("search",)}
-"""The kinds of stages that ``STAGE@STEP`` may name, by setting; for other settings, train stages."""
 STAGE_NAME = re.compile(r"[\w-]+")
 """Stage names are part of the paths of settings and of file names."""
 
@@ -72,12 +61,26 @@ class Recipe(RecipeHead):
             groups.setdefault(task.name if task.name in self.per_task else "", []).append(task)
         return [evolve(self.of(tasks[0]), tasks=tuple(tasks)) for tasks in groups.values()]
 
+    def until(self, name: str) -> Recipe:
+        """Return the recipe with only the stage ``name`` and the stages that it is computed from.
+
+        :raises UsageError: there is no such stage.
+        """
+        if name not in self.stages:
+            raise UsageError(f"the recipe `{self.name}` has no stage `{name}`{did_you_mean(name, self.stages)}")
+        needed = {name}
+        for other, stage in reversed(list(self.stages.items())):
+            if other in needed:
+                needed |= {stage_of(value) for value in stage.references().values()}
+        stages = {other: stage for other, stage in self.stages.items() if other in needed}
+        return evolve(self, stages=stages, per_task={task: part.until(name) for task, part in self.per_task.items()})
+
     def to_table(self) -> Table:
         """Return the recipe as plain values, with every setting; :func:`build_recipe` accepts the table."""
         head = to_table(self, cls=RecipeHead)
         if self.paper_seeds is None:
             del head["paper_seeds"]
-        table = {**head, **{name: {"kind": stage.name, **to_table(stage)} for name, stage in self.stages.items()}}
+        table = {**head, **{name: {"kind": stage.label, **to_table(stage)} for name, stage in self.stages.items()}}
         per_task = {name: difference(table, evolve(part, tasks=self.tasks).to_table()) for name, part in self.per_task.items()}
         return table | ({"per_task": per_task} if per_task else {})
 
@@ -89,7 +92,7 @@ class Recipe(RecipeHead):
 
     def digest(self) -> str:
         """Return the sha256 of everything in the recipe that can change a result. Equal recipes have the same digest."""
-        stages = {name: {"kind": stage.name, **stage.identity()} for name, stage in self.stages.items()}
+        stages = {name: {"kind": stage.label, **stage.identity()} for name, stage in self.stages.items()}
         table = {key: value for key, value in self.to_table().items() if key not in DESCRIPTIVE} | stages
         table |= {"per_task": {name: part.digest() for name, part in self.per_task.items()}} if self.per_task else {}
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
@@ -132,7 +135,7 @@ def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
                 raise SettingError(
                     f"ood: `{challenge_set.label}` has other settings for `{task}` than for other tasks; run the tasks one at a time"
                 )
-        missing = [name for name, stage in recipe.stages.items() if stage.name != "bias" and name not in other.stages]
+        missing = [name for name, stage in recipe.stages.items() if not stage.works_as("bias") and name not in other.stages]
         if missing:
             raise SettingError(f"{missing[0]}: `{task}` has no such stage and other tasks do; run the tasks one at a time")
     with_all_tasks = {task: evolve(other, tasks=recipe.tasks) for task, other in others.items()}
@@ -154,7 +157,7 @@ def _build_stages(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str
             raise SettingError(f"{name}: a stage name may contain letters, digits, `-` and `_` only")
         kind = table.get("kind")
         if kind is None:
-            raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(KINDS)}")
+            raise SettingError(f"{name}: a stage needs a `kind`: {', '.join(registry.current().names('stage'))}")
         cls = stage_class(str(kind), name)
         settings = {key: value for key, value in table.items() if key != "kind"}
         if stage_tasks.FIELD in settings and stage_tasks.FIELD in attrs.fields_dict(cls):
@@ -172,13 +175,18 @@ def stage_class(kind: str, where: str = "kind") -> type[Stage]:
 
     :raises SettingError: there is no such kind.
     """
-    import importlib
+    try:
+        return cast("type[Stage]", registry.current().get("stage", kind))
+    except SettingError as problem:
+        raise SettingError(f"{where}.kind: {problem}") from None
 
-    if kind not in KINDS:
-        raise SettingError(f"{where}.kind: unknown stage kind `{kind}`{did_you_mean(kind, KINDS)}")
-    module, _, attribute = KINDS[kind].partition(":")
-    cls: type[Stage] = getattr(importlib.import_module(f"ticketlab.stages.{module}"), attribute)
-    return cls
+
+def extends(kind: Any, *kinds: str) -> bool:
+    """Return whether a stage kind is one of ``kinds``, or its class extends that of one, with its settings. An unknown kind does not."""
+    known = registry.current()
+    if kind in kinds or not known.knows("stage", str(kind)) or known.entry("stage", str(kind)).source.is_built_in:
+        return kind in kinds
+    return issubclass(stage_class(str(kind)), tuple(map(stage_class, kinds)))
 
 
 def is_external(value: str) -> bool:
@@ -188,16 +196,17 @@ def is_external(value: str) -> bool:
 
 def _check_references(name: str, stage: Stage, references: Mapping[str, str], earlier: Mapping[str, Stage]) -> None:
     for key, value in references.items():
-        accepts = attrs.fields_dict(type(stage))[key].metadata["reference"]
+        declared = attrs.fields_dict(type(stage))[key].metadata
+        accepts = declared["reference"]
         stage_name, checkpoint = split_checkpoint(value)
         referenced = earlier.get(stage_name)
-        if checkpoint and referenced is not None and referenced.name not in SAVES_CHECKPOINTS.get(key, ("train",)):
+        if checkpoint and referenced is not None and not extends(referenced.name, *declared["checkpoints_of"]):
             other = "; a search saves its scores at a step, for draws" if referenced.name == "search" else ""
             raise SettingError(f"{name}.{key}: `{stage_name}` is a {referenced.name} stage; only a train stage saves checkpoints{other}")
         if referenced is None and not is_external(value) and not (value == "demo" and "train" in accepts):
-            names = [other for other, candidate in earlier.items() if candidate.name in accepts]
+            names = [other for other, candidate in earlier.items() if candidate.works_as(*accepts)]
             raise SettingError(f"{name}.{key}: there is no earlier stage `{value}`{did_you_mean(value, names)}; a path contains a `/`")
-        if referenced is not None and referenced.name not in accepts:
+        if referenced is not None and not referenced.works_as(*accepts):
             article = "an" if accepts[0][0] in "aeiou" else "a"
             raise SettingError(f"{name}.{key}: `{value}` is a {referenced.name} stage; this needs {article} {' or '.join(accepts)} stage")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from ticketlab.core import registry
+from ticketlab.core.component import with_components
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.core.settings import build_component
 from ticketlab.recipes import tables
 from ticketlab.recipes.head import HEAD
-from ticketlab.recipes.recipe import is_external
+from ticketlab.recipes.recipe import extends, is_external
 from ticketlab.recipes.stage_tasks import FIELD
 from ticketlab.recipes.tables import Table
 
@@ -58,22 +60,20 @@ def remove_unneeded_stages(table: Table) -> Table:
 
 
 def _trains(name: str, stage: Any) -> bool:
-    return name not in HEAD and isinstance(stage, Mapping) and stage.get("kind") in ("train", "search")
+    return name not in HEAD and isinstance(stage, Mapping) and extends(stage.get("kind"), "train", "search")
 
 
-def _needs(stage: Mapping[str, Any]) -> tuple[str, ...]:
+def _needs(stage: Mapping[str, Any]) -> Collection[str]:
     """Return what the loss of a training stage needs: nothing if it learns no task, or for unknown names, which are refused later."""
-    loss_name = _name(stage, "loss", PLAIN["loss"])
-    if loss_name == PLAIN["loss"]:
-        return ()  # the usual loss needs nothing, whatever the objective
+    if _name(stage, "loss", PLAIN["loss"]) == PLAIN["loss"]:
+        return frozenset()  # the usual loss needs nothing, whatever the objective
+    from ticketlab.losses.base import sources_of
+
     with contextlib.suppress(SettingError):
-        objective, loss = (
-            registry.current().get("objective", _name(stage, "objective", PLAIN["objective"])),
-            registry.current().get("loss", loss_name),
-        )
-        if getattr(objective, "uses_task", False):
-            return cast("tuple[str, ...]", getattr(loss, "required_inputs", ()))
-    return ()
+        objective = build_component("objective", stage.get("objective", PLAIN["objective"]), "")
+        if any(getattr(part, "uses_task", False) for part in with_components(objective)):
+            return sources_of(build_component("loss", stage["loss"], ""))
+    return frozenset()
 
 
 def _name(stage: Mapping[str, Any], key: str, default: str) -> str:
@@ -83,15 +83,15 @@ def _name(stage: Mapping[str, Any], key: str, default: str) -> str:
 
 def _choose_bias(table: Table, bias: str, stages: list[str]) -> Table:
     """Set the bias model of the recipe's bias stages, or the file of probabilities on the ``stages`` that need one."""
-    known = registry.current().names("bias model")
-    if bias in known:
+    known = registry.current()
+    if known.knows("bias model", bias):
         found = [name for name, stage in table.items() if isinstance(stage, Mapping) and stage.get("kind") == "bias"]
         table = table if found else _put_first(table, BIAS, {"kind": "bias"})
         for name in found or [BIAS]:
             table = tables.merge(table, {name: {"model": {"name": bias}}})
         return table
     if not is_external(bias):
-        raise UsageError(f"--bias {bias}: neither a file nor a bias model{did_you_mean(bias, known)}")
+        raise UsageError(f"--bias {bias}: neither a file nor a bias model{did_you_mean(bias, known.names('bias model'))}")
     for name in stages:
         table = tables.merge(table, {name: {"bias": bias}})
     return table
@@ -108,7 +108,7 @@ def _give_teacher(table: Table, student: str) -> Table:
                 f"(--set {student}.teacher=...)"
             )
         own = table[student]
-        settings = {key: own[key] for key in TEACHER_SETTINGS if key in own} if own["kind"] == "train" else {}
+        settings = {key: own[key] for key in TEACHER_SETTINGS if key in own} if extends(own["kind"], "train") else {}
         table = _put_first(table, TEACHER, {"kind": "train", **settings, "loss": "cross-entropy", **_task_of(own)})
         plain = [TEACHER]
     return tables.merge(table, {student: {"teacher": plain[0]}})
@@ -121,7 +121,7 @@ def _task_of(stage: Mapping[str, Any]) -> Table:
 
 def _is_plain_training(stage: Mapping[str, Any]) -> bool:
     plain = all(_name(stage, key, default) == default for key, default in PLAIN.items())
-    return plain and stage["kind"] == "train" and stage.get("ticket", "none") == "none"
+    return plain and extends(stage["kind"], "train") and stage.get("ticket", "none") == "none"
 
 
 def _put_first(table: Table, name: str, stage: Table) -> Table:

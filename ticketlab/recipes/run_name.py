@@ -22,8 +22,6 @@ MAX_RECIPE, MAX_TASKS, MAX_PIECE = 40, 30, 24
 """The maximum lengths of the parts, in bytes."""
 VALUE_ONLY = ("pruner", "sparsity", "adversary", "loss", "stop", "scope", "precision")
 """Settings of which only the value is written."""
-MODELS_OWN = ("train", "search")
-"""The kinds of stages that make a model. A run without them measures one, and its name has the model and the attacks."""
 
 
 def run_name(recipe: Recipe, digest: str) -> str:
@@ -54,7 +52,7 @@ def _task_names(recipe: Recipe) -> list[str]:
 def _pieces(recipe: Recipe) -> Iterator[str]:
     """Yield what differs from the recipe's own settings, and its model, scale and seeds, unless they are the recipe's own."""
     plain = recipe.without_overrides
-    makes_model = any(stage.name in MODELS_OWN for stage in recipe.stages.values())
+    makes_model = any(stage.works_as("train", "search") for stage in recipe.stages.values())  # otherwise the run measures one
     if recipe.model and (not makes_model or (plain is not None and plain.model != recipe.model)):
         yield short_model_name(recipe.model)
     for name, value in differences.short_settings(recipe, differences.differences(recipe, plain)):

@@ -45,8 +45,8 @@ def one_stage(
     location = model.location
     table: Table = {"model": location, "seeds": [seed], "tasks": task_tables(tasks)}
     table |= {"ood": task_tables(ood), "ood_map": list(ood_map)}
-    table["scale"] = _scale_of(model.name)
-    max_length = max_length or _max_length_of(model.name, tasks[0].name)
+    table["scale"] = scale_of(model.name)
+    max_length = max_length or max_length_of(model.name, tasks[0].name)
     if max_length is not None:
         table["max_length"] = max_length
     table[kind] = {"kind": kind, "model": location, **settings}
@@ -72,7 +72,7 @@ def _build(kind: str, table: Table) -> Recipe:
     return evolve(built, precision=own) if own else built
 
 
-def _max_length_of(model: str, task: str) -> int | None:
+def max_length_of(model: str, task: str) -> int | None:
     """Return the maximum length of a task in the run whose directory is MODEL; None if MODEL is not a run."""
     written = files.expand(model) / RECIPE
     if not written.is_file():
@@ -82,7 +82,7 @@ def _max_length_of(model: str, task: str) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _scale_of(model: str) -> str:
+def scale_of(model: str) -> str:
     """Return the scale of the run whose directory is MODEL; empty, which means unknown, if MODEL is not a run."""
     results = files.expand(model) / RESULTS
     return str(read_results(results).get("scale", "")) if results.is_file() else ""

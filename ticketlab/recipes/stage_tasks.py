@@ -8,7 +8,7 @@ from typing import Any
 from ticketlab.core import registry
 from ticketlab.core.component import Component
 from ticketlab.core.errors import SettingError
-from ticketlab.core.settings import to_table
+from ticketlab.core.settings import component_table
 from ticketlab.recipes.head import HEAD
 from ticketlab.recipes.tables import Table
 
@@ -26,11 +26,11 @@ def find_stage_task(value: Any, where: str) -> Any:
     from ticketlab.tasks.datasets.lookup import find_task
 
     if isinstance(value, Component):
-        return {"name": value.name, **to_table(value)}
+        return component_table(value)
     if value is None or value == "none":
         return "none"
     name = value.get("name") if isinstance(value, Mapping) else value
-    if not isinstance(name, str) or (isinstance(value, Mapping) and name in registry.current().names("task")):
+    if not isinstance(name, str) or (isinstance(value, Mapping) and registry.current().knows("task", name)):
         return value  # complete, or refused where the component is built
     settings = {key: item for key, item in value.items() if key != "name"} if isinstance(value, Mapping) else {}
     if name == "none":
@@ -39,7 +39,7 @@ def find_stage_task(value: Any, where: str) -> Any:
         found = find_task(name)
     except SettingError as problem:
         raise SettingError(f"{where}: {problem}") from None
-    return {"name": found.name, **to_table(found), **settings}
+    return {**component_table(found), **settings}
 
 
 def find_stage_tasks(table: Table) -> Table:

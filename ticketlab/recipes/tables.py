@@ -10,6 +10,7 @@ from typing import Any
 
 from ticketlab.core import files, registry
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.core.plugin_loading import RECIPE
 from ticketlab.recipes.head import HEAD
 
 Table = dict[str, Any]
@@ -30,14 +31,14 @@ def read(name: str | Path) -> tuple[str, Table, str]:
 
 
 def _read(name: str | Path, extending: tuple[Path, ...]) -> tuple[str, Table, str]:
-    known = registry.current().recipes
-    if str(name) in known:
-        path = registry.current().recipe(str(name))
+    known = registry.current()
+    if known.knows(RECIPE, str(name)):
+        path = known.recipe(str(name))
     else:
         path = files.expand(name)
         if not path.suffix and len(path.parts) == 1:
             raise UsageError(
-                f"unknown recipe `{name}`{did_you_mean(str(name), known)} (`ticketlab recipes` lists them; a file ends in .toml)"
+                f"unknown recipe `{name}`{did_you_mean(str(name), known.recipes)} (`ticketlab recipes` lists them; a file ends in .toml)"
             )
         if not path.is_file():
             raise UsageError(f"{path}: there is no such file")
@@ -61,7 +62,7 @@ def _read_base(name: Any, path: Path, extending: tuple[Path, ...]) -> Table:
         raise SettingError(f"extends: must name a recipe, not {name!r} ({path})")
     relative = path.parent / name
     try:
-        return _read(relative if name not in registry.current().recipes and relative.suffix else name, extending)[1]
+        return _read(relative if not registry.current().knows(RECIPE, name) and relative.suffix else name, extending)[1]
     except UsageError as problem:
         raise UsageError(f"{problem} (extended by {path})") from None
 

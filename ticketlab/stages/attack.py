@@ -13,14 +13,15 @@ from ticketlab.attacks.results import caveats, record_header
 from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record_file import RecordFile, path_in
 from ticketlab.attacks.results.similarity import AUTO, find_encoder, language_warning, with_similarity
-from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.backbone.onnx_classifier import OnnxClassifier, load_measured
 from ticketlab.core import progress
+from ticketlab.core.component import Precision
+from ticketlab.core.errors import SettingError
 from ticketlab.core.formatting import counted
 from ticketlab.core.settings import component, reference, setting
-from ticketlab.inference.batch_invariant import Precision
 from ticketlab.inference.victim import Victim
-from ticketlab.stages.base import Context, Split, Stage, TaskStage, split_setting
+from ticketlab.stages.base import MEASURED, MODEL_HELP, Context, Split, Stage, TaskStage, split_setting
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import label_map
 
@@ -35,9 +36,11 @@ class AttackStage(TaskStage):
     name: ClassVar[str] = "attack"
     summary: ClassVar[str] = "accuracy of a model under text attacks"
     seeded: ClassVar[bool] = False
+    measures_model: ClassVar[bool] = True
+    shown_elsewhere: ClassVar[tuple[str, ...]] = ("model", "split", "examples", "sample_seed")
     version: ClassVar[int] = 4  # 4: outputs are always logits, and the interval of mean queries is clipped to possible values
 
-    model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
+    model: str = reference("train", accepts=MEASURED, help=MODEL_HELP)
     attacks: tuple[Attack, ...] = component("attack", "deepwordbug", help="the attacks to run, one after the other", many=True)
     examples: int | None = setting(500, at_least=1, unit="examples", help="size of the sample, stratified by label; none for all")
     sample_seed: int = setting(0, help="selects the sample, and seeds the attack of each example")
@@ -82,7 +85,9 @@ class AttackStage(TaskStage):
         labels = context.data.label_names
         if self.examples is not None and len(chosen) < self.examples:
             progress.say(f"the {self.split} split has {counted(len(chosen), 'example')}, not {self.examples}; the sample is all of them")
-        model, tokenizer, model_names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
+        model, tokenizer, model_names = load_measured(context.inputs["model"].model, context.warn_of_input)
+        if isinstance(model, OnnxClassifier) and self.precision != "fp32":
+            raise SettingError(f"{context.name}.precision: an ONNX file has its own precision, which stays as it is; choose fp32")
         output_names = label_map.labels_of_outputs(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
         trained_on = context.inputs["model"].trained_on()

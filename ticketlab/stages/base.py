@@ -6,23 +6,29 @@ import functools
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import attrs
 from attrs import field, frozen
 
+from ticketlab.backbone import saving
 from ticketlab.core import progress
-from ticketlab.core.component import Component
+from ticketlab.core.component import Component, Precision
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.core.settings import component, setting, to_table
 from ticketlab.lab import integrity
-from ticketlab.lab.layout import model_folder
+from ticketlab.lab.layout import MODEL, checkpoint_folder
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.trained_on import TrainedOn, load_hashes
-from ticketlab.training.loss_function import Precision
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Split = Literal["test", "dev", "train", "all"]
+MEASURED = ("train", "search", "export")
+"""The kinds of stages whose models can be measured."""
+MODEL_HELP = "a train, search or export stage, a model folder (also of an exported ONNX file) or a hub name"
 PRETRAINED = "pretrained"
 """The reference to the recipe's pre-trained model."""
 
@@ -39,11 +45,13 @@ class Input:
     """Whether it is a stage of the same recipe."""
     made_in: str = ""
     """For a ticket file in the directory of a run, the folder of the stage that drew it."""
+    model_folder: str = MODEL
+    """The folder of the model of a stage."""
 
     @property
     def model(self) -> str:
         """The folder or name of the model."""
-        return str(Path(self.location) / model_folder(self.at)) if self.is_stage else self.location
+        return str(Path(self.location) / checkpoint_folder(self.model_folder, self.at)) if self.is_stage else self.location
 
     def trained_on(self) -> TrainedOn | None:
         """Return the texts that it was trained on; None if unknown. Raises the errors of :func:`ticketlab.tasks.trained_on.load_hashes`."""
@@ -99,6 +107,10 @@ class Context:
         found = (source.trained_on() for source in (*others, *self.inputs.values()))
         return functools.reduce(operator.or_, found, TrainedOn())
 
+    def save_model(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Write a model as that of the stage, with its tokenizer and the record of the texts that the stage's inputs were trained on."""
+        saving.save(model, tokenizer, self.directory / MODEL, self.trained_on())
+
     def warn(self, message: str) -> None:
         """Print a caveat about the stage's numbers, and store it with them."""
         if message not in self.warnings:
@@ -121,7 +133,7 @@ class Context:
 
     def say_of_input(self, message: str) -> None:
         """Print information about a model or texts, once per run."""
-        self._once(message, progress.say)
+        self._once(message, progress.notice)
 
     def _once(self, message: str, how: Callable[[str], None]) -> None:
         if message not in self.printed:
@@ -164,6 +176,26 @@ class Stage(Component):
     kind: ClassVar[str] = "stage"
     seeded: ClassVar[bool] = True
     """Whether the result depends on the run's seed directly, and not only through its inputs."""
+    replaces: ClassVar[tuple[str, ...]] = ()
+    """The kinds of stages whose files it also writes: a setting that accepts a stage of such a kind accepts this one."""
+    model_folder: ClassVar[str] = MODEL
+    """The folder of the finished classifier that it writes, if it writes one."""
+    measures_model: ClassVar[bool] = False
+    """Whether its result has numbers of the model that its setting ``model`` names."""
+    copied_output: ClassVar[tuple[str, str] | None] = None
+    """A file that is copied to the directory of the run, and the folder for it there."""
+    shown_elsewhere: ClassVar[tuple[str, ...]] = ()
+    """Settings that labels omit, since tables show them anyway."""
+
+    @classmethod
+    def works_as(cls, *kinds: str) -> bool:
+        """Return whether the stage is of one of these kinds, or replaces one."""
+        return not {cls.name, *cls.replaces}.isdisjoint(kinds)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether the stage loads the recipe's model."""
+        return False
 
     @property
     def uses_task(self) -> bool:
@@ -173,6 +205,11 @@ class Stage(Component):
     @property
     def uses_ood(self) -> bool:
         """Whether the result depends on the recipe's challenge sets."""
+        return False
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether the stage cuts the heads and neurons that its ticket removes out of a model, if that is what its ticket removes."""
         return False
 
     def longest(self, of_recipe: int) -> int:
@@ -188,6 +225,12 @@ class Stage(Component):
         """Refuse settings that cannot work with the referenced stages, before anything is computed. ``named`` has the stages by field name.
 
         :raises SettingError: a setting is refused; the message begins with its name.
+        """
+
+    def check_packages(self) -> None:
+        """Check that the packages that the stage needs are installed, before anything is computed.
+
+        :raises ResourceError: one is missing.
         """
 
     def unused(self) -> dict[str, UnusedSetting]:
@@ -221,7 +264,12 @@ class Stage(Component):
         return {}
 
     def run(self, context: Context) -> dict[str, Any]:
-        """Run the stage: write its files to ``context.directory`` and return the result, JSON values only."""
+        """Run the stage: write its files to ``context.directory`` and return the result, JSON values by name.
+
+        ``numbers`` in the result are numbers by name, which tables and files of numbers show as ``KIND.NAME``, and ``numbers_note`` is a
+        line about them to print under tables. A table of the stage's own should have the name of its kind.
+        :data:`ticketlab.stages.result.RESERVED` are the names that the run adds.
+        """
         raise NotImplementedError
 
 

@@ -15,9 +15,9 @@ from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.core.references import split_checkpoint, stage_of
 from ticketlab.core.settings import ratio, reference, setting
 from ticketlab.lab import integrity
-from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET, scores_file
+from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET, TICKETS, scores_file
 from ticketlab.stages.base import Context, Stage, UnusedSetting
-from ticketlab.stages.search import SearchStage
+from ticketlab.stages.search import GROUPS, SearchStage
 from ticketlab.stages.search_snapshots import ended_before
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores
@@ -34,9 +34,13 @@ class Draw(Stage):
     name: ClassVar[str] = "draw"
     summary: ClassVar[str] = "draw a ticket from the scores of a search"
     seeded: ClassVar[bool] = False
+    copied_output: ClassVar[tuple[str, str] | None] = (TICKET, TICKETS)
 
     search: str = reference(
-        "search", accepts=("search",), help="the search whose scores are ranked, at its end or at a step: `search@500`, `search@55%`"
+        "search",
+        accepts=("search",),
+        checkpoints_of=("search",),
+        help="the search whose scores are ranked, at its end or at a step: `search@500`, `search@55%`",
     )
     sparsity: float = ratio(0.3, help="fraction of the units to remove: of the weights, or of the heads and of the neurons")
     heads: float | None = ratio(None, help="fraction of the heads to remove; none: as `sparsity`")
@@ -60,6 +64,11 @@ class Draw(Stage):
     def uses_task(self) -> bool:
         """False: it depends on the task only through the scores."""
         return False
+
+    @property
+    def needs_model(self) -> bool:
+        """True: the units and the weights of the model belong to the ticket."""
+        return True
 
     def unused(self) -> dict[str, UnusedSetting]:
         """Return the settings that `like` replaces; see :meth:`Stage.unused`."""
@@ -89,6 +98,11 @@ class Draw(Stage):
             found.setdefault("keep_a_head", UnusedSetting(f"the search `{self.search}` scores no heads"))
         return found
 
+    def sparsity_of(self, group: str) -> float:
+        """Return the sparsity of a group of units: its own if it has one, else the common one."""
+        own: float | None = getattr(self, group, None)
+        return self.sparsity if own is None else own
+
     def caveats(self, stages: Mapping[str, Stage]) -> list[str]:
         """Warn if the stop rule of the search compared masks at sparsities other than these; see :meth:`Stage.caveats`.
 
@@ -100,8 +114,7 @@ class Draw(Stage):
             return []
         found = []
         for group in search.pruner.groups():
-            own, watched = getattr(self, group, None), getattr(search.stop, group, None)
-            removed = self.sparsity if own is None else own
+            removed, watched = self.sparsity_of(group), getattr(search.stop, group, None)
             if watched is not None and watched != removed:
                 found.append(
                     f"{removed:.3g} of the {group} are removed, and the stop rule of `{self.search}` compared masks without "
@@ -146,16 +159,21 @@ class Draw(Stage):
         :raises SettingError: it differs.
         """
         pruner = search.pruner
-        if self.like is None and pruner.needs_sparsity and self.sparsity != search.sparsity:
+        for group in pruner.groups() or GROUPS:
+            drawn, aim = self.sparsity_of(group), search.sparsity_of(group)
+            if self.like is None and (pruner.needs_sparsity or pruner.leaves_model) and drawn != aim:
+                own = getattr(self, group, None) is not None or getattr(search, group, None) is not None
+                name = group if own else "sparsity"
+                raise SettingError(
+                    f"{name}: the search `{self.search}` with `{pruner.name}` targets {aim:g}, so its tickets cannot be drawn at "
+                    f"{drawn:g}; set both to the same value (--{name} does)"
+                )
+        ranked = [name for name in ("heads_scope", "neurons_scope") if getattr(self, name) is not None]
+        ranked += [] if self.keep_a_head else ["keep_a_head"]
+        if pruner.leaves_model and ranked:
             raise SettingError(
-                f"sparsity: the search `{self.search}` with `{pruner.name}` targets {search.sparsity:g}, so its tickets cannot be drawn at "
-                f"{self.sparsity:g}; set both to the same value (--sparsity does)"
-            )
-        own = [name for name in ("heads", "neurons", "heads_scope", "neurons_scope") if getattr(self, name) is not None]
-        own += [] if self.keep_a_head else ["keep_a_head"]
-        if pruner.leaves_model and own:
-            raise SettingError(
-                f"{own[0]}: the search `{self.search}` with `{pruner.name}` produces a model with one sparsity for all units; unset this"
+                f"{ranked[0]}: the search `{self.search}` with `{pruner.name}` produces a model with the units that it has ranked itself; "
+                "unset this"
             )
         if self.scope is not None and pruner.ranks() not in (None, self.scope):
             raise SettingError(

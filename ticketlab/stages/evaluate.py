@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.backbone.onnx_classifier import load_measured
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.formatting import counted
-from ticketlab.core.settings import reference, setting
-from ticketlab.lab.layout import PREDICTIONS
+from ticketlab.core.settings import component, reference, setting
+from ticketlab.lab.layout import PREDICTION_FILES, PREDICTIONS
+from ticketlab.metrics.base import Metric
 from ticketlab.stages import input_warnings, predictions
-from ticketlab.stages.base import Context, Split, Stage, TaskStage, split_setting
+from ticketlab.stages.base import MEASURED, MODEL_HELP, Context, Split, Stage, TaskStage, split_setting
 from ticketlab.stages.search import check_leaves_model
+from ticketlab.stages.set_metrics import metrics_of_set
 from ticketlab.tasks import label_map
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets import challenge_sets
@@ -38,11 +40,17 @@ class Evaluate(TaskStage):
     name: ClassVar[str] = "evaluate"
     summary: ClassVar[str] = "clean accuracy and F1 of a model, in and out of distribution"
     seeded: ClassVar[bool] = False
+    measures_model: ClassVar[bool] = True
+    copied_output: ClassVar[tuple[str, str] | None] = (PREDICTIONS, PREDICTION_FILES)
+    shown_elsewhere: ClassVar[tuple[str, ...]] = ("model", "split")
     version: ClassVar[int] = 4  # 4: predictions are in a Parquet file; 3: each F1 has its own name, and unseen text is counted
 
-    model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
+    model: str = reference("train", accepts=MEASURED, help=MODEL_HELP)
     split: Split = split_setting("the examples to evaluate on; `all` is every split together")
     label_map: tuple[str, ...] = setting((), help="`MODEL_LABEL=TASK_LABEL`, where the names differ")
+    metrics: tuple[Metric, ...] = component(
+        "metric", None, many=True, added_later=True, help="metrics to compute in addition to accuracy, F1, and so on"
+    )
     batch_size: int = setting(64, at_least=1, unit="examples", identity=False, help="examples per forward pass")
 
     @property
@@ -56,7 +64,7 @@ class Evaluate(TaskStage):
 
     def run(self, context: Context) -> dict[str, Any]:
         """Evaluate; see :meth:`Stage.run`."""
-        model, tokenizer, names = loading.load_finished(context.inputs["model"].model, context.warn_of_input)
+        model, tokenizer, names = load_measured(context.inputs["model"].model, context.warn_of_input)
         order = label_map.match_labels(names, context.data.label_names, self.label_map)
         model.to(pick_device())
         own = context.data.label_names
@@ -76,6 +84,8 @@ class Evaluate(TaskStage):
             self._check_finite(context, data, logits)
             predicted_rows.extend(predictions.of_set(name, data, split, logits, own, meaning))
             found = score_predictions(logits.argmax(dim=1).tolist(), examples, data, meaning)
+            if self.metrics:
+                found["metrics"] = metrics_of_set(self.metrics, logits, examples, data, meaning)
             predicted = [label for label, count in found["predicted"].items() if count]
             if len(predicted) == 1 and found["n"] > 1 and found["majority"] < 1:
                 context.warn(f"the model predicts `{predicted[0]}` for every example of {data.name}; it may have learned nothing")

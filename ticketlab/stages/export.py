@@ -9,6 +9,7 @@ from attrs import frozen
 
 from ticketlab.backbone import loading
 from ticketlab.core.settings import reference, setting
+from ticketlab.export import onnx
 from ticketlab.export.model import FORMATS, Format, export_model
 from ticketlab.export.provenance import Provenance
 from ticketlab.lab.layout import EXPORTED, TICKET
@@ -27,11 +28,16 @@ class Export(Stage):
     name: ClassVar[str] = "export"
     summary: ClassVar[str] = "write a model in a portable format"
     seeded: ClassVar[bool] = False
+    model_folder: ClassVar[str] = EXPORTED
+    shown_elsewhere: ClassVar[tuple[str, ...]] = ("model",)
 
     model: str = reference("train", accepts=("train", "search"), help="a train or search stage, a model folder or a hub name")
     ticket: str | None = reference(None, accepts=("draw",), help="a draw stage or a ticket file to apply first")
     format: Format = setting(
-        "dense", choices=FORMATS, help="`dense` (zeros), `shrunk` (smaller; needs ticketlab), or `onnx` (needs neither ticketlab nor torch)"
+        "dense",
+        choices=FORMATS,
+        help="`dense` (zeros), `shrunk` (smaller; needs ticketlab), `onnx` (needs neither ticketlab nor torch), or "
+        "`onnx-int8` (the same with 8-bit integers)",
     )
 
     @property
@@ -39,9 +45,19 @@ class Export(Stage):
         """False: the task's data is not used."""
         return False
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether it does: in every format but ``dense``."""
+        return self.format != "dense"
+
     def check(self, named: Mapping[str, Stage]) -> None:
         """Refuse a search that produces no model; see :meth:`Stage.check`."""
         check_leaves_model(named)
+
+    def check_packages(self) -> None:
+        """Check the packages of the ONNX formats; see :meth:`Stage.check_packages`."""
+        if self.format.startswith("onnx"):
+            onnx.check_packages()
 
     def run(self, context: Context) -> dict[str, Any]:
         """Export; see :meth:`Stage.run`."""

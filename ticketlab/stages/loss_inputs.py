@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from torch import Tensor
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
 from ticketlab.bias_models import probabilities
-from ticketlab.core.errors import SettingError
+from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.lab.layout import BIAS
 from ticketlab.losses.base import Loss
 from ticketlab.stages import input_warnings
@@ -36,18 +37,38 @@ def check_source(loss: Loss, name: str, value: str | None) -> None:
         raise SettingError(f"{name}: the loss `{loss.name}` needs it; name {SOURCES[name]} (`{name} = ...`)")
 
 
-def read_loss_inputs(context: Context, data: TaskData, teacher_labels: Sequence[str]) -> dict[str, Tensor]:
+def read_loss_inputs(context: Context, data: TaskData, needed: Collection[str], teacher_labels: Sequence[str]) -> dict[str, Tensor]:
     """Return what the loss needs for each training example of ``data``, joined by id. Each tensor is (rows, classes).
 
-    ``teacher_labels`` are ``TEACHER_LABEL=TASK_LABEL``.
+    ``needed`` are the inputs that the loss requires, and ``teacher_labels`` are ``TEACHER_LABEL=TASK_LABEL``.
     """
     loss_inputs: dict[str, Tensor] = {}
     if "bias" in context.inputs:
         file = context.inputs["bias"].file(BIAS)
         loss_inputs["bias_log_probs"] = probabilities.read(file, data.examples("train"), data.label_names)
-    if "teacher" in context.inputs:
+    if "teacher" in context.inputs and "teacher" in needed:
         loss_inputs["teacher_probs"] = _teacher_probabilities(context, data, teacher_labels)
     return loss_inputs
+
+
+def load_teacher(context: Context) -> tuple[Any, Any]:
+    """Return the model and the tokenizer of a teacher whose hidden states the loss requires, on the device and without gradients."""
+    model, tokenizer, _ = loading.load_finished(
+        context.inputs["teacher"].model, lambda message: context.warn_of_input(f"teacher: {message}"), any_outputs=True
+    )
+    return model.to(pick_device()).requires_grad_(False), tokenizer
+
+
+def check_vocabularies(context: Context, teacher: Any, student: Any) -> None:
+    """Check that two tokenizers have the same vocabulary.
+
+    :raises UsageError: they do not.
+    """
+    if teacher.get_vocab() != student.get_vocab():
+        raise UsageError(
+            f"{context.name}.teacher: its vocabulary is not that of the model, and the loss requires its hidden states of the same tokens; "
+            "use a teacher of the same family"
+        )
 
 
 def _teacher_probabilities(context: Context, data: TaskData, teacher_labels: Sequence[str]) -> Tensor:

@@ -66,10 +66,10 @@ def ended_before(at: str, found: Mapping[str, Any]) -> str:
 
 @frozen
 class MaskDrawing:
-    """How the masks of snapshots are drawn: as a stop rule compares them, or else at the ``sparsity`` and ``scope`` of the search."""
+    """How the masks of snapshots are drawn: as a stop rule compares them, or else at the sparsities (by group) and scope of the search."""
 
     rule: StopRule
-    sparsity: float
+    sparsity: Mapping[str, float]
     scope: Scope
 
     def masks(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -102,7 +102,7 @@ class MaskSnapshots(Callback):
             self._keep(step + 1)
         return False
 
-    def on_evaluation(self, step: int) -> None:
+    def after_evaluation(self, step: int) -> None:
         """Keep the masks after an evaluation at ``step``."""
         if self._kept == "evaluations":
             self._keep(step)

@@ -66,6 +66,11 @@ class Train(Training):
         help="what to train: everything, or only the head, with a frozen encoder; an `mlm` head that the model already has is kept",
     )
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether it does: with a ticket that is held, unless ``shrink`` is false."""
+        return self.ticket is not None and self.hold_mask and self.shrink
+
     def unused(self) -> dict[str, UnusedSetting]:
         """Return the settings for a ticket if there is none, or if it is not held; see :meth:`Stage.unused`."""
         found = super().unused()
@@ -85,6 +90,7 @@ class Train(Training):
             session.model.base_model.requires_grad_(False)
         result: dict[str, Any] = {
             "objective": self.objective.name,
+            "uses_task": self.uses_task,
             **session.facts(),
             **session.provenance(),
             **self.added_examples(context),
@@ -106,7 +112,7 @@ class Train(Training):
             cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
         trained_on = self.trained_on(context, session if result["steps"] else None)
         saving.save(session.model, session.tokenizer, context.directory / MODEL, trained_on)
-        return {"train": result, **cost}
+        return {self.name: result, **cost}
 
     def _apply_ticket(self, context: Context, session: TrainingSession) -> tuple[list[HoldMaskCallback], dict[str, float]]:
         """Apply the ticket to the model, if there is one.
@@ -148,7 +154,7 @@ class Train(Training):
         if checkpoints.has_missed(saved.step()):
             saved.remove()
         torch.manual_seed(derive_seed(context.seed, "train"))
-        finished = self.fit(context, session, callbacks=[*callbacks, checkpoints], evaluate=evaluate)
+        finished = self.fit(context, session, self.runs(context, session), callbacks=[*callbacks, checkpoints], evaluate=evaluate)
         weights = best.take()
         if weights:
             session.model.load_state_dict(weights, strict=True)

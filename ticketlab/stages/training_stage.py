@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 from torch import Tensor
 
 from ticketlab.adversaries.base import Adversary
 from ticketlab.backbone.device import pick_device
-from ticketlab.core.callback import Callback
-from ticketlab.core.errors import SettingError
+from ticketlab.core.callback import Callback, with_nested
+from ticketlab.core.component import components_in, with_components
+from ticketlab.core.errors import SettingError, did_you_mean
 from ticketlab.core.settings import component, ratio, reference, setting
 from ticketlab.lab.layout import CHECKPOINT
-from ticketlab.losses.base import Loss
+from ticketlab.losses.base import Loss, inputs_of, sources_of
+from ticketlab.metrics.base import Metric
 from ticketlab.objectives.base import Objective, TrainingContext, TrainingSession
 from ticketlab.stages import input_warnings, loss_inputs
 from ticketlab.stages.base import Context, Input, Stage, TaskStage, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.stages.challenge_scores import challenge_scores
 from ticketlab.stages.training_data import AUGMENT, added_examples, check_augmentation, training_data
+from ticketlab.stages.training_runs import TrainingRuns
 from ticketlab.tasks.trained_on import DEV, TrainedOn
 from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.component import outputs_of
+from ticketlab.training.forgotten import ForgottenChecks
 from ticketlab.training.loop import Loop, TrainingResult, total_steps
 from ticketlab.training.optimizer import adamw
+
+SELECT_ON = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")
+"""The development scores of every training on a task."""
 
 
 @frozen
@@ -72,10 +80,13 @@ class Training(TaskStage):
     select: Literal["last", "best"] = setting(
         "last", choices=("last", "best"), help="keep the weights of the last step, or those with the best development score"
     )
-    select_on: Literal["accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews"] = setting(
+    metrics: tuple[Metric, ...] = component(
+        "metric", None, many=True, added_later=True, help="metrics to compute at each evaluation on development examples, as `dev_NAME`"
+    )
+    select_on: str = setting(
         "accuracy",
-        choices=("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews"),
-        help="the development score that `best` compares; `binary_f1` is of the task's positive label; without a task only accuracy exists",
+        help=f"the development score that `best` compares: {', '.join(SELECT_ON)}, or the name of one of `metrics`; `binary_f1` is of the "
+        "task's positive label; without a task only accuracy exists",
     )
     select_after: float = ratio(0.0, help="part of the training that must have passed before `best` keeps a checkpoint")
     max_length: int | None = setting(
@@ -90,7 +101,12 @@ class Training(TaskStage):
     @property
     def uses_task(self) -> bool:
         """Whether the objective learns from the task's examples."""
-        return self.objective.uses_task
+        return any(part.uses_task for part in with_components(self.objective) if isinstance(part, Objective))
+
+    @property
+    def needs_model(self) -> bool:
+        """True: a training starts from the recipe's model, unless it names another."""
+        return True
 
     @property
     def uses_ood(self) -> bool:
@@ -99,9 +115,14 @@ class Training(TaskStage):
 
     def longest(self, of_recipe: int) -> int:
         """Return the objective's own maximum, so that tasks of different lengths share the stage, else that of the stage or the recipe."""
-        own: int | None = getattr(self.objective, "max_length", None)
-        own = self.max_length if own is None else own
+        own = self.max_length if self._objective_length is None else self._objective_length
         return of_recipe if own is None else own
+
+    @property
+    def _objective_length(self) -> int | None:
+        """The maximum length that the objective, or one in its settings, has of its own."""
+        lengths = (getattr(part, "max_length", None) for part in with_components(self.objective) if isinstance(part, Objective))
+        return next((length for length in lengths if length is not None), None)
 
     def references(self) -> dict[str, str]:
         """Return the references without those that the loss or the objective does not use."""
@@ -114,12 +135,15 @@ class Training(TaskStage):
         for source in loss_inputs.SOURCES:
             if source not in unused:
                 loss_inputs.check_source(self.loss, source, getattr(self, source))
+        known = (*SELECT_ON, *(metric.name for metric in self.metrics))
+        if self.select_on not in known:
+            raise SettingError(f"select_on: must be one of {', '.join(known)}, not {self.select_on!r}{did_you_mean(self.select_on, known)}")
         if not self.uses_task and self.select_on != "accuracy":
             raise SettingError(f"select_on: the objective `{self.objective.name}` has no {self.select_on}; choose accuracy")
-        if self.uses_task and self.mix_ood and "bias" in self.loss.required_inputs:
+        if self.uses_task and self.mix_ood and "bias" in sources_of(self.loss):
             raise SettingError(f"mix_ood: the loss `{self.loss.name}` needs a bias model, which covers no examples of the OOD sets")
         if AUGMENT in self.references():
-            if "bias" in self.loss.required_inputs:
+            if "bias" in sources_of(self.loss):
                 raise SettingError(f"augment: the loss `{self.loss.name}` needs a bias model, which covers no changed texts")
             check_augmentation(str(self.augment), named.get(AUGMENT))
 
@@ -128,11 +152,11 @@ class Training(TaskStage):
         found: dict[str, UnusedSetting] = {}
         no_labels = UnusedSetting(f"the objective `{self.objective.name}` learns from no labels")
         if not self.uses_task:
-            found |= dict.fromkeys(("task", "loss", "mix_ood", "watch_ood", AUGMENT), no_labels)
-        if getattr(self.objective, "max_length", None) is not None:
+            found |= dict.fromkeys(("task", "loss", "mix_ood", "watch_ood", "metrics", AUGMENT), no_labels)
+        if self._objective_length is not None:
             found["max_length"] = UnusedSetting(f"the objective `{self.objective.name}` has its own (`objective.max_length`)")
         for need in loss_inputs.SOURCES:
-            if need not in self.loss.required_inputs or not self.uses_task:
+            if need not in sources_of(self.loss) or not self.uses_task:
                 found[need] = UnusedSetting(f"the loss `{self.loss.name}` needs no {need}", harmless=True) if self.uses_task else no_labels
         if "teacher" in found or self.teacher is None:
             found["teacher_labels"] = found.get("teacher", UnusedSetting("there is no teacher"))
@@ -141,13 +165,19 @@ class Training(TaskStage):
         return found
 
     def external_inputs(self) -> dict[str, str]:
-        """Return the files that the objective reads besides the task."""
-        return {f"objective.{name}": place for name, place in self.objective.external_inputs().items()}
+        """Return the files that the objective, and any in its settings, reads besides the task."""
+        found: dict[str, str] = {}
+        for index, part in enumerate(part for part in with_components(self.objective) if isinstance(part, Objective)):
+            role = "objective" + ".inner" * index
+            found |= {f"{role}.{name}": place for name, place in part.external_inputs().items()}
+        return found
 
     def start_session(self, context: Context) -> TrainingSession:
         """Load the model to start from, on the device that trains it, and tokenise the training examples."""
         start = context.inputs["start"].model if "start" in context.inputs else context.model
         data = training_data(context, self._mixed_copies)
+        needed = inputs_of(self.loss) if self.uses_task else frozenset()
+        teacher, teacher_tokenizer = loss_inputs.load_teacher(context) if "teacher_hidden_states" in needed else (None, None)
         training_context = TrainingContext(
             start,
             data,
@@ -155,11 +185,15 @@ class Training(TaskStage):
             context.max_length,
             context.precision,
             context.seed,
-            loss_inputs=loss_inputs.read_loss_inputs(context, data, self.teacher_labels),
+            metrics=self.metrics,
+            loss_inputs=loss_inputs.read_loss_inputs(context, data, needed, self.teacher_labels),
+            teacher=teacher,
             warn=context.warn_of_input,
             say=lambda message: context.say_of_input(f"text of {context.name}: {message}"),
         )
         session = self.objective.start_session(training_context)
+        if teacher is not None:
+            loss_inputs.check_vocabularies(context, teacher_tokenizer, session.tokenizer)
         input_warnings.warn_of_texts(context, f"{data.name}, train" if self.uses_task else f"text of {context.name}", session.rows)
         if self.uses_task:
             input_warnings.warn_of_test_examples(context, session.tokenizer)
@@ -189,12 +223,24 @@ class Training(TaskStage):
         """Return the number of optimizer steps of the whole training."""
         return total_steps(len(session.rows), self.batch_size, self.epochs)
 
+    def runs(self, context: Context, session: TrainingSession) -> TrainingRuns:
+        """Return the loss and the adversary of the training, which have not begun."""
+        outputs = outputs_of(components_in(self, self.identity()))
+        loss = self.loss if self.uses_task else None
+        return TrainingRuns(session, self.adversary, loss, outputs, self.steps(session), self.batch_size, context.seed)
+
     def offer(
         self, best: BestCheckpoint, scores: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]
     ) -> None:
         """Offer ``best`` the tensors at ``step`` of ``steps`` and their development scores, if this step may be selected."""
         if self.select == "best" and step >= self.select_after * steps:
-            best.offer(scores[f"dev_{self.select_on}"], tensors)
+            score = scores.get(f"dev_{self.select_on}")
+            if score is not None:  # a metric may be undefined at this step
+                best.offer(-score if self._lower_is_better else score, tensors)
+
+    @property
+    def _lower_is_better(self) -> bool:
+        return any(metric.name == self.select_on and metric.better == "lower" for metric in self.metrics)
 
     def challenge_scores(self, context: Context, session: TrainingSession) -> dict[str, float]:
         """Return the scores on each challenge set, if they are evaluated during the training."""
@@ -204,15 +250,23 @@ class Training(TaskStage):
         self,
         context: Context,
         session: TrainingSession,
+        runs: TrainingRuns,
         *,
         callbacks: Sequence[Callback],
         evaluate: Callable[[int], dict[str, float]],
         clip_penalty: bool = True,
     ) -> TrainingResult:
-        """Train, resuming from the checkpoint in the stage's directory if there is one."""
+        """Train, resuming from the checkpoint in the stage's directory if there is one.
+
+        The trained parameters that the result counts are those of the model and of ``callbacks``, not those of ``runs``.
+        """
+        callbacks = [*with_nested(callbacks), *runs.callbacks]
+        callbacks.append(ForgottenChecks(session.model, tuple(callbacks), runs.callbacks, context.warn))
+        if "lr" in self.unused():
+            runs.check_rates()
         loop = Loop(
-            loss_function=session.loss_function(callbacks),
-            adversary=self.adversary,
+            loss_function=runs.loss_function(callbacks),
+            adversary=runs.adversary,
             optimizer=adamw(session.model, callbacks, self.lr, self.weight_decay),
             callbacks=callbacks,
             rows=session.rows,
@@ -229,4 +283,5 @@ class Training(TaskStage):
             evaluate=evaluate,
             evaluate_steps=self.eval_steps,
         )
-        return loop.run()
+        finished = loop.run()
+        return evolve(finished, parameters=finished.parameters - runs.parameters())

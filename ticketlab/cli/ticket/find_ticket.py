@@ -34,11 +34,11 @@ def ticket_file(path: Path, lab: Path, task: str | None = None, seed: int | None
 
 def _tickets_of_run(run: Path, task: str | None, seed: int | None) -> list[Path]:
     """Return the tickets of a run that are there, for a task and seed or all."""
-    from ticketlab.runs.copied_outputs import copy_path
+    from ticketlab.runs.copied_outputs import ticket_copy
 
     if task is None and seed is None:
         return sorted((run / TICKETS).glob("*.safetensors"))
-    return [copy_path(run, "draw", draw.task, draw.name, draw.seed) for draw in stages_of_kind(run, "draw", task, seed)]
+    return [ticket_copy(run, draw.task, draw.name, draw.seed) for draw in stages_of_kind(run, "draw", task, seed)]
 
 
 def scores_file(path: Path, lab: Path, task: str | None = None, seed: int | None = None) -> Path:

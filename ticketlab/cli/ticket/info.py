@@ -12,6 +12,9 @@ from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import ticket_file
 
+MOST_SHOWN = 4
+"""The number of elements of a list in the provenance that are shown without ``--json``."""
+
 
 @click.command(cls=Command, epilog="Example: ticketlab ticket info ticket.safetensors --json")
 @click.argument("file", type=PathType())
@@ -55,4 +58,11 @@ def info(file: Path, run_seed: int | None, run_task: str | None, lab: Path, as_j
     if ticket.head:
         run_recipe.print_line(f"classifier: for {', '.join(ticket.labels)}")
     for name, text in {name: value for name, value in {**hashes, **ticket.provenance}.items() if value not in (None, "")}.items():
-        run_recipe.print_line(f"{name}: {text if isinstance(text, str) else json.dumps(text)}")
+        run_recipe.print_line(f"{name}: {_shown(text)}")
+
+
+def _shown(value: object) -> str:
+    """Return a value of the provenance on one line; of a long list the first elements."""
+    if isinstance(value, list) and len(value) > MOST_SHOWN:
+        return f"{', '.join(map(_shown, value[:MOST_SHOWN]))} and {len(value) - MOST_SHOWN} more"
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,1 @@
+"""Metrics that an evaluation computes on request, and their base class."""
