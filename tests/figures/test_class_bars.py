@@ -14,7 +14,7 @@ def evaluated(seed, predicted, labels=None):
 def bars(chart):
     found = {}
     for row in data(chart, "bar", "share"):
-        found.setdefault(row["bar"], {})[row["class"]] = round(row["share"], 6)
+        found.setdefault(row["bar"].replace("\n", " "), {})[row["class"]] = round(row["share"], 6)
     return found
 
 
@@ -52,3 +52,13 @@ def test_each_set_has_a_panel():
 def test_runs_without_evaluations_are_refused():
     with pytest.raises(UsageError, match="no finished cell has evaluated a model or recorded the classes of its data"):
         classes(comparison([cell({"method": "a"}, results({"sst2": [{}]}))]))
+
+
+def test_long_names_are_broken_into_lines_and_not_cut_off():
+    cells = [
+        cell({"method": f"{'a long method ' * 4}{name}"}, results({"sst2": [evaluated(number, {"neg": 5, "pos": 5})]}))
+        for number, name in enumerate(("one", "two"))
+    ]
+    names = [row["bar"] for row in data(classes(comparison(cells)), "bar", "share") if "predicted" in row["bar"]]
+    assert all(len(line) <= 40 for name in names for line in name.split("\n"))
+    assert {name.replace("\n", " ") for name in names} == {f"test, predicted by {'a long method ' * 4}{name}" for name in ("one", "two")}

@@ -35,6 +35,15 @@ def test_gates_have_a_panel_for_each_measure_and_a_line_for_each_lambda():
     assert rows(chart, "Regulariser R") == [("0.1", 10, 0.9), ("0.1", 20, 0.9), ("1", 10, 0.9), ("1", 20, 0.9)]
 
 
+def test_gates_on_heads_and_neurons_have_panels_of_their_own():
+    history = [{"step": step, "heads_at_zero": step / 100, "heads_open": 0.9, "neurons_at_one": 0.25, "loss": 1.0} for step in (10, 20)]
+    search = {"search": {"steps": 20, "history": history}, "cost": {"seconds": 1.0, "training_seconds": 1.0}}
+    chart = gates(comparison([cell({"method": "a"}, results({"sst2": [stages(0, of={AUA: 0.2}, search=search)]}))]))
+    assert list(panels(chart)) == ["Heads at 0", "Expected open heads", "Neurons at 1"]
+    assert [(step, mean) for _, step, mean in rows(chart, "Heads at 0")] == [(10, 10), (20, 20)]
+    assert [mean for _, _, mean in rows(chart, "Expected open heads")] == [90, 90]
+
+
 def test_a_search_that_cells_share_is_one_line():
     found = results({"sst2": [stages(0, of={AUA: 0.2}, search=search_of(1))]})
     cells = [cell({"sparsity": level}, copy.deepcopy(found)) for level in ("0.1", "0.3")]

@@ -20,7 +20,7 @@ from ticketlab.report.metric_text import metric_text
         ("cost.training_seconds", (-1.0, 2.0), False, "(0.0 to 2.0)"),
         ("cost.parameters", (-1e6, 2e6), False, "(0.00 to 2.00)"),
         ("attack.pwws.timeouts", (-1.0, 2.0), False, "(0.0 to 2.0)"),
-        ("speed_up", (-1.0, 2.0), False, "(0.0 to 2.0)"),
+        ("speed_up", (-1.0, 2.0), False, "(0.00 to 2.00)"),
         ("looks.search.slope", (-1.0, 2.0), False, "(-1.000 to 2.000)"),
     ],
 )

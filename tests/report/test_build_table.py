@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 from support.comparisons import cell, results, study
 
 from ticketlab.core.errors import UsageError
@@ -148,11 +149,16 @@ def test_limits_of_an_interval_are_not_in_a_table_without_intervals() -> None:
         baseline="a",
         task="sst2",
         metric="clean.accuracy",
+        p=0.5,
+        p_corrected=0.5,
+        test="exact McNemar test",
         notes=("a limit",),
         interval_note="the interval is too narrow",
     )
     legend = comparison_table(study(cells, baseline="a"), tests=[test]).legend
     assert "a limit" in legend
+    legend = comparison_table(study(cells, baseline="a"), tests=[test, evolve(test, notes=())]).legend
+    assert "1 of the 2 tests: a limit" in legend
     assert not any("interval" in line for line in legend)
 
 
@@ -225,7 +231,7 @@ def test_significant_differences_and_speed_ups_are_shown() -> None:
     ratio = SpeedUp("ticket", "fine-tune", "sst2", SeedStatistics(2.0, None, None, 1), seeds=(0,))
     table = comparison_table(comparison, tests=[test], speed_ups=[ratio])
     assert heads(table) == ["method", "Clean Acc %", "Cost Training s", "Cost Speed-up"]
-    assert lines(table) == [("fine-tune", "90.0*", "8.0", "1.0"), ("ticket", "80.0†", "4.0*", "2.0*")]
+    assert lines(table) == [("fine-tune", "90.0*", "8.0", "1.00"), ("ticket", "80.0†", "4.0*", "2.00*")]
     assert table.significance == "differs from that of fine-tune with p < 0.05 (exact McNemar test; Holm's correction for 1 test)"
     not_significant = PairedComparison(
         cell="ticket", baseline="fine-tune", task="sst2", metric="clean.accuracy", p=0.1, p_corrected=0.2, test="exact McNemar test"

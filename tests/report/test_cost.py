@@ -43,3 +43,23 @@ def test_the_training_seconds_of_a_bias_model_are_not_optimizer_seconds() -> Non
     found = stages()
     found["bias"]["cost"]["training_seconds"] = 2.0
     assert _means(found)["training_seconds"] == 13.0
+
+
+@pytest.mark.parametrize(
+    ("result", "searches"),
+    [
+        pytest.param({"objective": "contrast", "uses_task": True}, False, id="a plugin's objective on the task"),
+        pytest.param({"objective": "mlm", "uses_task": False}, True, id="plain text"),
+        pytest.param({"objective": "mlm"}, True, id="plain text, by an earlier version"),
+        pytest.param({"objective": "task"}, False, id="the task, by an earlier version"),
+        pytest.param({}, False, id="by the first version"),
+    ],
+)
+def test_training_prepares_a_search_if_it_does_not_learn_from_the_task(result: dict[str, Any], searches: bool) -> None:
+    """The stage takes 5 s of 28 s of optimizer steps, of which the search takes 15 s."""
+    found = stages()
+    found["finetune"]["train"] |= {"objective": "task", **result} if result else {}
+    assert found["finetune"]["cost"]["training_seconds"] in (5.0, 8.0)
+    moved = found["finetune"]["cost"]["training_seconds"] if searches else 0
+    means = _means(found)
+    assert (means["search_seconds"], means["training_seconds"]) == (15.0 + moved, 13.0 - moved)

@@ -37,7 +37,7 @@ def test_a_metric_has_a_split_a_kind_a_name_and_a_measure(metric: str, parts: tu
         ("cost.training_seconds", "Cost", "Training s", 12.34, "12.3", -1),
         ("cost.parameters", "Cost", "Trained (M)", 86_534_656, "86.53", 0),
         ("latency.seconds", "Latency", "Seconds", 0.00123, "0.0012", -1),
-        ("speed_up", "Cost", "Speed-up", 8.333, "8.3", 1),
+        ("speed_up", "Cost", "Speed-up", 8.333, "8.33", 1),
     ],
 )
 def test_a_metric_has_headings_a_unit_and_a_direction(metric: str, source: str, heading: str, value: float, text: str, better: int) -> None:

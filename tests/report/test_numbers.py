@@ -61,3 +61,15 @@ def test_the_latency_is_over_all_predicted_examples_and_other_splits_have_a_pref
     numbers = measured()
     assert numbers["latency.seconds"][0].value == pytest.approx(4.8 / (400 + 80))
     assert [number.value for number in numbers["dev.clean.accuracy"]] == [0.7, 0.6]
+
+
+def test_a_run_that_measures_no_model_has_the_sparsity_of_its_ticket_and_the_seconds_of_its_search() -> None:
+    groups = {"heads": {"achieved": 0.125}, "neurons": {"achieved": 0.25}}
+    search = {"kind": "search", "key": "s", "inputs": {}, "search": {}, "cost": {"seconds": 4.0, "training_seconds": 3.0}}
+    draw = {"kind": "draw", "key": "d", "inputs": {"search": "search"}, "ticket": {"groups": groups}, "cost": {"seconds": 0.5}}
+    found = results("sst2", clean=(0.9,))
+    found["tasks"]["sst2"]["0"] = {"search": search, "draw": draw}
+    numbers = {number.metric: (number.value, number.of) for number in all_numbers(study([cell({"method": "a"}, found)]))}
+    assert numbers["sparsity.heads"] == (0.125, "draw")
+    assert numbers["sparsity.neurons"] == (0.25, "draw")
+    assert numbers["cost.search_seconds"] == (3.0, "draw")

@@ -113,3 +113,15 @@ def test_impossible_selections_are_errors(tmp_path: Path, arguments: tuple[str, 
         select_level(compared(make(tmp_path, "0.1", clean=["11"])), *arguments)
     with pytest.raises(UsageError, match=r"not measured on development data; name a metric that begins with `dev.`"):
         select(make(tmp_path, "0.1", clean=["11"]), selected_on="clean.accuracy")
+
+
+def test_a_model_of_one_class_that_nothing_can_fool_is_not_selected(tmp_path: Path) -> None:
+    cells = [make(tmp_path, level, attack=attack) for level, attack in (("0.1", ["ff"]), ("0.5", ["fs"]))]
+    for cell in cells:
+        stages = (cell.results or {})["tasks"]["sst2"]["0"]
+        stages["attack-dev"] = {**stages["attack"], "split": "dev", "sample": {**stages["attack"].get("sample", {}), "split": "dev"}}
+    of_one = (cells[0].results or {})["tasks"]["sst2"]["0"]["attack-dev"]
+    of_one["warnings"] = ["the model predicts `a` for every example of the sample; it may have learned nothing"]
+    (found,) = select(*cells, metric="attack.pwws.aua", selected_on="dev.attack.pwws.aua")
+    assert (found.level, found.one_class, found.candidates) == ("0.5", ("0.1",), {"0.1": 1.0, "0.5": 0.5})
+    assert "left out, because the model predicts one class: 0.1" in found.description

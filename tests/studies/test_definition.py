@@ -158,6 +158,11 @@ def test_an_exclusion_may_list_values():
         parse_exclude("pruner")
 
 
+@pytest.mark.parametrize("text", ["method=no adversary|fine tuned & sparsity=0.5", "method=no adversary|fine tuned sparsity=0.5"])
+def test_an_exclusion_may_name_levels_with_spaces(text):
+    assert parse_exclude(text) == {"method": ["no adversary", "fine tuned"], "sparsity": ["0.5"]}
+
+
 @pytest.mark.parametrize("text", ["a = ", "[vary]\nsparsity = 1", "x = 1"])
 def test_errors_in_a_file_name_it(tmp_path, text):
     path = tmp_path / "wrong.toml"
@@ -178,3 +183,14 @@ def test_errors_of_cells_name_the_file(tmp_path):
     path.write_text('[[factors]]\nname = "method"\nlevels = [{ label = "x", recipie = "fine-tune" }]')
     with pytest.raises(UsageError, match=r"wrong\.toml: `recipie` is neither .* did you mean `recipe`"):
         compose_cells(read_study(path))
+
+
+def test_equal_studies_have_one_digest_however_they_are_written():
+    typed = {"recipes": "fine-tune", "vary": {"sparsity": [0.2, 0.5]}, "set": {"attack": "none", "n": 5, "batch_size": 8, "a.b": True}}
+    texts = {
+        "recipes": ["fine-tune"],
+        "vary": {"sparsity": "0.2,0.5"},
+        "set": {"attacks": ["none"], "n": "5", "batch-size": 8, "a.b": "true"},
+    }
+    assert study_of("x", typed).digest() == study_of("y", texts).digest()
+    assert study_of("x", typed).digest() != study_of("x", {**typed, "set": {**typed["set"], "n": 6}}).digest()

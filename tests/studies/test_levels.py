@@ -53,6 +53,8 @@ def test_a_factor_of_two_keys_sets_both():
         ("sparsity=0.9:0.1:0.1", "is empty, because its step goes the wrong way; write 0.9:0.1:-0.1"),
         ("sparsity=0:1:1e-9", "has more than 10,000 values"),
         ("sparsity=0.1,0.1", "given twice"),
+        ("sparsity=0.1,0.5,0.10", "the levels `0.1` and `0.10` are the same"),
+        ("heads+neurons=0.5+0.1,1/2+1e-1", "the levels `0.5\\+0.1` and `1/2\\+1e-1` are the same"),
         ("heads+neurons=1/6,1/3", "needs 2 values"),
         ("heads+neurons=1/6+0.3,1/3", "needs 2 values joined with \\+, unlike `1/3`"),
     ],

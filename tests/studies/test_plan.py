@@ -186,3 +186,11 @@ def test_a_plan_of_many_cells_examines_each_stage_once(plan_of, monkeypatch):
     monkeypatch.setattr(StageFacts, "of", lambda stage: examined.append(stage.name) or of(stage))
     plan_of({"sparsity": "0.1:0.9:0.1", "retrain.batch_size": [4, 8]}, seeds=2)
     assert sorted(examined) == sorted([*["draw", "search"] * 9, *["train"] * 3, "evaluate"])  # a pruner may use the sparsity
+
+
+def test_a_study_may_end_with_a_stage(small_recipe_file, tmp_path):
+    plan = plan_study(small_study(small_recipe_file, {"sparsity": [0.1, 0.3]}, until="draw"), tmp_path / "lab")
+    assert kinds(plan) == ["draw", "draw", "search", "train"]
+    assert study_of("x", plan.study.to_table()) == study_of("x", {**plan.study.to_table(), "until": "draw"})
+    with pytest.raises(UsageError, match="has no stage `drew`; did you mean `draw`"):
+        plan_study(small_study(small_recipe_file, {"sparsity": [0.1, 0.3]}, until="drew"), tmp_path / "lab")

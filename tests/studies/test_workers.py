@@ -2,13 +2,16 @@
 
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
+from ticketlab.core import registry
 from ticketlab.core.errors import OutOfSpace
 from ticketlab.studies import workers
 from ticketlab.studies.job import Job
 
+FAILING = Path(__file__).parents[1] / "third_party" / "failing.py"
 ANSWERS = """
 import json, os, signal, sys
 for line in sys.stdin:
@@ -69,6 +72,17 @@ def test_files_in_the_working_directory_replace_no_library(pool, tmp_path, monke
     monkeypatch.setattr("sys.path", [path for path in sys.path if path not in ("", str(tmp_path / "here"))])
     pool.start(job("a"))
     assert pool.wait() == ("a", "")
+
+
+def test_workers_load_the_plugins_of_this_process(pool, tmp_path, monkeypatch):
+    """Those of ``--plugin`` as well as those of ``load_plugins`` in Python."""
+    answer = "{'key': json.loads(line)['key'], 'error': ' '.join(sys.argv[3:])}"
+    program = f"import json, sys\nfor line in sys.stdin:\n    print(json.dumps({answer}), flush=True)\n"
+    (tmp_path / "answering_worker.py").write_text(program)
+    monkeypatch.setattr(registry, "_current", None)
+    registry.load_plugins(FAILING)
+    pool.start(job("a"))
+    assert pool.wait() == ("a", str(FAILING))
 
 
 def test_a_full_disk_ends_the_study(pool):

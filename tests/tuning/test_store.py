@@ -86,3 +86,13 @@ def test_a_path_may_have_any_characters(tmp_path: Path) -> None:
     run(folder / "a.db", 1)
     assert (folder / "a.db").is_file()
     assert len(run(folder / "a.db", 1)) == 1
+
+
+def test_the_sampler_learns_the_worst_value_of_a_model_of_one_class_and_the_trial_keeps_its_own(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as store:
+        trial = store.next(1)
+        assert trial is not None
+        store.finish(trial[0], value=0.9, one_class="predicts `a`")
+        (ended,) = store.trials()
+        assert (ended.value, ended.one_class) == (0.9, "predicts `a`")
+        assert store._study.trials[0].value == 0.0

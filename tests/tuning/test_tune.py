@@ -111,6 +111,23 @@ def test_the_best_is_the_first_of_the_best_and_its_values_are_options_of_run() -
     assert lowest.best == trials[0]
 
 
+def test_a_model_of_one_class_that_nothing_can_fool_is_not_the_best() -> None:
+    trials = (
+        Trial(number=0, values={"lr": 1}, value=0.9, one_class="predicts `a` for every example: nothing to fool"),
+        Trial(number=1, values={"lr": 2}, value=0.2),
+    )
+    done = Tuning(name="a", path=Path("a.db"), metric="dev.attack.pwws.aua", lower_is_better=False, trials=trials)
+    assert done.best == trials[1]
+    assert Tuning(name="a", path=Path("a.db"), metric="a", lower_is_better=False, trials=trials[:1]).best == trials[0]
+
+
+def test_the_value_of_an_attack_on_a_model_of_one_class_is_marked(arguments: dict[str, Any]) -> None:
+    arguments["settings"] = {**arguments["settings"], "attack": ["deepwordbug"], "finetune.lr": 0.5}
+    (trial,) = tune(**arguments, over={"finetune.batch_size": "8,16"}, metric="dev.attack.deepwordbug.aua", trials=1).trials
+    assert trial.one_class.startswith("predicts `")
+    assert trial.value == 0.5  # of the two attacked examples the one of the predicted class is right
+
+
 def test_the_command_prints_the_trials_and_options_to_copy(
     arguments: dict[str, Any], tiny: dict[str, Path], invoke: Callable[..., Result]
 ) -> None:

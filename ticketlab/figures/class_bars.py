@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import altair as alt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import printable
@@ -25,8 +26,8 @@ SMALLEST_WITH_NUMBER = 34
 """The width of a bar, in pixels, from which it shows its percentage."""
 MOST_BARS = 16
 """With ``by = "auto"`` more predictions than these are averaged over seeds."""
-BAR, LABEL = 20, 260
-"""The height of a bar, and the greatest width of the names beside the bars, in pixels."""
+BAR, LINE, LABEL, CHARACTER = 20, 13, 260, 6.2
+"""The height of a bar, that of each further line of its name, and the greatest width of names and of a character, in pixels."""
 
 
 def classes(comparison: Comparison, *, predictions: bool = True, by: By = "auto", title: str = "", width: int = 640) -> alt.TopLevelMixin:
@@ -45,8 +46,9 @@ def classes(comparison: Comparison, *, predictions: bool = True, by: By = "auto"
         raise UsageError("no finished cell has evaluated a model or recorded the classes of its data")
     sets = list(dict.fromkeys(bar.set for bar in bars))
     labels = list(dict.fromkeys(label for bar in bars for label in bar.shares))
-    names = [bar.name for bar in bars]
-    beside = min(LABEL, width * 0.48, max(len(name) for name in names) * 6.2 + 14)
+    beside = min(LABEL, width * 0.48, max(len(bar.name) for bar in bars) * CHARACTER + 14)
+    characters = int((beside - 14) / CHARACTER)
+    bars = [evolve(bar, name="\n".join(textwrap.wrap(bar.name, characters, break_on_hyphens=False))) for bar in bars]
     bar_width = max(120, int(width - beside - 30))
     tables = Tables()
     panels = [_panel([bar for bar in bars if bar.set == name], name, labels, bar_width, beside, tables) for name in sets]
@@ -143,9 +145,11 @@ def _panel(bars: Sequence[_Bar], name: str, labels: Sequence[str], bar_width: in
                 values.append({"bar": bar.name, "class": label, "start": start, "end": start + share, "share": share, "text": text})
             start += share
     order = [bar.name for bar in bars]
-    y = alt.Y(
-        "bar:N", sort=order, title=None, scale=alt.Scale(domain=order, padding=0.15), axis=alt.Axis(labelLimit=int(beside), ticks=False)
-    )
+    further = max(name.count("\n") for name in order)
+    blank = f"slice({chr(10) * further!r}, 0, floor(({further + 1} - length(split(datum.label, '\\n'))) / 2))"  # centres the shorter names
+    text = f"split({blank} + datum.label, '\\n')"
+    axis = alt.Axis(labelLimit=int(beside), labelExpr=text, labelBaseline="middle", labelOffset=-LINE * further / 2, ticks=False)
+    y = alt.Y("bar:N", sort=order, title=None, scale=alt.Scale(domain=order, padding=0.15), axis=axis)
     x = alt.X("start:Q", title="examples (%)", scale=alt.Scale(domain=[0, 100], nice=False), axis=alt.Axis(tickCount=5))
     hints = [alt.Tooltip("bar:N"), alt.Tooltip("class:N"), alt.Tooltip("share:Q", title="examples (%)", format=".1f")]
     color = alt.Color("class:N", scale=alt.Scale(domain=list(labels)), legend=legend_of(labels, bar_width))
@@ -153,4 +157,4 @@ def _panel(bars: Sequence[_Bar], name: str, labels: Sequence[str], bar_width: in
     rects = base.mark_bar(stroke="white", strokeWidth=1).encode(x=x, x2="end:Q", y=y, color=color, tooltip=hints)
     middle = base.transform_calculate(middle="(datum.start + datum.end) / 2").mark_text(color="white", fontSize=10.5, fontWeight="bold")
     texts = middle.encode(x=alt.X("middle:Q", scale=alt.Scale(domain=[0, 100], nice=False), title="examples (%)"), y=y, text="text:N")
-    return alt.layer(rects, texts).properties(width=bar_width, height=BAR * len(order), title=theme.panel_title(name))
+    return alt.layer(rects, texts).properties(width=bar_width, height=(BAR + LINE * further) * len(order), title=theme.panel_title(name))

@@ -14,7 +14,7 @@ from ticketlab.figures.measured import Measured, check_finished, measured
 from ticketlab.figures.run_factors import with_factors
 from ticketlab.figures.spread import Band
 from ticketlab.figures.step_curves import step_chart
-from ticketlab.lab.results import TRAININGS
+from ticketlab.lab.results import training_of
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.numbers import all_numbers
 
@@ -90,7 +90,7 @@ def _trainings(comparison: Comparison) -> Iterator[tuple[Cell, str]]:
         stages = [stages for seeds in results["tasks"].values() for stages in seeds.values()]
         measured_models = dict.fromkeys(stage["of"] for of_seed in stages for stage in of_seed.values() if stage.get("of") in of_seed)
         for name in measured_models:
-            if any(of_seed.get(name, {}).get("kind") in TRAININGS for of_seed in stages):
+            if any(training_of(of_seed.get(name, {})) for of_seed in stages):
                 yield cell, name
 
 
@@ -99,8 +99,8 @@ def _steps(cell: Cell, task: str, stage: str) -> int | None:
     tasks: Any = (cell.results or {})["tasks"]
     for stages in tasks.get(task, {}).values():
         result = stages.get(stage, {})
-        if result.get("kind") in TRAININGS:
-            return int(result[result["kind"]]["steps"])
+        if training := training_of(result):
+            return int(training["steps"])
     return None
 
 

@@ -15,7 +15,10 @@ from ticketlab.figures.step_curves import step_chart
 from ticketlab.report.cells import Comparison
 from ticketlab.report.numbers import all_numbers
 
-MEASURES = ("gates_at_zero", "gates_at_one", "penalty")
+MEASURES = (
+    *("gates_at_zero", "gates_at_one", "penalty"),
+    *(f"{group}_{measure}" for group in ("heads", "neurons") for measure in ("at_zero", "at_one", "open")),
+)
 
 
 def gates(
@@ -30,6 +33,8 @@ def gates(
 ) -> alt.TopLevelMixin:
     """Return a chart of the share of gates at 0, of those at 1, and of R over the steps of a search; one line per level of ``color``.
 
+    For gates on heads and neurons these are separate panels, and R is the expected share of open heads or neurons.
+
     :raises UsageError: no finished cell has a search that records its gates, or a factor does not exist.
     """
     comparison = with_factors(comparison, color, facet)
@@ -37,7 +42,10 @@ def gates(
     known = {number.metric for number in all_numbers(comparison)}
     metrics = [name for measure in MEASURES if (name := f"history.{stage}.{measure}") in known]
     if not metrics:
-        raise UsageError(f"stage: no `{stage}` of a finished cell has recorded its gates; only a search with `hard-concrete` does")
+        raise UsageError(
+            f"stage: no `{stage}` of a finished cell has recorded its gates; only one with `hard-concrete` or `structured-hard-concrete` "
+            "records them"
+        )
     entries = measured(comparison, metrics, argument="stage")
     entries.sort(key=lambda entry: metrics.index(entry.metric))
     arguments = LineArguments(color, facet, band, "linear", title or "Gates during the search", width)

@@ -95,7 +95,7 @@ def svg(chart: TopLevelMixin) -> str:
     _make_identifiers_unique(root, hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8])
     root.set("role", "img")
     root.set("aria-label", str(spec.get("description", "")))
-    root.set("style", f"max-width: 100%; height: auto; color-scheme: inherit; width: {root.get('width')}px")
+    root.set("style", f"max-width: 100%; height: auto; overflow: visible; color-scheme: inherit; width: {root.get('width')}px")
     for size in ("width", "height"):
         root.attrib.pop(size)
     return ElementTree.tostring(root, encoding="unicode")

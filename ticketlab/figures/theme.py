@@ -22,7 +22,8 @@ DASHES = ((6, 3), (2, 2), (8, 2, 2, 2), (10, 4), (4, 2, 1, 2))
 SCHEME: Final = "viridis"
 """The colours of heat-maps."""
 INK, FAINT, GRID = "#222222", "#555555", "#dddddd"
-FONT = "sans-serif"
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""Fonts whose characters have equal widths, so that a page leaves the room that was measured for a text, where one is installed."""
 SMALL = 480
 """Below this width a picture has one panel a row."""
 CHARACTER = 5.5

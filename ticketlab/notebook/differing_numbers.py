@@ -45,7 +45,7 @@ def differing_numbers(one: Results, other: Results) -> list[DifferingNumber]:
     pairs: dict[tuple[str, str, str], list[Measure | None]] = {}
     for number, measures in enumerate((first, second)):
         for (own_task, own_model, metric), measure in measures.items():
-            pairs.setdefault((task or own_task, model or own_model, metric), [None, None])[number] = measure
+            pairs.setdefault((task or own_task, own_model and (model or own_model), metric), [None, None])[number] = measure
     return [
         DifferingNumber(*key, *pair) for key, pair in pairs.items() if pair[0] is None or pair[1] is None or pair[0].mean != pair[1].mean
     ]
@@ -75,8 +75,8 @@ def _measures(results: Results) -> dict[tuple[str, str, str], Measure]:
 
 
 def _common_name(one: Sequence[str], other: Sequence[str]) -> str:
-    """Return what to call two things that are the only ones of their run, or an empty string."""
-    first, second = set(one), set(other)
+    """Return what to call two things that are the only ones of their run, or an empty string. Numbers of no model, of data, have none."""
+    first, second = set(filter(None, one)), set(filter(None, other))
     if len(first) != 1 or len(second) != 1:
         return ""
     return " / ".join(dict.fromkeys((*first, *second)))

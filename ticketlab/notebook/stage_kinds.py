@@ -10,17 +10,20 @@ from ticketlab.lab.layout import BIAS, EXPORTED, RECORDS, RESULT, SCORES, TICKET
 from ticketlab.notebook.removal import Unneeded
 
 UNFINISHED = "unfinished"
-KINDS = ("train", "search", "draw", "evaluate", "attack", "bias", "export", UNFINISHED)
 KIND_OF_FILE = {SCORES: "search", TICKET: "draw", BIAS: "bias", RECORDS: "attack", EXPORTED: "export", model_folder(): "train"}
-"""What only stages of a kind have in their folder, in the order in which it is looked for."""
+"""What only stages of a kind have in their folder, in the order in which it is looked for, for results that do not name their kind."""
 
 
 def kind_of_stage(folder: Path) -> str:
     """Return the kind of a stage from its folder; ``unfinished`` if it has no result."""
-    if not (folder / RESULT).is_file():
+    try:
+        result = files.read_json(folder / RESULT)
+    except (OSError, ValueError):
         return UNFINISHED
+    if "kind" in result:
+        return str(result["kind"])
     found = next((kind for name, kind in KIND_OF_FILE.items() if (folder / name).exists()), "")
-    return found or _kind_of_result(folder / RESULT)
+    return found or next((kind for kind in ("search", "train", "attack") if kind in result), "evaluate")
 
 
 def count_by_kind(lab: Path, stages: Sequence[Unneeded]) -> list[tuple[str, int, int]]:
@@ -28,12 +31,4 @@ def count_by_kind(lab: Path, stages: Sequence[Unneeded]) -> list[tuple[str, int,
     by_kind: dict[str, list[int]] = {}
     for stage in stages:
         by_kind.setdefault(kind_of_stage(stage_folder(lab, stage.key)), []).append(stage.bytes)
-    return [(kind, len(by_kind[kind]), sum(by_kind[kind])) for kind in sorted(by_kind, key=KINDS.index)]
-
-
-def _kind_of_result(result: Path) -> str:
-    try:
-        found = files.read_json(result)
-    except (OSError, ValueError):
-        return UNFINISHED
-    return next((kind for kind in ("search", "train", "attack") if kind in found), "evaluate")
+    return [(kind, len(by_kind[kind]), sum(by_kind[kind])) for kind in sorted(by_kind, key=lambda kind: (kind == UNFINISHED, kind))]

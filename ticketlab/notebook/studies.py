@@ -20,7 +20,8 @@ DEFINITION = "study.toml"
 class StudyEntry:
     """A study: its name, summary and factors with their numbers of levels; its cells, of which some are finished and some have errors.
 
-    ``changed`` is when it last changed, in seconds since the epoch.
+    ``cells`` does not count those that the study does not compute because a level is unavailable. ``changed`` is when it last changed, in
+    seconds since the epoch.
     """
 
     name: str
@@ -56,10 +57,11 @@ def _read(folder: Path) -> StudyEntry:
 
 
 def _content(table: Mapping[str, Any]) -> dict[str, Any]:
+    cells = [cell for cell in table["cells"] if not cell.get("unavailable")]
     return {
         "summary": str(table["summary"] or table["study"]),
         "factors": {str(factor["name"]): len(factor["levels"]) for factor in table["factors"]},
-        "cells": len(table["cells"]),
-        "finished": sum(bool(cell["run"]) for cell in table["cells"]),
-        "failed": sum(bool(cell["error"]) for cell in table["cells"]),
+        "cells": len(cells),
+        "finished": sum(bool(cell["run"]) for cell in cells),
+        "failed": sum(bool(cell["error"]) for cell in cells),
     }

@@ -33,7 +33,7 @@ class NamedInputs(PlannedInputs):
 
 def plan_by_names(study: Study) -> Plan:
     """Return the plan of a study with every data set and model identified by its name."""
-    return plan_study(study, Path("lab"), NamedInputs(), checked=False)
+    return plan_study(study, Path("lab"), NamedInputs())
 
 
 def cost_of(plan: Plan) -> Cost:

@@ -8,14 +8,13 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.core.references import split_checkpoint, stage_of
-from ticketlab.lab.results import augmentation_sources, checkpoint_name
+from ticketlab.lab.results import TRAININGS, augmentation_sources, checkpoint_name, works_as
 from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Stage = Mapping[str, Any]
 Stages = Mapping[str, Stage]
 MODEL_KINDS = ("bias", "train", "search", "draw")
 """The kinds of stages that contribute to a model."""
-OPTIMIZING_KINDS = ("train", "search")
 
 
 @frozen
@@ -45,7 +44,7 @@ def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
     seeds = [stages for stages in seeds if any(stages[model] is stage for stage in model_stages)]
     by_seed = [_stages_leading_to(model, stages) for stages in seeds]
     partly = _partly_used(model, at, by_seed[0]) if by_seed else {}
-    partly_in_search = {_belongs_to_search(by_seed[0][name]) for name in partly if by_seed[0][name]["kind"] in OPTIMIZING_KINDS}
+    partly_in_search = {_belongs_to_search(by_seed[0][name]) for name in partly if works_as(by_seed[0][name], *TRAININGS)}
     stages = [list(leading.values()) for leading in by_seed]
     results = [_result(stage) for stage in model_stages]
     search = [[stage for stage in leading if _belongs_to_search(stage)] for leading in stages]
@@ -90,12 +89,14 @@ def _partly_used(model: str, at: str, leading: Stages) -> dict[str, str]:
 
 
 def _result(stage: Stage) -> Mapping[str, Any]:
+    if stage["kind"] == "draw":
+        return {"sparsity": {name: group["achieved"] for name, group in stage.get("ticket", {}).get("groups", {}).items()}}
     result: Mapping[str, Any] = stage.get(stage["kind"], {})
     return result
 
 
 def _sparsity(results: Sequence[Mapping[str, Any]]) -> dict[str, Measure]:
-    """Return the sparsity of the models by group of units; empty for models without a ticket."""
+    """Return the sparsity of the models or tickets by group of units; empty for models without a ticket."""
     groups = [result.get("sparsity", {}) for result in results]
     measures = {
         name: summarise([group.get(name) for group in groups]) for name in dict.fromkeys(name for group in groups for name in group)
@@ -105,7 +106,7 @@ def _sparsity(results: Sequence[Mapping[str, Any]]) -> dict[str, Measure]:
 
 def _optimizer_seconds(seeds: Sequence[Sequence[Stage]]) -> Measure | None:
     """Return the seconds of optimizer steps. A bias model has none, even if its stage reports training seconds."""
-    return _total_seconds([[stage for stage in stages if stage["kind"] in OPTIMIZING_KINDS] for stages in seeds], "training_seconds")
+    return _total_seconds([[stage for stage in stages if works_as(stage, *TRAININGS)] for stages in seeds], "training_seconds")
 
 
 def _total_seconds(seeds: Sequence[Sequence[Stage]], key: str) -> Measure | None:
@@ -115,5 +116,7 @@ def _total_seconds(seeds: Sequence[Sequence[Stage]], key: str) -> Measure | None
 
 
 def _belongs_to_search(stage: Stage) -> bool:
-    """Return whether a stage is a search, or trains on an objective other than the task, which prepares a search."""
-    return bool(stage["kind"] == "search" or _result(stage).get("objective", "task") != "task")
+    """Return whether a stage is a search, or trains on an objective that does not use the task, which prepares a search."""
+    result = _result(stage)
+    uses_task = result.get("uses_task", result.get("objective", "task") == "task")  # earlier versions stored only the name
+    return bool(stage["kind"] == "search" or not uses_task)

@@ -9,8 +9,9 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.lab.layout import RECIPE
-from ticketlab.lab.results import TRAININGS
+from ticketlab.lab.results import training_of
 from ticketlab.report.cells import Cell
+from ticketlab.report.metric_text import metric_text
 
 Stages = Mapping[str, Mapping[str, Any]]
 
@@ -35,7 +36,7 @@ def dev_score(cell: Cell, task: str, stages: Stages, model: str, at: str, measur
     if at:
         return DevScore(None, reason=f"the model is a checkpoint, {model}@{at}, and has no development score")
     stage = stages[model]
-    history = stage.get(stage["kind"], {}).get("history", ()) if stage["kind"] in TRAININGS else ()
+    history = training_of(stage).get("history", ())
     name = f"dev_{measure}" if any(f"dev_{measure}" in record for record in history) else "dev_accuracy"
     measured = [record for record in history if record.get(name) is not None]
     if not measured:
@@ -61,4 +62,5 @@ def _selected(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any])
     score = f"dev_{settings.get('select_on', 'accuracy')}"
     steps = history[-1]["step"]
     allowed = [record for record in history if score in record and record["step"] >= float(settings.get("select_after", 0.0)) * steps]
-    return max(allowed, key=lambda record: record[score], default=None)
+    best = min if metric_text(f"clean.{score.removeprefix('dev_')}").better < 0 else max
+    return best(allowed, key=lambda record: record[score], default=None)

@@ -10,7 +10,7 @@ from attrs import evolve
 from ticketlab.core.formatting import counted
 from ticketlab.report.attack_table import attack_table
 from ticketlab.report.layout import EMPTY, ColumnGroup, TableData, rich_table
-from ticketlab.report.main_table_columns import MAJORITY, TableColumn, cost_columns, examples_by_split, score_columns
+from ticketlab.report.main_table_columns import MAJORITY, TableColumn, cost_columns, examples_by_split, number_columns, score_columns
 from ticketlab.report.rows import ResultRow, group_by_task, result_rows
 from ticketlab.report.statistics import Measure
 
@@ -88,7 +88,9 @@ def model_table(rows: Sequence[ResultRow], title: str) -> TableData:
     return TableData(
         title=title,
         stub=group(stub),
-        groups=tuple(group(columns, note) for columns, note in (*score_columns(rows), *cost_columns(rows)) if columns),
+        groups=tuple(
+            group(columns, note) for columns, note in (*score_columns(rows), *number_columns(rows), *cost_columns(rows)) if columns
+        ),
         text_columns=len(stub),
         baselines=frozenset(number for number, line in enumerate(lines) if not isinstance(line, ResultRow)),
     )

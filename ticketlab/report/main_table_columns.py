@@ -9,6 +9,7 @@ from attrs import frozen
 from ticketlab.report.attack_summary import AttackSummary
 from ticketlab.report.attacked_sample import describe_samples
 from ticketlab.report.layout import EMPTY
+from ticketlab.report.metric_text import metric_text
 from ticketlab.report.number_format import count, distinct_percents, number_with_interval, percent, percent_with_interval
 from ticketlab.report.rows import ResultRow
 from ticketlab.report.set_summary import SetSummary
@@ -58,6 +59,24 @@ def score_columns(rows: Sequence[ResultRow]) -> Iterator[tuple[list[TableColumn]
         yield [TableColumn("Timeouts", lambda row: str(sum(attack.timeouts for attack in row.attacks)))], ""
 
 
+def number_columns(rows: Sequence[ResultRow]) -> Iterator[tuple[list[TableColumn], str]]:
+    """Yield one group: the numbers that stages of other kinds measured of the models, such as their size and latency."""
+    metrics = dict.fromkeys(metric for row in rows for metric in row.numbers)
+    yield [TableColumn(metric_text(metric).heading.replace(", ", "\n"), _number_cell(metric)) for metric in metrics], ""
+
+
+def _number_cell(metric: str) -> Callable[[ResultRow], str]:
+    text = metric_text(metric)
+
+    def cell(row: ResultRow) -> str:
+        found = row.numbers.get(metric)
+        if found is None:
+            return EMPTY
+        return text.number(found.mean) + ("" if found.deviation is None else f" ± {text.number(found.deviation)}")
+
+    return cell
+
+
 def cost_columns(rows: Sequence[ResultRow]) -> Iterator[tuple[list[TableColumn], str]]:
     """Yield one group: the sparsity of the tickets and the cost of the models."""
     columns = [TableColumn("Sparsity %", lambda row: _sparsity(row.sparsity))] if any(row.sparsity for row in rows) else []
@@ -88,30 +107,26 @@ def _measure_columns(name: str, of: SetOfRow, rows: Sequence[ResultRow], extra: 
 
 
 def _heading(measure: str, positive: Iterable[str]) -> str:
-    return {
-        "balanced_accuracy": "Balanced %",
-        "macro_f1": "Macro F1 %",
-        "weighted_f1": "Weighted F1 %",
-        "binary_f1": f"F1 %\n{' or '.join(positive)}",
-        "matthews": "Matthews",
-    }[measure]
+    heading = "Matthews" if measure == "matthews" else metric_text(f"clean.{measure}").heading
+    return f"{heading}\n{' or '.join(positive)}" if measure == "binary_f1" else heading
 
 
 def _measure_cell(measure: str, of: SetOfRow) -> Callable[[ResultRow], str]:
-    return lambda row: _format(measure, summary.measures[measure] if (summary := of(row)) else None)
+    return lambda row: _format(measure, summary.measures.get(measure) if (summary := of(row)) else None)
 
 
 def _measure_baseline(measure: str, of: SetOfRow) -> Callable[[Sequence[ResultRow]], str]:
     def cell(same_task: Sequence[ResultRow]) -> str:
-        values = [summary.baselines[measure] for row in same_task if (summary := of(row))]
+        values = [summary.baselines.get(measure) for row in same_task if (summary := of(row))]
         return " or ".join(dict.fromkeys(_format(measure, Measure(value)) for value in values if value is not None)) or EMPTY
 
     return cell
 
 
 def _format(measure: str, value: Measure | None) -> str:
-    """Return a correlation as a number, and a fraction as a percentage."""
-    return number_with_interval(value, digits=3) if measure == "matthews" else percent(value)
+    """Return a fraction as a percentage, and anything else as a number."""
+    text = metric_text(f"clean.{measure}")
+    return percent(value) if text.factor == 100 else number_with_interval(value, digits=text.digits)
 
 
 def _majority(of: SetOfRow) -> Callable[[Sequence[ResultRow]], str]:

@@ -7,6 +7,7 @@ import re
 import attrs
 
 from ticketlab.attacks.results.metrics import AttackMetrics
+from ticketlab.core import registry
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.report.metric_text import OF_LABEL, split_metric
 from ticketlab.report.numbers import NOT_MEASURES
@@ -31,5 +32,6 @@ def check_measure(metric: str) -> None:
         if kind not in KNOWN:
             raise UsageError(f"`{kind}` is no kind of metric{did_you_mean(kind, KNOWN)}")
     of_label = kind != "attack" and measure.partition(".")[0] in OF_LABEL
-    if kind in KNOWN and measure not in KNOWN[kind] and not of_label:
-        raise UsageError(f"there is no measure `{measure}`{did_you_mean(measure, KNOWN[kind])}")
+    known = [*KNOWN.get(kind, ()), *(registry.current().names("metric") if kind != "attack" else ())]
+    if kind in KNOWN and measure not in known and not of_label:
+        raise UsageError(f"there is no measure `{measure}`{did_you_mean(measure, known)}")

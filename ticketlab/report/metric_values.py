@@ -10,7 +10,7 @@ from attrs import frozen
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.lab.results import augmentation_sources, checkpoint_name
 from ticketlab.report.cells import Cell, Comparison
-from ticketlab.report.metric_text import metric_text
+from ticketlab.report.metric_text import metric_text, split_metric
 from ticketlab.report.numbers import Number, all_numbers, numbers
 from ticketlab.report.unknown_metric import metric_hint
 
@@ -90,8 +90,14 @@ def check_metric(comparison: Comparison, metric: str) -> None:
 
 
 def lower_is_better(metric: str) -> bool:
-    """Return whether lower values of a metric are better: success rates of attacks, losses, errors and costs."""
-    return metric_text(metric).better < 0 or metric.endswith("loss")
+    """Return whether lower values of a metric are better: success rates of attacks, losses, errors and costs.
+
+    :raises UsageError: it is a metric of a set, and neither ticketlab nor a plugin says which values are better.
+    """
+    better = metric_text(metric).better
+    if not better and split_metric(metric)[1] in ("clean", "ood"):
+        raise UsageError(f"`{metric}`: it is not known whether more or less is better; load the plugin that has the metric (--plugin)")
+    return better < 0 or metric.endswith("loss")
 
 
 def _is_of(number: Number, of: str) -> bool:

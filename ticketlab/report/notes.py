@@ -11,6 +11,9 @@ from ticketlab.core.formatting import counted
 from ticketlab.lab.results import stage_results
 from ticketlab.report.cells import Cell, Comparison
 
+NUMBERS_NOTE = "numbers_note"
+"""The entry in the result of a stage that says how its ``numbers`` were measured."""
+
 
 @frozen
 class Note:
@@ -65,16 +68,18 @@ def _partly(seeds_of: Mapping[str, Sequence[str]]) -> str:
 def _notes(results: Mapping[str, Any]) -> list[Note]:
     seeds_of: dict[tuple[str, str, str], list[str]] = {}
     of_inputs: list[str] = []
+    of_numbers: list[str] = []
     for stage in stage_results(results):
         for warning in stage.result.get("warnings", ()):
             seeds_of.setdefault((stage.task, stage.name, warning), []).append(stage.seed)
         of_inputs += stage.result.get("input_warnings", ())
+        of_numbers += [stage.result[NUMBERS_NOTE]] if NUMBERS_NOTE in stage.result else []
     of_data = [Note(name, warning) for name, about in results.get("data", {}).items() for warning in about["warnings"]]
     every = len(results["seeds"])
     of_stages = [
         Note(f"{task}, {stage}", text, () if len(seeds) == every else tuple(seeds)) for (task, stage, text), seeds in seeds_of.items()
     ]
-    return [*of_data, *(Note("", warning) for warning in dict.fromkeys(of_inputs)), *of_stages]
+    return [*of_data, *(Note("", text) for text in dict.fromkeys((*of_numbers, *of_inputs))), *of_stages]
 
 
 def _named(seeds: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ Each number has a *metric*, its name in tables, figures, studies and ``ticketlab
     cost.training_seconds  cost.parameters   the cost of the measured model
     sparsity.weights  sparsity.heads         the removed fraction of a group of units
     latency.seconds                          the seconds of a predicted example
+    measure.bytes                            KIND.NAME: a number of a stage of this kind
     history.search.dev_accuracy              a measure during a training stage, with its step
     looks.search.distance_heads              an observation of a stop rule, with its step
     clean.recall.LABEL  ood.hans.recall.LABEL       of the examples of a label, the fraction predicted correctly
@@ -27,7 +28,7 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.core.intervals import wilson
-from ticketlab.lab.results import TRAININGS, StageResult, augmentation_sources, checkpoint_name, stage_results
+from ticketlab.lab.results import StageResult, augmentation_sources, checkpoint_name, measures, stage_results, training_of
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.cost import model_cost
 
@@ -114,8 +115,10 @@ def _numbers(cell: Cell) -> Iterator[Number]:
             model = stage.task, stage.seed, shared["of"], shared["checkpoint"]
             yield from _cost(shared, stage) if model not in with_cost else ()
             with_cost.add(model)
-        if stage.kind in TRAININGS:
-            yield from _observations(shared, stage)
+        elif stage.name == list(stage.siblings)[-1] and not any("of" in one for one in stage.siblings.values()):
+            yield from _cost(shared | {"of": stage.name}, stage)  # the run measures no model, and ends with a ticket or a training
+        yield from _observations(shared, stage)
+        yield from _own_numbers(shared, stage)
     yield from _class_shares(cell, cell.results)
 
 
@@ -186,6 +189,9 @@ def _of_examples(shared: _Fields, prefix: str, found: Mapping[str, Any]) -> Iter
     for name, value in found.items():
         if name not in NOT_MEASURES and _is_number(value):
             yield _number(shared, prefix, name, value, found.get("n"))
+    for name, value in found.get("metrics", {}).items():
+        if _is_number(value):
+            yield _number(shared, prefix, name, value, found.get("n"))
     for label, value in found.get("recall", {}).items():
         if _is_number(value):
             yield _number(shared, prefix, f"recall.{label}", value, found.get("labels", {}).get(label))
@@ -231,12 +237,20 @@ def _class_shares(cell: Cell, results: Mapping[str, Any]) -> Iterator[Number]:
 def _observations(shared: _Fields, stage: StageResult) -> Iterator[Number]:
     """Yield what a training stage measured at each evaluation, and what its stop rule observed."""
     shared = shared | {"split": "dev"}
-    training = stage.result.get(stage.kind, {})
+    training = training_of(stage.result)
     for kind, records in (("history", training.get("history", ())), ("looks", training.get("stop", {}).get("looks", ()))):
         for record in records:
             for name, value in record.items():
                 if name != "step" and _is_number(value):
                     yield Number(**shared, metric=f"{kind}.{stage.name}.{name}", value=float(value), step=int(record["step"]))
+
+
+def _own_numbers(shared: _Fields, stage: StageResult) -> Iterator[Number]:
+    """Yield the numbers that a stage reports by name, as ``KIND.NAME``, of the model that it measured or made."""
+    shared = shared if measures(stage.result) else shared | {"of": stage.name, "checkpoint": ""}
+    for name, value in stage.result.get("numbers", {}).items():
+        if _is_number(value):
+            yield Number(**shared, metric=f"{stage.kind}.{name}", value=float(value))
 
 
 def _is_number(value: Any) -> bool:

@@ -8,7 +8,9 @@ from typing import Any
 
 from ticketlab.lab.results import stage_results
 from ticketlab.report.cells import Cell
-from ticketlab.report.summaries import Summary
+from ticketlab.report.metric_text import split_metric
+from ticketlab.report.numbers import numbers
+from ticketlab.report.summaries import Summary, summarise_numbers
 
 OF_SAMPLE = re.compile(r"the model predicts `(.*)` for every example of the sample")
 """The warning of an attack stage, :mod:`ticketlab.attacks.results.caveats`."""
@@ -37,6 +39,14 @@ def nothing_to_fool(cell: Cell, summary: Summary) -> str:
     seeds = len(summary.values)
     share = f" with {len(classes)} of {seeds} seeds" if seeds > 1 else ""
     return f"predicts {labels} for every example{' of the sample' if only_sample else ''}{share}: nothing to fool"
+
+
+def metric_of_one_class(cell: Cell, metric: str, task: str = "") -> str:
+    """Return :func:`nothing_to_fool` of a metric of a cell, on a task or on any; empty if its numbers say something."""
+    if split_metric(metric)[1] != "attack":
+        return ""
+    found = summarise_numbers(number for number in numbers(cell) if number.metric == metric and task in ("", number.task))
+    return next((reason for summary in found if (reason := nothing_to_fool(cell, summary))), "")
 
 
 def _evaluated(results: Mapping[str, Any]) -> Iterator[tuple[_Model, str]]:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from ticketlab.lab.results import augmentation_sources, checkpoint_name, stage_results
+from ticketlab.lab.results import augmentation_sources, checkpoint_name, measures, stage_results
 from ticketlab.report.attack_summary import AttackSummary, attack_settings, summarise_attacks
 from ticketlab.report.cost import Stages, model_cost
 from ticketlab.report.set_summary import SetSummary, summarise_set
@@ -57,6 +57,8 @@ class ResultRow:
     model_keys: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
     """The checkpoints of training stages of which only checkpoints were used."""
+    numbers: Mapping[str, Measure] = field(factory=dict)
+    """The numbers that other stages measured of the model, by metric (``measure.bytes``)."""
     repeated: int = 0
     """The number of seeds whose measurement is that of an earlier seed, because it does not depend on the seed."""
 
@@ -117,7 +119,12 @@ def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 def _measuring_stages(stages: Stages) -> Stages:
     """Return the stages that measured a model, without attacks whose texts augment a training stage."""
     augmenting = augmentation_sources(stages)
-    return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting}
+    return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting and _is_known(stage, stages)}
+
+
+def _is_known(stage: Mapping[str, Any], stages: Stages) -> bool:
+    """Return whether anything is known about the model of a stage: its cost, or what the stage measured."""
+    return stage["of"] in stages or not stage.keys().isdisjoint(("clean", "attacks", "numbers"))
 
 
 def _measured_data(stage: Mapping[str, Any], task: str) -> str:
@@ -138,7 +145,7 @@ def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results:
     """Yield the rows of one model: one, or one for each stage that evaluated it and one for the attacks."""
     measured = [{name: stage for name, stage in _measuring_stages(stages).items() if _measured_model(stage) == model} for stages in seeds]
     names = list(dict.fromkeys(name for stages in measured for name, stage in stages.items() if "clean" in stage))
-    row = _row_without_results(label, task, model, seeds, results)
+    row = evolve(_row_without_results(label, task, model, seeds, results), numbers=_own_numbers(model[0], seeds, measured))
     attacks = summarise_attacks(measured, _ambiguous_attacks(seeds))
     if len(names) <= 1:
         row = evolve(row, attacks=attacks, seeds=max((len(attack.keys) for attack in attacks), default=0) or len(seeds))
@@ -148,6 +155,24 @@ def _rows(label: str, task: str, model: Model, seeds: Sequence[Stages], results:
         yield _with_evaluation(evolve(row, label=f"{label} {name}"), name, measured, results)
     if attacks:
         yield evolve(row, attacks=attacks)
+
+
+def _own_numbers(of: str, seeds: Sequence[Stages], measured: Sequence[Stages]) -> dict[str, Measure]:
+    """Return the numbers by name that stages report of a model: the stage ``of`` that made it, and those that measured it.
+
+    Of several stages of one kind, those of the first are returned.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    reporting = [
+        {**({of: stages[of]} if of in stages else {}), **{name: stage for name, stage in found.items() if measures(stage)}}
+        for stages, found in zip(seeds, measured, strict=True)
+    ]
+    for name in dict.fromkeys(name for stages in reporting for name in stages):
+        for stage in distinct_stages([stages[name] for stages in reporting if name in stages]):
+            for number, value in stage.get("numbers", {}).items():
+                found.setdefault(f"{stage['kind']}.{number}", {}).setdefault(name, []).append(value)
+    summaries = {metric: summarise(next(iter(by_stage.values()))) for metric, by_stage in found.items()}
+    return {metric: summary for metric, summary in summaries.items() if summary is not None}
 
 
 def _row_without_results(label: str, task: str, model: Model, seeds: Sequence[Stages], results: Mapping[str, Any]) -> ResultRow:

@@ -11,6 +11,7 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.dev_score import dev_score
 from ticketlab.report.metric_values import SeedValue, check_metric, distinct_values, lower_is_better, metric_values
+from ticketlab.report.one_class import metric_of_one_class
 from ticketlab.statistics.seeds import SeedStatistics, over_seeds
 
 DEV = "dev."
@@ -23,8 +24,9 @@ class Selection:
     """The level of ``factor`` that was selected among cells that are equal in the other factors, whose levels are ``levels``.
 
     ``selected_on`` is the metric of the development split that selected it, and ``candidates`` its mean over seeds by level. ``test`` is
-    ``metric`` at the selected level, in the cell ``cell``. ``missing`` are levels whose cells have no number. If nothing could be
-    selected, ``level`` and ``test`` are None and ``reason`` says why; if there was nothing to select, ``reason`` says so.
+    ``metric`` at the selected level, in the cell ``cell``. ``missing`` are levels whose cells have no number, and ``one_class`` those that
+    were left out because they are attacks on a model that predicts one class, which nothing can fool. If nothing could be selected,
+    ``level`` and ``test`` are None and ``reason`` says why; if there was nothing to select, ``reason`` says so.
     :attr:`description` says in words how the level was selected, for tables.
     """
 
@@ -38,6 +40,7 @@ class Selection:
     cell: str = ""
     test: SeedStatistics | None = None
     missing: tuple[str, ...] = ()
+    one_class: tuple[str, ...] = ()
     reason: str = ""
 
     @property
@@ -48,7 +51,9 @@ class Selection:
         if self.reason:
             return f"{self.factor} {self.level}: {self.reason}"
         missing = f"; not finished: {', '.join(self.missing)}" if self.missing else ""
-        return f"{self.factor} {self.level}, selected among {', '.join(self.candidates)} on development data ({self.selected_on}){missing}"
+        one_class = f"; left out, because the model predicts one class: {', '.join(self.one_class)}" if self.one_class else ""
+        among = f"selected among {', '.join(self.candidates)} on development data ({self.selected_on})"
+        return f"{self.factor} {self.level}, {among}{one_class}{missing}"
 
 
 def select_level(comparison: Comparison, factor: str, metric: str, *, selected_on: str = "", of: str = "") -> tuple[Selection, ...]:
@@ -113,9 +118,11 @@ def _select(result: Selection, measured: Sequence[tuple[Cell, Sequence[SeedValue
     if not seeds:
         return evolve(result, reason="the levels have no seed in common")
     means = {label: statistics.fmean(by_seed[seed] for seed in sorted(seeds)) for label, (_, by_seed) in scores.items()}
-    best = (min if lower_is_better(metric) else max)(measured, key=lambda candidate: means[candidate[0].label])
+    telling = [candidate for candidate in measured if not metric_of_one_class(candidate[0], metric, result.task)] or measured
+    best = (min if lower_is_better(metric) else max)(telling, key=lambda candidate: means[candidate[0].label])
     candidates = {cell.levels[result.factor]: means[cell.label] for cell, _ in measured}
-    return _selected(evolve(result, selected_on=metric, candidates=candidates), *best)
+    one_class = tuple(cell.levels[result.factor] for cell, values in measured if (cell, values) not in telling)
+    return _selected(evolve(result, selected_on=metric, candidates=candidates, one_class=one_class), *best)
 
 
 def _selected(result: Selection, cell: Cell, values: Sequence[SeedValue], reason: str = "") -> Selection:

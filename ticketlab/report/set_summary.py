@@ -30,7 +30,8 @@ class SetSummary:
     """One set. All numbers but ``n`` are fractions, except the Matthews correlation in ``measures``, which ranges from -1 to 1.
 
     ``measures`` and ``baselines`` are keyed by :data:`MEASURES`: the score of the model, and that of always predicting the most common
-    label, whose accuracy is ``majority``. Tables show the measures in ``shown``. ``outside`` is the fraction of predictions that map to no
+    label, whose accuracy is ``majority``. ``measures`` also has the metrics that were requested, by name. Tables show the measures in
+    ``shown``. ``outside`` is the fraction of predictions that map to no
     label of the set; ``labels`` and ``predicted`` have each label's fraction of the examples and of the predictions. ``subsets`` are keyed
     by column and value.
     """
@@ -54,6 +55,7 @@ class SetSummary:
 def summarise_set(name: str, seeds: SetResults, shown: Sequence[str] = ()) -> SetSummary:
     """Summarise the results of ``evaluate`` on a set, one per seed and at least one. Keys may be missing."""
     nonempty = [result for result in seeds if result["n"]]
+    requested = _names(seeds, "metrics")
     predicted = {
         label: summarise([_fraction(result, "predicted", label) for result in nonempty], [result["n"] for result in nonempty])
         for label in _names(seeds, "predicted")
@@ -63,11 +65,14 @@ def summarise_set(name: str, seeds: SetResults, shown: Sequence[str] = ()) -> Se
         split=seeds[0].get("split", "test"),
         n=min(result["n"] for result in seeds),
         accuracy=summarise([result["accuracy"] for result in seeds], [result["n"] for result in seeds]),
-        measures={measure: summarise([result.get(measure) for result in seeds]) for measure in MEASURES},
+        measures={
+            **{measure: summarise([result.get(measure) for result in seeds]) for measure in MEASURES},
+            **{name: summarise([result.get("metrics", {}).get(name) for result in seeds]) for name in requested},
+        },
         majority=_mean([result.get("majority") for result in seeds]),
         baselines={measure: _mean([result.get(f"majority_{measure}") for result in seeds]) for measure in MEASURES},
         positive_label=seeds[0].get("positive_label"),
-        shown=tuple(shown),
+        shown=(*shown, *requested),
         outside=summarise(
             [result["outside"] / result["n"] for result in nonempty if "outside" in result], [result["n"] for result in nonempty]
         ),

@@ -59,7 +59,10 @@ def table_legend(
         yield f"speed-up against {_baselines([one for one in speed_ups if one.ratio], baseline)}; {speed_up.NOTE}"
     if any(test.p_corrected is not None for test in tests) and not any(is_significant(test) for test in tests):
         yield f"no number {significance(tests, baseline)}"
-    yield from dict.fromkeys(note for test in tests for note in test.notes)
+    made = [test for test in tests if test.p_corrected is not None]
+    for note in dict.fromkeys(note for test in made for note in test.notes):
+        number = sum(note in test.notes for test in made)
+        yield note if number == len(made) else f"{number} of the {counted(len(made), 'test')}: {note}"
     for what, compared in (("number", tests), ("speed-up", speed_ups)):
         reasons = [one.reason for one in compared if one.reason and one.reason != SAME]
         if reasons:

@@ -134,7 +134,8 @@ class _Composer:
         if name not in self.bases:
             self.bases[name] = read_base(recipe, tasks, scale)
         try:
-            return apply_to(self.bases[name], seeds=seeds, sets=sets, overrides=cast("Overrides", arguments))
+            composed = apply_to(self.bases[name], seeds=seeds, sets=sets, overrides=cast("Overrides", arguments))
+            return composed.until(self.study.until) if self.study.until else composed
         except UsageError as problem:
             raise UsageError(FLAG.sub("", str(problem))) from None
 

@@ -17,18 +17,20 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.settings import build_component
 from ticketlab.recipes.overrides import find_tasks, task_tables
 from ticketlab.recipes.tables import merge, text_of
-from ticketlab.studies.levels import FactorLevels, Level, check_factor, factor_of, label_of, plain_value
+from ticketlab.studies.levels import FactorLevels, Level, check_factor, factor_of, label_of, numeric, plain_value
 from ticketlab.tasks.base import Task
 
 GRID, ONE_AT_A_TIME = "grid", "one-at-a-time"
 DESIGNS = (GRID, ONE_AT_A_TIME)
 KEYS = (
-    *("summary", "paper", "recipes", "tasks", "model", "scale", "seeds", "design", "baseline", "set", "vary", "factors", "exclude"),
-    *("scales", "table", "figures", "published", "differences", "notes"),
+    *("summary", "paper", "recipes", "tasks", "model", "scale", "seeds", "until", "design", "baseline", "set", "vary", "factors"),
+    *("exclude", "scales", "table", "figures", "published", "differences", "notes"),
 )
 """The top-level keys of a study file."""
 FILE_KEYS = ("recipes", "vary", "factors", "design")
 """Keys that tell a study file from a recipe."""
+KEY_NAMES = {"attacks": "attack", "examples": "n"}
+"""Arguments of :func:`ticketlab.compose` whose flag has another name."""
 RECIPE, TASK = "recipe", "task"
 DEFAULT_RECIPE = "ticket"
 PERCENT = 100
@@ -48,8 +50,9 @@ class Study:
     """A study. ``settings`` apply to every cell whose recipe has them; ``factors`` include recipe and task if there are several.
 
     ``exclude`` lists combinations of levels to leave out, by factor; ``baseline`` is the label of a cell or of a level of the first factor.
-    ``report`` has the tables ``table``, ``figures``, ``published`` and ``differences`` of the file, which change no result. ``source`` is
-    the file, if there is one, for error messages.
+    ``until`` names the last stage to compute, with those that it is computed from; empty for all. ``report`` has the tables ``table``,
+    ``figures``, ``published`` and ``differences`` of the file, which change no result. ``source`` is the file, if there is one, for error
+    messages.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Study:
     seeds: tuple[int, ...] | None = None
     design: str = GRID
     baseline: str = ""
+    until: str = ""
     settings: Mapping[str, Any] = field(factory=dict)
     factors: tuple[FactorLevels, ...] = ()
     exclude: tuple[Mapping[str, Sequence[str]], ...] = ()
@@ -74,6 +78,7 @@ class Study:
         table |= {"scale": self.scale} if self.scale else {}
         table |= {"seeds": list(self.seeds)} if self.seeds else {}
         table |= {"baseline": self.baseline} if self.baseline else {}
+        table |= {"until": self.until} if self.until else {}
         table["set"] = {key: _plain(value) for key, value in self.settings.items()}
         table["factors"] = [
             {
@@ -90,9 +95,9 @@ class Study:
         return {**{key: value for key, value in table.items() if value not in ("", {}, [])}, **self.report}
 
     def digest(self) -> str:
-        """Return the sha256 of everything that decides which cells the study has."""
+        """Return the sha256 of everything that decides which cells the study has, however it is written: as text, TOML or Python values."""
         told = ("summary", "paper", "baseline", *self.report)
-        table = {key: value for key, value in self.to_table().items() if key not in told}
+        table = {key: _canonical(value) for key, value in self.to_table().items() if key not in told}
         return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
@@ -158,6 +163,7 @@ def study_of(
         seeds=_seeds(whole["seeds"]) if "seeds" in whole else None,
         design=design,
         baseline=str(whole.get("baseline", "")),
+        until=str(whole.get("until", "")),
         settings=settings,
         factors=tuple(factors),
         exclude=_exclusions(_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
@@ -258,14 +264,16 @@ def _exclusions(
 def parse_exclude(text: str) -> dict[str, list[str]]:
     """Return the exclusion of ``KEY=VALUE KEY=VALUE`` (or separated by ``&``); several values of a key are separated by ``|``.
 
+    Keys and values may have spaces inside: a new part begins after ``&``, or after a space if a ``KEY=`` without spaces follows.
+
     :raises UsageError: a part is not KEY=VALUE.
     """
     found: dict[str, list[str]] = {}
-    for part in re.split(r"[&\s]+", text.strip()):
-        key, equals, value = part.partition("=")
+    for part in re.split(r"\s*&\s*|\s+(?=[^\s=&]+=)", text.strip()):
+        key, equals, value = (word.strip() for word in part.partition("="))
         if not equals or not key or not value:
             raise UsageError(f"--exclude {text}: write FACTOR=LEVEL&FACTOR=LEVEL, such as pruner=random&adversary=freelb")
-        found[key] = value.split("|")
+        found[key] = [label.strip() for label in value.split("|")]
     return found
 
 
@@ -289,6 +297,18 @@ def task_of(value: Any) -> Task:
 
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _canonical(value: Any) -> Any:
+    """Return a value as plain values in which ``"0.5"`` is 0.5, ``"true"`` is True, ``attacks`` is ``attack`` and ``["a"]`` is ``"a"``."""
+    if isinstance(value, Mapping):
+        return {KEY_NAMES.get(str(key), str(key).replace("_", "-")): _canonical(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return _canonical(value[0]) if len(value) == 1 else [_canonical(item) for item in value]
+    if isinstance(value, str):
+        number = numeric(value)
+        return {"true": True, "false": False}.get(value, value) if number is None else number
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _plain(value: Any) -> Any:

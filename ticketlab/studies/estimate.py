@@ -21,7 +21,7 @@ from ticketlab.studies.plan import Plan, PlannedStage
 MAX_RUNS = 200
 """The number of runs, the latest, that are read."""
 Kind = tuple[str, ...]
-"""What stages are alike: their kind, the model and, of an attack, its name."""
+"""What stages are alike: their kind, the model and the name of a search's pruner or of an attack."""
 
 
 @frozen
@@ -68,7 +68,9 @@ def parts_of(plan: Plan, planned: PlannedStage) -> Iterator[tuple[Kind, float]]:
     stage, model = planned.stage, inputs.recipe.model
     rows = {split: len(examples) for split, examples in inputs.data[planned.task.label].splits.items()}
     if stage.name in TRAININGS:
-        yield (stage.name, model), _passes(stage, rows.get("train", 0))
+        pruner = getattr(stage, "pruner", None)
+        kind = (stage.name, model) if pruner is None else (stage.name, model, pruner.name)
+        yield kind, 1 if pruner is not None and not pruner.searches else _passes(stage, rows.get("train", 0))
     elif stage.name == "evaluate":
         yield (stage.name, model), _rows(rows, stage) + sum(len(data.splits.get("test", ())) for data in inputs.sets.values())
     elif stage.name == "attack":
@@ -117,7 +119,11 @@ def _measured(
     if stage.kind in TRAININGS:
         adversary = settings.get("adversary", {})
         passes = adversary.get("steps", 1) if isinstance(adversary, Mapping) else 1
-        units = training.get("steps", 0) * settings.get("batch_size", 32) * max(1, passes)
+        units = training.get("steps", 0) * settings.get("batch_size", 32) * max(1, passes)  # 0: it scores without training
+        pruner = settings.get("pruner", "")
+        of = (str(pruner["name"] if isinstance(pruner, Mapping) else pruner),) if stage.kind == "search" else ()
+        yield (stage.kind, model, *of), _Measured(seconds, max(1, units), size)
+        return
     elif stage.kind == "evaluate":
         units = sum(found["n"] for found in (stage.result["clean"], *stage.result.get("ood", {}).values()))
     elif stage.kind == "attack":

@@ -49,7 +49,6 @@ class Execution:
     log: Path
     done: CellDone
     jobs: int = 1
-    plugins: tuple[str, ...] = ()
     computed: int = 0
     _schedule: Schedule = field(init=False)
     _remaining: Remaining = field(init=False)
@@ -106,7 +105,7 @@ class Execution:
         run_stage(inputs, planned.name, self.plan.lab, key=planned.key, keep=keep, workers=self._attack_workers(), log=self.log)
 
     def _run_in_workers(self) -> None:
-        with Workers(self.jobs, self.plan.lab.root, self.log, threads_per_job(1), self.plugins) as workers:
+        with Workers(self.jobs, self.plan.lab.root, self.log, threads_per_job(1)) as workers:
             while self._schedule.left:
                 while workers.idle and (planned := self._schedule.next(self._is_locked)) is not None:
                     self._announce(planned)

@@ -12,6 +12,7 @@ from ticketlab.backbone.device import pick_precision
 from ticketlab.core.errors import TicketlabError
 from ticketlab.lab.lab import Lab
 from ticketlab.recipes.recipe import Recipe, build_recipe
+from ticketlab.runs import listeners
 from ticketlab.runs.input_cache import InputCache
 from ticketlab.runs.log import Log
 from ticketlab.runs.run_inputs import RunInputs, load_run_inputs
@@ -71,7 +72,8 @@ def run_stage(
     precision = pick_precision(recipe.precision)
     stage = next(stage for stage in stages_of_run(evolve(inputs, recipe=recipe), lab.stage, precision) if stage.name == name)
     finished = {earlier: FinishedStage(of_key, folder, {}) for earlier, (of_key, folder) in stage.earlier.items()}
-    runner = StageRunner(inputs, lab, precision, Log(log), _check_key(key), {key: keep})
+    info = listeners.describe_run(recipe, lab.root if log is None else log.parent, precision)
+    runner = StageRunner(inputs, lab, precision, Log(log, info), _check_key(key), {key: keep})
     runner.resources_checked = True  # those of all cells were checked before the first stage
     runner.run(name, recipe.stages[name], TaskOfRun(task.label, recipe, inputs.data[task.label], seed), finished)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticketlab.core import disk_and_memory
+from ticketlab.core import debugging, disk_and_memory, plugin_errors
 from ticketlab.core.errors import OutOfSpace, TicketlabError
 
 OUT_OF_SPACE = "out_of_space"
@@ -10,11 +10,12 @@ OUT_OF_SPACE = "out_of_space"
 
 
 def message_of(problem: Exception) -> str:
-    """Return the one-line message of an error.
+    """Return the one-line message of an error. Its traceback is printed if tracebacks are requested.
 
     :raises OutOfSpace: the disk is full.
     """
-    problem = disk_and_memory.explained(problem) or problem
+    debugging.print_traceback(problem)
+    problem = disk_and_memory.explained(problem) or plugin_errors.explained(problem) or problem
     if isinstance(problem, OutOfSpace):
         raise problem
     text = " ".join(str(problem).split())

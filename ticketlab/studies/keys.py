@@ -7,15 +7,16 @@ from typing import Any
 
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.setting_values import settings_of
+from ticketlab.losses.base import sources_of
 from ticketlab.recipes.head import HEAD
 from ticketlab.recipes.overrides import FLAGS, Overrides
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.recipes.tables import parse_assignment
 from ticketlab.stages.search import SearchStage
-from ticketlab.studies.definition import RECIPE, TASK
+from ticketlab.studies.definition import KEY_NAMES, RECIPE, TASK
 
 SCALE = "scale"
-RENAMED = {"n": "examples", "attack": "attacks"}
+RENAMED = {flag: argument for argument, flag in KEY_NAMES.items()}
 """Keys whose flag has another name than the argument of :func:`ticketlab.compose`."""
 STAGE_FLAGS = ("loss", "adversary", "task")
 """What ``--STAGE-loss``, ``--STAGE-adversary`` and ``--STAGE-task`` set."""
@@ -89,7 +90,7 @@ def has_key(recipe: Recipe, key: str) -> bool:
     if name == "like":
         return "draw" in kinds
     if name == "bias":
-        return any("bias" in getattr(getattr(stage, "loss", None), "required_inputs", ()) for stage in recipe.stages.values())
+        return any("bias" in sources_of(getattr(stage, "loss", None)) for stage in recipe.stages.values())
     if name in Overrides.__annotations__:
         return True
     return _has_path(recipe, key.split("."))

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from ticketlab.core.component import Component
 from ticketlab.core.errors import UsageError
-from ticketlab.core.settings import to_table
+from ticketlab.core.settings import component_table
 from ticketlab.tasks.base import Task
 
 ZIP = "+"
@@ -55,7 +55,8 @@ def parse_vary(text: str) -> FactorLevels:
 
     Commas inside quotes, brackets and braces do not separate values.
 
-    :raises UsageError: there is no key, no value, a value twice, or a range that is empty, too long or without a step.
+    :raises UsageError: there is no key, no value, a value twice (also as ``0.1`` and ``0.10``), or a range that is empty, too long or
+        without a step.
     """
     keys, equals, values = text.partition("=")
     if not equals or not keys.strip() or not values.strip():
@@ -86,6 +87,11 @@ def factor_of(keys: str, values: Any, where: str) -> FactorLevels:
     found = [plain_value(value, where) for value in found]
     pairs = [dict(zip(names, value, strict=True)) if len(names) > 1 else {names[0]: value} for value in found]
     levels = [Level(ZIP.join(label_of(value) for value in settings.values()), settings) for settings in pairs]
+    known: dict[tuple[Any, ...], str] = {}
+    for level in levels:
+        numbers = tuple(label if (number := numeric(label)) is None else number for label in map(label_of, level.settings.values()))
+        if known.setdefault(numbers, level.label) != level.label:
+            raise UsageError(f"{where}: the levels `{known[numbers]}` and `{level.label}` are the same")
     return check_factor(FactorLevels(keys, tuple(levels)), where)
 
 
@@ -136,7 +142,7 @@ def plain_value(value: Any, where: str) -> Any:
     if isinstance(value, Real) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, Component) and not isinstance(value, Task):
-        return {"name": value.name, **to_table(value)}
+        return component_table(value)
     if not isinstance(value, (str, bool, Task)):
         raise UsageError(f"{where}: {value} is of type {type(value).__name__}; write a text, a number, true, false, a list or a table")
     return value

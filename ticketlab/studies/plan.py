@@ -88,10 +88,10 @@ class Plan:
         return sum(len(cell.keys) for cell in self.cells)
 
 
-def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None, *, checked: bool = True) -> Plan:
-    """Return the plan of a study. Loads data, and computes nothing.
+def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None) -> Plan:
+    """Return the plan of a study. Loads, checks and reports data, and computes nothing.
 
-    ``checked=False`` omits the checks of data and resources, for a plan with inputs that this machine lacks.
+    With :class:`PlannedInputs` it may have inputs that this machine lacks; cells that need them are not checked.
 
     :raises UsageError: the study has no task; its baseline is unknown; a factor has no effect on any cell; or no cell can be planned.
     """
@@ -101,7 +101,7 @@ def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None, 
             raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
     inputs = InputCache() if inputs is None else inputs
     keys = PlannedStageKeys(inputs=inputs) if isinstance(inputs, PlannedInputs) else StageKeys()
-    planner = _Planner(Lab(Path(lab)), inputs, checked, keys=keys)
+    planner = _Planner(Lab(Path(lab)), inputs, keys=keys)
     with progress.each_once():
         cells = [planner.add(number, cell) for number, cell in enumerate(composed)]
     _check_effects(study, cells)
@@ -115,7 +115,6 @@ def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None, 
 class _Planner:
     lab: Lab
     inputs: InputCache
-    checked: bool
     stages: dict[str, PlannedStage] = field(factory=dict)
     keys: StageKeys = field(factory=StageKeys)
     threads: int = field(factory=threads_in_key)
@@ -138,12 +137,16 @@ class _Planner:
 
     def _load(self, recipe: Recipe) -> RunInputs:
         """Load the inputs of a recipe, and check them unless a recipe that gives the same checks has been checked."""
+        preflight.check_precision(recipe)
         name = (recipe.model, recipe.train_rows, preflight.signature(recipe, self._signatures))
         if name not in self._loaded:
             loaded = load_run_inputs(recipe, self.inputs)
-            if self.checked:
+            if isinstance(self.inputs, PlannedInputs):
+                loaded = self.inputs.check(loaded)
+            else:
                 preflight.check_resources(recipe)
                 loaded = check_run_inputs(loaded)
+                loaded.report()
             self._loaded[name] = loaded
         return evolve(self._loaded[name], recipe=recipe)
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from attrs import define, field, frozen
 
-from ticketlab.core.errors import Unavailable, UsageError
+from ticketlab.core.errors import ResourceError, Unavailable, UsageError
 from ticketlab.core.settings import to_table
+from ticketlab.runs import preflight
 from ticketlab.runs.input_cache import InputCache
+from ticketlab.runs.run_inputs import RunInputs, check_run_inputs
 from ticketlab.runs.stage_key import StageFacts, StageKeys
 from ticketlab.stages.base import Stage
 from ticketlab.tasks.base import Task, TaskData
@@ -28,6 +30,19 @@ class PlannedInputs(InputCache):
     def complete(self) -> bool:
         """Whether everything has been found."""
         return not self.missing
+
+    def check(self, loaded: RunInputs) -> RunInputs:
+        """Check loaded inputs as a run does, unless some of them are missing. Resources of attacks that are not here are missing, too."""
+        try:
+            preflight.check_resources(loaded.recipe)
+        except ResourceError as problem:
+            self.missing[str(problem)] = None
+        fingerprints = [data.fingerprint for data in (*loaded.data.values(), *loaded.sets.values(), *loaded.own.values())]
+        if any(name.startswith(NAMED) for name in (*fingerprints, loaded.model)):
+            return loaded
+        loaded = check_run_inputs(loaded)
+        loaded.report()
+        return loaded
 
     def _read(self, task: Task, read: Callable[[], TaskData]) -> TaskData:
         try:

@@ -86,14 +86,14 @@ def study(
     return run_study(defined, lab, jobs=jobs, name=name)
 
 
-def run_study(defined: Study, lab: str | Path, *, jobs: int = 1, name: str | None = None, plugins: Sequence[str] = ()) -> StudyRun:
-    """Run a study. ``plugins`` are the arguments of worker processes about plugins. Raises the errors of :func:`study`."""
+def run_study(defined: Study, lab: str | Path, *, jobs: int = 1, name: str | None = None) -> StudyRun:
+    """Run a study. Raises the errors of :func:`study`."""
     check_jobs(jobs)
     with threads_of_a_job(jobs):
-        return _run(defined, Path(lab), jobs, name, plugins)
+        return _run(defined, Path(lab), jobs, name)
 
 
-def _run(defined: Study, lab: Path, jobs: int, name: str | None, plugins: Sequence[str]) -> StudyRun:
+def _run(defined: Study, lab: Path, jobs: int, name: str | None) -> StudyRun:
     folder = study_folder(lab, defined, name)
     plan = plan_study(defined, lab)
     progress.say(describe_plan(plan))
@@ -102,7 +102,7 @@ def _run(defined: Study, lab: Path, jobs: int, name: str | None, plugins: Sequen
     store = StudyStore(plan, folder)
     store.begin()
     plan.lab.sweep()
-    execution = Execution(plan, folder / LOG, store.cell_done, jobs, tuple(plugins))
+    execution = Execution(plan, folder / LOG, store.cell_done, jobs)
     with contextlib.ExitStack() as stack:
         with lab_lock(plan.lab.root):
             stack.enter_context(registered(plan.lab.root, folder.name, plan.stages))
@@ -154,5 +154,7 @@ def describe_plan(plan: Plan) -> str:
     """Return a line about the size of a plan."""
     distinct = sum(cell.same_as is None and bool(cell.keys) for cell in plan.cells)
     cells = counted(len(plan.cells), "cell")
-    same = "" if distinct == len(plan.cells) else f", {distinct} of them different"
-    return f"{cells}{same}; {counted(len(plan.stages), 'distinct stage')} (without sharing: {plan.users()})"
+    planned = sum(bool(cell.keys) for cell in plan.cells)
+    same = "" if distinct == planned else f", {distinct} of them different"
+    failed = "" if planned == len(plan.cells) else f", {len(plan.cells) - planned} cannot be computed"
+    return f"{cells}{failed}{same}; {counted(len(plan.stages), 'distinct stage')} (without sharing: {plan.users()})"

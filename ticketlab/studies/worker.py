@@ -1,6 +1,7 @@
 """A worker process of a study: reads jobs as JSON lines on stdin, computes their stages, and answers each with a line on stdout.
 
-``python -m ticketlab.studies.worker LAB LOG [--no-plugins] [PLUGIN.py ...]``. The worker ends when its stdin is closed, or when the process
+``python -m ticketlab.studies.worker LAB LOG PLUGINS``, where PLUGINS are the arguments that
+:meth:`ticketlab.core.plugin_selection.PluginSelection.to_arguments` returns. The worker ends when its stdin is closed, or when the process
 that started it has ended.
 """
 
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 SECONDS_BETWEEN_LOOKS = 1.0
-NO_PLUGINS = "--no-plugins"
 
 
 def main(lab: str, log: str, *plugins: str) -> None:
@@ -28,12 +28,13 @@ def main(lab: str, log: str, *plugins: str) -> None:
     from ticketlab.backbone.device import be_deterministic, remember_shapes
     from ticketlab.core import progress, registry
     from ticketlab.core.errors import Interrupted, OutOfSpace
+    from ticketlab.core.plugin_selection import PluginSelection
     from ticketlab.lab.lab import Lab
     from ticketlab.runs.input_cache import InputCache
     from ticketlab.studies.job import Job, run_job
     from ticketlab.studies.job_errors import OUT_OF_SPACE, message_of
 
-    registry.use(registry.load([name for name in plugins if name != NO_PLUGINS], entry_points=NO_PLUGINS not in plugins))
+    registry.use(registry.load_selection(PluginSelection.from_arguments(plugins)))
     be_deterministic()
     remember_shapes()
     inputs = InputCache()

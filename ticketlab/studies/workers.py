@@ -10,12 +10,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 from attrs import define, field
 
+from ticketlab.core import registry
 from ticketlab.core.errors import OutOfSpace
 from ticketlab.studies.job import Job
 from ticketlab.studies.job_errors import OUT_OF_SPACE
@@ -34,13 +34,15 @@ class _Worker:
 
 @define
 class Workers:
-    """A pool of worker processes with ``threads`` threads each. Used as a context manager: at its end the workers are stopped."""
+    """A pool of worker processes with ``threads`` threads each, and with the plugins of this process.
+
+    Used as a context manager: at its end the workers are stopped.
+    """
 
     number: int
     lab: Path
     log: Path
     threads: int
-    plugins: Sequence[str] = ()
     _workers: list[_Worker] = field(factory=list)
     _answers: queue.Queue[tuple[_Worker, str]] = field(factory=queue.Queue)
 
@@ -85,7 +87,7 @@ class Workers:
     def _add(self) -> _Worker:
         here = {"", str(Path.cwd())}.intersection(sys.path)
         own_modules = [] if here else ["-P"]  # a user's datasets.py in the working directory must not replace a library
-        command = [sys.executable, *own_modules, "-m", MODULE, str(self.lab), str(self.log), *self.plugins]
+        command = [sys.executable, *own_modules, "-m", MODULE, str(self.lab), str(self.log), *registry.current().selection.to_arguments()]
         environment = {**os.environ, THREADS: str(self.threads)}
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         worker = _Worker(process)

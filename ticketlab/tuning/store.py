@@ -41,7 +41,7 @@ class TuningStore:
         """Return the trials that finished or failed, in order."""
         outcomes = self._study.user_attrs
         return [
-            Trial(number=number, values=found.user_attrs[VALUES], value=found.value, **outcomes.get(f"{OUTCOME} {found.number}", {}))
+            Trial(number=number, values=found.user_attrs[VALUES], **{"value": found.value, **outcomes.get(f"{OUTCOME} {found.number}", {})})
             for number, found in enumerate(self._ended())
         ]
 
@@ -71,15 +71,19 @@ class TuningStore:
         trial.set_user_attr(VALUES, values)
         return trial.number, values
 
-    def finish(self, number: int, *, value: float | None, run: str = "", seconds: float = 0.0, error: str = "") -> None:
-        """Record the end of a trial."""
+    def finish(
+        self, number: int, *, value: float | None, run: str = "", seconds: float = 0.0, error: str = "", one_class: str = ""
+    ) -> None:
+        """Record the end of a trial. With ``one_class`` the sampler learns the worst value of a fraction, and looks elsewhere."""
         import optuna
 
-        self._study.set_user_attr(f"{OUTCOME} {number}", {"run": run, "seconds": seconds, "error": error})
+        outcome = {"run": run, "seconds": seconds, "error": error, **({"value": value, "one_class": one_class} if one_class else {})}
+        self._study.set_user_attr(f"{OUTCOME} {number}", outcome)
         if value is None:
             self._study.tell(number, state=optuna.trial.TrialState.FAIL)
         else:
-            self._study.tell(number, value)
+            worst = 1.0 if self._study.direction == optuna.study.StudyDirection.MINIMIZE else 0.0
+            self._study.tell(number, worst if one_class else value)
 
     def _ended(self) -> list[Any]:
         return self._of_state("COMPLETE", "FAIL")

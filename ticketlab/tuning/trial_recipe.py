@@ -21,7 +21,6 @@ from ticketlab.studies.cell_recipe import compose_cells
 from ticketlab.studies.definition import Study
 
 DEV = "dev"
-MEASURING = ("evaluate", "attack")
 
 
 @frozen(kw_only=True)
@@ -57,7 +56,7 @@ class TunedRecipe:
 def measuring_stages(recipe: Recipe) -> list[str]:
     """Return the stages that measure a model. An attack whose texts augment a training does not, and stays on the training split."""
     augmenting = {getattr(stage, AUGMENT, None) for stage in recipe.stages.values()}
-    return [name for name, stage in recipe.stages.items() if stage.name in MEASURING and name not in augmenting]
+    return [name for name, stage in recipe.stages.items() if stage.measures_model and hasattr(stage, "split") and name not in augmenting]
 
 
 def check_dev_metric(recipe: Recipe, metric: str) -> None:

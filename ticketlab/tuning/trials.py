@@ -14,7 +14,8 @@ from attrs import frozen
 class Trial:
     """One run with values of the tuned settings. ``value`` is that of the metric; None for a trial that failed with ``error``.
 
-    ``run`` is the name of the run's directory in the lab.
+    ``run`` is the name of the run's directory in the lab. ``one_class`` says that an attack was on a model that predicts one class for
+    every example: nothing can fool it, so the value says nothing; empty otherwise.
     """
 
     number: int
@@ -23,6 +24,7 @@ class Trial:
     run: str = ""
     seconds: float | None = None
     error: str = ""
+    one_class: str = ""
 
 
 @frozen(kw_only=True)
@@ -37,8 +39,9 @@ class Tuning:
 
     @property
     def best(self) -> Trial | None:
-        """The trial with the best value, the first of equal ones; None if all failed."""
+        """The trial with the best value, the first of equal ones; None if all failed. One of one class only if all others are, too."""
         finished = [trial for trial in self.trials if trial.value is not None]
+        finished = [trial for trial in finished if not trial.one_class] or finished
         return (min if self.lower_is_better else max)(finished, key=_value, default=None)
 
     @property

@@ -16,7 +16,9 @@ from ticketlab.lab.layout import TUNING
 from ticketlab.recipes.compose import DEFAULT
 from ticketlab.recipes.overrides import find_tasks, task_tables
 from ticketlab.recipes.run_name import file_system_safe
+from ticketlab.report.cells import compare_runs
 from ticketlab.report.metric_values import lower_is_better
+from ticketlab.report.one_class import metric_of_one_class
 from ticketlab.runs.run import run
 from ticketlab.tasks.base import Task
 from ticketlab.tuning.space import Choices, Dimension, Range, search_space
@@ -77,7 +79,7 @@ def tune(
     return done
 
 
-def _run_trials(store: TuningStore, wanted: int, run_trial: Callable[[Mapping[str, Any]], tuple[float, str]]) -> None:
+def _run_trials(store: TuningStore, wanted: int, run_trial: Callable[[Mapping[str, Any]], tuple[float, str, str]]) -> None:
     """Run trials until ``wanted`` have ended."""
     while (trial := store.next(wanted)) is not None:
         number, values = trial
@@ -85,23 +87,24 @@ def _run_trials(store: TuningStore, wanted: int, run_trial: Callable[[Mapping[st
         progress.say(f"trial {ended + 1} of {wanted}: {', '.join(f'{key}={as_setting(value)}' for key, value in values.items())}")
         started = time.perf_counter()
         try:
-            value, name = run_trial(values)
+            value, name, one_class = run_trial(values)
         except OutOfSpace:
             raise
         except TicketlabError as problem:
             store.finish(number, value=None, error=str(problem), seconds=time.perf_counter() - started)
             progress.warn(f"trial {ended + 1} failed: {problem}")
         else:
-            store.finish(number, value=value, run=name, seconds=time.perf_counter() - started)
+            store.finish(number, value=value, run=name, seconds=time.perf_counter() - started, one_class=one_class)
     ended = len(store.trials())
     if ended < wanted:
         progress.say(f"all {counted(ended, 'combination')} of the values were tried")
 
 
-def _run_trial(tuned: TunedRecipe, values: Mapping[str, Any], metric: str, lab: Path) -> tuple[float, str]:
-    """Run a trial. Return the value of the metric and the name of the run."""
+def _run_trial(tuned: TunedRecipe, values: Mapping[str, Any], metric: str, lab: Path) -> tuple[float, str, str]:
+    """Run a trial. Return the value of the metric, the name of the run, and that an attacked model predicts one class; see Trial."""
     done = run(tuned.compose(values), lab)
-    return measured_value(done.directory, metric), done.directory.name
+    (cell,) = compare_runs([done.directory]).cells
+    return measured_value(done.directory, metric), done.directory.name, metric_of_one_class(cell, metric)
 
 
 def _check_corners(tuned: TunedRecipe, space: Mapping[str, Dimension]) -> None:
