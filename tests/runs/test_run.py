@@ -18,12 +18,13 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.masks import expand
 from ticketlab.core import files, hookspecs, registry
+from ticketlab.core.component import components_in
 from ticketlab.core.errors import DataError, PluginError, UsageError
 from ticketlab.core.plugin_loading import Source
 from ticketlab.pruners.base import Pruner, Search
 from ticketlab.report.notes import notes
 from ticketlab.runs.run import run
-from ticketlab.runs.stage_key import StageKeys, components_in
+from ticketlab.runs.stage_key import StageKeys
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.evaluate import Evaluate
 from ticketlab.stages.search import SearchStage
@@ -337,7 +338,7 @@ def test_a_pruner_that_violates_its_interface_is_named_in_the_error(make_recipe,
         summary = "breaks"
         searches = False
 
-        def attach(self, backbone, plan):
+        def begin(self, plan):
             return result
 
     class Plugin:

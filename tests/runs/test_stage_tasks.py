@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 from ticketlab.core import registry
+from ticketlab.core.component import components_in
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.recipes import differences, recipe, tables
 from ticketlab.recipes.compose import compose
@@ -14,7 +15,6 @@ from ticketlab.report.numbers import numbers
 from ticketlab.report.rows import result_rows
 from ticketlab.runs.plan import describe
 from ticketlab.runs.run import run
-from ticketlab.runs.stage_key import components_in
 from ticketlab.stages.train import Train
 from ticketlab.tasks.datasets.local import LocalDataset
 from ticketlab.tasks.demo.pairs import DemoPairs

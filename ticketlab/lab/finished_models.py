@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.lab.layout import MODEL, RESULTS, is_run, lab_of_run, model_folder, stage_folder
+from ticketlab.lab.layout import MODEL, RESULTS, checkpoint_folder, is_run, lab_of_run, model_inside, stage_folder
 from ticketlab.lab.results import augmentation_sources, checkpoint_name, read_results, stage_results
 
 
@@ -40,8 +40,7 @@ def resolve(model: str, *, task: str | None = None, seed: int | None = None) -> 
         folder = model_of_run(folder, task, seed).folder
     else:
         check_not_of_run(model, task, seed)
-    if (folder / MODEL / "config.json").is_file():
-        folder = folder / MODEL
+    folder = model_inside(folder) or folder
     return str(folder) if folder.exists() else model
 
 
@@ -102,7 +101,8 @@ def _models(run: Path) -> list[RunModel]:
                 stage.task,
                 stage.seed,
                 checkpoint_name(stage.result["of"], stage.result.get("at", "")),
-                stage_folder(lab, stage.siblings[stage.result["of"]]["key"]) / model_folder(stage.result.get("at", "")),
+                stage_folder(lab, stage.siblings[stage.result["of"]]["key"])
+                / checkpoint_folder(stage.siblings[stage.result["of"]].get("model_folder", MODEL), stage.result.get("at", "")),
                 is_one_of_several=False,
             ),
         )

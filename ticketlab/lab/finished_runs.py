@@ -13,7 +13,7 @@ from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.layout import RESULTS, finished_runs, is_run
-from ticketlab.lab.results import augmentation_sources
+from ticketlab.lab.results import augmentation_sources, works_as
 from ticketlab.lab.run_file import read_run_file
 from ticketlab.lab.run_names import run_named, runs_with_prefix
 
@@ -65,7 +65,7 @@ def has_results(results: Mapping[str, Any], kind: Kind) -> bool:
     by_seed = [stages for seeds in results["tasks"].values() for stages in seeds.values()]
     if kind == "model":
         return any(measured_models(stages) for stages in by_seed)
-    return any(stage["kind"] == kind for stages in by_seed for stage in stages.values())
+    return any(works_as(stage, kind) for stages in by_seed for stage in stages.values())
 
 
 def measured_models(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -55,8 +55,18 @@ def stage_folder(lab: Path, key: str) -> Path:
 
 
 def model_folder(checkpoint: str = "") -> str:
-    """Return the name of the folder of a stage's model, or of its ``checkpoint`` (``500``, ``55%``)."""
-    return f"{MODEL}@{checkpoint}" if checkpoint else MODEL
+    """Return the name of the folder of a training stage's model, or of its ``checkpoint`` (``500``, ``55%``)."""
+    return checkpoint_folder(MODEL, checkpoint)
+
+
+def checkpoint_folder(folder: str, checkpoint: str) -> str:
+    """Return the name of the folder of a model's ``checkpoint``, which is ``folder`` itself at the end of its stage."""
+    return f"{folder}@{checkpoint}" if checkpoint else folder
+
+
+def model_inside(folder: Path) -> Path | None:
+    """Return the folder of the model, or else of the exported model, inside the folder of a stage; None if there is none."""
+    return next((folder / name for name in (MODEL, EXPORTED) if (folder / name / "config.json").is_file()), None)
 
 
 def scores_file(checkpoint: str = "") -> str:

@@ -14,6 +14,7 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.lab.layout import RESULTS, lab_of_run, stage_folder
 
 TRAININGS = ("train", "search")
+"""The built-in kinds of stages that train."""
 SHARES = {
     *("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "majority", "clean", "aua", "suc", "words_changed"),
     *("majority_balanced_accuracy", "majority_macro_f1", "majority_weighted_f1", "majority_binary_f1"),
@@ -32,7 +33,7 @@ KIND_OF_ENTRIES = {
     **dict.fromkeys(("labels", "predicted", "dropped", "mixed", "by_attack", "trained_on"), "n"),
 }
 """For mappings by label or group of units: the number whose bounds apply to each entry."""
-NAMED = {"subsets": 2, "ood": 1, "attacks": 1, "groups": 1}
+NAMED = {"subsets": 2, "ood": 1, "attacks": 1, "groups": 1, "metrics": 1, "numbers": 1}
 """Mappings with arbitrary names as keys, and the number of nested levels with such keys."""
 PARTS = {"correct": "n", "count": "total"}
 """Numbers that count a part of what another number counts."""
@@ -49,8 +50,25 @@ def augmentation_sources(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
 
     ``stages`` are those of one task and seed, by name.
     """
-    trainings = [stage.get(str(stage.get("kind")), {}) for stage in stages.values() if stage.get("kind") in TRAININGS]
+    trainings = [training_of(stage) for stage in stages.values()]
     return {str(training["augmented"]["by"]) for training in trainings if "augmented" in training} & stages.keys()
+
+
+def works_as(stage: Mapping[str, Any], *kinds: str) -> bool:
+    """Return whether a stage in the results of a run is of one of these kinds, or writes the files of one."""
+    return not {stage["kind"], *stage.get("replaces", ())}.isdisjoint(kinds)
+
+
+def measures(stage: Mapping[str, Any]) -> bool:
+    """Return whether the numbers of a stage in the results of a run are about the model that it names, and not about its own."""
+    return "settings" in stage
+
+
+def training_of(stage: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a training stage reports about its training: ``steps``, ``history``, ...; nothing for other stages."""
+    kind = str(stage.get("kind"))
+    found = stage.get(kind, {})
+    return found if isinstance(found, Mapping) and (kind in TRAININGS or "history" in found) else {}
 
 
 @frozen
@@ -67,6 +85,10 @@ class StageResult:
     def kind(self) -> str:
         """``train``, ``search``, ..."""
         return str(self.result["kind"])
+
+    def works_as(self, *kinds: str) -> bool:
+        """Return :func:`works_as` of the stage."""
+        return works_as(self.result, *kinds)
 
     @property
     def data(self) -> str:
@@ -94,7 +116,7 @@ def stages_of_kind(run: Path, kind: str, task: str | None = None, seed: int | No
 
     :raises UsageError: the run has no such task or seed.
     """
-    stages = [stage for stage in stage_results(read_results(run / RESULTS)) if stage.kind == kind]
+    stages = [stage for stage in stage_results(read_results(run / RESULTS)) if stage.works_as(kind)]
     found = [stage for stage in stages if task in (None, stage.task) and (seed is None or stage.seed == str(seed))]
     if stages and not found:
         known = list(dict.fromkeys(f"{stage.task}, seed {stage.seed}" for stage in stages))

@@ -15,11 +15,12 @@ PACKAGES = ("ticketlab", "torch", "transformers", "datasets", "tokenizers", "num
 
 def describe() -> dict[str, Any]:
     """Return the content of ``environment.json``."""
+    known = registry.current()
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
-        "plugins": {source.label: source.version for source in registry.current().sources},
+        "plugins": {source.label: known.version_of(source) for source in known.sources},
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "deterministic": not torch.cuda.is_available() or torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),

@@ -12,8 +12,8 @@ from ticketlab.backbone import loading
 from ticketlab.core.settings import to_table
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import fingerprint
+from ticketlab.tasks.assembly.loading import load_challenge_set, load_task
 from ticketlab.tasks.base import Task, TaskData
-from ticketlab.tasks.datasets import challenge_sets
 
 T = TypeVar("T")
 
@@ -31,14 +31,14 @@ class InputCache:
         :raises DataError: it cannot be read.
         """
         task = evolve(task, train_rows=recipe.train_rows) if task.train_rows is None else task
-        return self._once(f"task {_name(task)}", task, task.load)
+        return self._once(f"task {_name(task)}", task, lambda: load_task(task))
 
     def challenge_set(self, task: Task) -> TaskData:
         """Return the data of a challenge set.
 
         :raises DataError: it cannot be read.
         """
-        return self._once(f"challenge set {_name(task)}", task, lambda: challenge_sets.load(task))
+        return self._once(f"challenge set {_name(task)}", task, lambda: load_challenge_set(task))
 
     def model(self, name: str) -> tuple[str, str]:
         """Return the resolved model of this name, and its fingerprint.

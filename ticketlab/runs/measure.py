@@ -28,6 +28,7 @@ def evaluate(
     split: Split | None = None,
     label_map: str | Sequence[str] = (),
     max_length: int | None = None,
+    metrics: str | Sequence[str] = (),
     sets: str | Sequence[str] = (),
     run_seed: int | None = None,
     run_task: str | None = None,
@@ -40,11 +41,12 @@ def evaluate(
     of a recipe for its latest run there. ``run_seed`` and ``run_task`` choose one of the models of a run. Each task is a name, a path or a
     :class:`~ticketlab.tasks.base.Task`; without ``tasks``, the model of a run is evaluated on the run's own task and challenge sets.
     ``ood`` are challenge sets; ``ood_map`` (``TASK_LABEL=OOD_LABEL``) and ``label_map`` (``MODEL_LABEL=TASK_LABEL``) translate labels whose
-    names differ. ``sets`` are further settings, such as ``"evaluate.batch_size=16"``, and ``name`` is the name of the new run.
+    names differ. ``metrics`` are names of further metrics (``ticketlab show metric``), ``sets`` are further settings, such as
+    ``"evaluate.batch_size=16"``, and ``name`` is the name of the new run.
 
     :raises UsageError: no task, no such model, or an invalid setting.
     """
-    settings = _given(split=split, label_map=_listed(label_map) or None)
+    settings = _given(split=split, metrics=_listed(metrics) or None, label_map=_listed(label_map) or None)
     measured = find_model(_find_run(model, lab), seed=run_seed, task=run_task)
     data = choose_data(measured, _find_tasks(tasks), _find_tasks(ood), _listed(ood_map), takes_ood=True)
     recipe = one_stage("evaluate", measured, data.tasks, settings, _listed(sets), max_length=max_length, ood=data.ood, ood_map=data.ood_map)

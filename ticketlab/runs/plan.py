@@ -19,7 +19,6 @@ from ticketlab.runs.input_cache import InputCache
 from ticketlab.runs.run_inputs import needs_model
 from ticketlab.runs.stage_cache import cached_result, resolve_stage
 from ticketlab.tasks.base import Task, TaskData
-from ticketlab.tasks.datasets import challenge_sets
 
 T = TypeVar("T")
 IN_LAB, MISSING = "in the lab", "to be computed"
@@ -33,6 +32,7 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
 
     :raises TicketlabError: any error that :func:`ticketlab.runs.run.run` would raise before computing anything.
     """
+    preflight.check_precision(recipe)
     be_deterministic()
     unavailable: list[str] = []
 
@@ -43,9 +43,10 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
             unavailable.append(str(problem))
             return None
 
-    tasks = {task.label: if_available(functools.partial(InputCache().task, recipe.of(task), task)) for task in recipe.tasks}
-    sets = {task.label: if_available(functools.partial(challenge_sets.load, task)) for part in recipe.parts() for task in part.ood}
-    own = {task: if_available(task.load) for task in task_groups.own_tasks(recipe)}
+    cache = InputCache()
+    tasks = {task.label: if_available(functools.partial(cache.task, recipe.of(task), task)) for task in recipe.tasks}
+    sets = {task.label: if_available(functools.partial(cache.challenge_set, task)) for part in recipe.parts() for task in part.ood}
+    own = {task: if_available(functools.partial(cache.task, recipe, task)) for task in task_groups.own_tasks(recipe)}
     model = if_available(functools.partial(_model, recipe)) if any(map(needs_model, recipe.parts())) else ""
     if_available(functools.partial(preflight.check_resources, recipe))
     known = {task: data for task, data in own.items() if data}

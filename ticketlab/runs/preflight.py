@@ -8,15 +8,17 @@ from typing import Any
 
 from ticketlab.attacks.results import augmentation
 from ticketlab.attacks.results.similarity import find_encoder
+from ticketlab.backbone.device import pick_precision
 from ticketlab.bias_models import probabilities
 from ticketlab.core import progress
+from ticketlab.core.component import components_in, with_components
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.core.references import stage_of
 from ticketlab.lab.layout import BIAS, TICKET
 from ticketlab.pruners.base import Pruner
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.resources import textattack_import
-from ticketlab.runs import external_inputs, results_metadata
+from ticketlab.runs import external_inputs
 from ticketlab.stages.base import Input, Stage
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.training_data import AUGMENT
@@ -86,15 +88,15 @@ def check_labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskDat
 def measured_splits(recipe: Recipe) -> set[str]:
     """Return the splits that a recipe evaluates or attacks."""
     augmenting = {stage.references().get(AUGMENT) for stage in recipe.stages.values()}
-    stages = [stage for name, stage in recipe.stages.items() if stage.name in results_metadata.MEASURING_KINDS and name not in augmenting]
+    stages = [stage for name, stage in recipe.stages.items() if stage.measures_model and name not in augmenting]
     return {str(getattr(stage, "split", "test")) for stage in stages}
 
 
 def measures_models_of_unknown_training(recipe: Recipe, known: Container[str]) -> bool:
     """Return whether a recipe measures an external model whose training texts are unknown. ``known`` has the names of all stages."""
-    models = [stage.references().get("model", "") for stage in recipe.stages.values() if stage.name in results_metadata.MEASURING_KINDS]
+    models = [stage.references().get("model", "") for stage in recipe.stages.values() if stage.measures_model]
     external = [model for model in models if model and stage_of(model) not in known]
-    return any(external_inputs.resolve_reference("model", model)[0].trained_on() is None for model in external)
+    return any(external_inputs.resolve_reference("model", model, external_inputs.MODELS)[0].trained_on() is None for model in external)
 
 
 def check_selection_metrics(recipe: Recipe, data: Sequence[TaskData]) -> None:
@@ -142,13 +144,34 @@ def _check_unit_groups(where: str, file: Path, pruner: Pruner | None) -> None:
         raise UsageError(f"{where}: {file} is a ticket of {' and '.join(groups)}, but the search scores {' and '.join(scored)}")
 
 
+def check_precision(recipe: Recipe) -> None:
+    """Check that every component of a recipe can compute in the precision of the run (:attr:`Component.precisions`).
+
+    :raises UsageError: one cannot.
+    """
+    precision = pick_precision(recipe.precision)
+    for name, stage in ((name, stage) for part in recipe.parts() for name, stage in part.stages.items()):
+        if all(precision in part.precisions for part in with_components(stage)):
+            continue
+        for part in (stage, *components_in(stage, stage.identity())):  # an unused component computes nothing
+            if precision not in part.precisions:
+                chosen = f" (precision = auto is {precision} on this machine)" if recipe.precision == "auto" else ""
+                raise UsageError(
+                    f"{name}: the {part.kind} `{part.name}` cannot compute in {precision}{chosen}; "
+                    f"set the precision of the run: --precision {' or '.join(part.precisions)}"
+                )
+
+
 def check_resources(recipe: Recipe) -> None:
-    """Check that the resources of a recipe's attacks are available. TextAttack itself is imported only when an attack is computed.
+    """Check that the packages of a recipe's stages and the resources of its attacks are available.
+
+    TextAttack itself is imported only when an attack is computed.
 
     :raises ResourceError: one or more are missing; the message lists them all with the attacks that need them and the flags to set them.
     """
     missing: dict[str, dict[str, None]] = {}
     for stage in (stage for part in recipe.parts() for stage in part.stages.values()):
+        stage.check_packages()
         for attack in getattr(stage, "attacks", ()):
             try:
                 attack.find()
@@ -185,5 +208,9 @@ def check_augmentation_files(recipe: Recipe, data: Sequence[TaskData], known: Co
 
 def _external_files(recipe: Recipe, field: str, known: Collection[str]) -> list[Input]:
     """Return the files and folders that the setting ``field`` of stages names, other than stages."""
-    values = {stage.references()[field] for stage in recipe.stages.values() if field in stage.references()}
-    return [external_inputs.resolve_reference(field, value)[0] for value in sorted(values.difference(known))]
+    values = {
+        stage.references()[field]: external_inputs.accepted_kinds(stage, field)
+        for stage in recipe.stages.values()
+        if field in stage.references()
+    }
+    return [external_inputs.resolve_reference(field, value, values[value])[0] for value in sorted(values.keys() - set(known))]

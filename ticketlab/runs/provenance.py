@@ -15,7 +15,7 @@ from ticketlab.core.settings import build_component
 from ticketlab.export.provenance import Measurement, Provenance
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import MODEL, RECIPE, RESULTS, TICKET, finished_runs, is_lab, model_folder, stage_folder
-from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_results
+from ticketlab.lab.results import StageResult, read_results, stage_results
 from ticketlab.recipes import tables
 from ticketlab.report.notes import notes
 from ticketlab.runs.external_inputs import stage_folder_of_ticket
@@ -63,7 +63,7 @@ def _recorded_in_lab(place: str | Path) -> Provenance:
     if stage != stage_folder(root, stage.name) or not is_lab(root):
         return Provenance()
     entries = list(_stages_of_runs(root))
-    producer = next((entry for entry in entries if entry.stage.key == stage.name and entry.stage.kind in TRAININGS), None)
+    producer = next((entry for entry in entries if entry.stage.key == stage.name and entry.stage.works_as("train", "search")), None)
     if producer is None:
         return Provenance()
     ancestors = _ancestors(producer)

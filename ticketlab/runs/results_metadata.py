@@ -8,11 +8,9 @@ from typing import Any
 
 from ticketlab.core.references import split_checkpoint, stage_of
 from ticketlab.core.settings import to_table
+from ticketlab.lab.layout import MODEL
 from ticketlab.stages.base import Stage
 from ticketlab.tasks.base import Example, TaskData
-
-MEASURING_KINDS = ("evaluate", "attack")
-"""The kinds of stages whose settings are recorded with their numbers."""
 
 
 def data_metadata(tasks: Mapping[str, TaskData], sets: Sequence[TaskData]) -> dict[str, Any]:
@@ -26,11 +24,14 @@ def data_metadata(tasks: Mapping[str, TaskData], sets: Sequence[TaskData]) -> di
 def stage_metadata(stage: Stage, finished: Container[str]) -> dict[str, Any]:
     """Return the stages that a stage takes as inputs, by setting; the measured model ``of`` and checkpoint ``at``; and the settings.
 
-    For an external model, ``of`` is its path or name. Only stages that measure a model have settings.
+    For an external model, ``of`` is its path or name. Only stages that measure a model have settings. ``replaces`` and
+    ``model_folder`` are those of the stage's class, unless they have their defaults.
     """
     references = stage.references()
     inputs = {field: value for field, value in references.items() if stage_of(value) in finished}
     found: dict[str, Any] = {"inputs": inputs}
+    found |= {"replaces": list(stage.replaces)} if stage.replaces else {}
+    found |= {"model_folder": stage.model_folder} if stage.model_folder != MODEL else {}
     if "model" in references:
         of, at = split_checkpoint(references["model"]) if "model" in inputs else (references["model"], "")
         found |= {"of": of, **({"at": at} if at else {})}
@@ -44,7 +45,7 @@ def json_value(value: Any) -> Any:
 
 def _measurement_settings(stage: Stage) -> dict[str, Any]:
     """Return the settings that the numbers of a measurement depend on, with attacks by label; empty for other stages."""
-    if stage.name not in MEASURING_KINDS:
+    if not stage.measures_model:
         return {}
     settings = {name: value for name, value in stage.identity().items() if name not in (*stage.references(), "task")}
     attacks = {attack.label: to_table(attack, identity_only=True) for attack in getattr(stage, "attacks", ())}

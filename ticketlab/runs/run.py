@@ -11,7 +11,8 @@ from attrs import frozen
 
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
 from ticketlab.core import files, progress
-from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.core.component import Precision
+from ticketlab.core.errors import Interrupted, UsageError, did_you_mean
 from ticketlab.core.formatting import counted
 from ticketlab.core.version import __version__
 from ticketlab.lab import active_runs, integrity
@@ -19,18 +20,14 @@ from ticketlab.lab.lab import Lab, is_read_only
 from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULTS
 from ticketlab.lab.run_file import RunFile
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import copied_outputs, environment, preflight, results_metadata, run_directory
+from ticketlab.runs import copied_outputs, environment, listeners, preflight, results_metadata, run_directory
 from ticketlab.runs.log import Log
 from ticketlab.runs.run_identity import identify
-from ticketlab.runs.run_inputs import RunInputs, check_run_inputs, load_run_inputs
+from ticketlab.runs.run_inputs import RunInputs, check_run_inputs, load_run_inputs, report_data
 from ticketlab.runs.stage_runner import FinishedStage, StageRunner, Starting, TaskOfRun
-from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import TaskData
-from ticketlab.training.loss_function import Precision
 
 SCHEMA = 2
-MAX_LABEL_NAMES = 30
-"""The maximum number of label names in the first line about a task."""
 
 Choice = TypeVar("Choice")
 
@@ -95,6 +92,7 @@ def run(recipe: Recipe, lab: str | Path = "lab", *, name: str | None = None, sta
         raise UsageError("the recipe has no task; name one with --task (a registered name, a file or a folder)")
     if name is not None:
         run_directory.check_name(name)
+    preflight.check_precision(recipe)
     preflight.check_resources(recipe)
     be_deterministic()
     remember_shapes()
@@ -149,10 +147,23 @@ class _RecipeRunner:
             self.directory = directory
             self.run_file = run_file
             self.read_only = run_file is None
-            self.stage_runner = StageRunner(
-                self.inputs, self.lab, self.precision, Log(None if self.read_only else directory / LOG), self.starting
-            )
-            return self._run()
+            self.info = listeners.describe_run(self.recipe, directory, self.precision)
+            log = Log(None if self.read_only else directory / LOG, self.info)
+            self.stage_runner = StageRunner(self.inputs, self.lab, self.precision, log, self.starting)
+            with self._announced():
+                return self._run()
+
+    @contextlib.contextmanager
+    def _announced(self) -> Iterator[None]:
+        """Tell listeners that the run begins, and how it ends."""
+        listeners.notify("ticketlab_run_started", run=self.info)
+        try:
+            yield
+        except BaseException as problem:
+            status = "interrupted" if isinstance(problem, (Interrupted, KeyboardInterrupt)) else "failed"
+            listeners.notify("ticketlab_run_finished", run=self.info, status=status, error=str(problem), results={})
+            raise
+        listeners.notify("ticketlab_run_finished", run=self.info, status="finished", error="", results=self.results)
 
     @contextlib.contextmanager
     def _directory(self) -> Iterator[tuple[Path, RunFile | None]]:
@@ -174,19 +185,19 @@ class _RecipeRunner:
     def _run(self) -> Run:
         if not self.read_only:
             self._prepare_directory()
-        own = {name: self.inputs.own[task] for task, name in self.inputs.names().items() if name not in self.inputs.data}
+        own = self.inputs.data_of_stages()
         for label, data in (*self.inputs.sets.items(), *own.items()):
-            _report_data(label, data)
+            report_data(label, data)
         tasks: dict[str, Any] = {}
         for task in self.recipe.tasks:
             data = self.inputs.data[task.label]
-            _report_data(task.label, data)
+            report_data(task.label, data)
             part = self.recipe.of(task)
             tasks[task.label] = {str(seed): self._run_seed(TaskOfRun(task.label, part, data, seed)) for seed in self.recipe.seeds}
-        results = self._results(tasks, own)
+        self.results = self._results(tasks, own)
         if not self.read_only:
-            files.write_json(self.directory / RESULTS, results)
-        return Run(self.directory, results)
+            files.write_json(self.directory / RESULTS, self.results)
+        return Run(self.directory, self.results)
 
     def _prepare_directory(self) -> None:
         self.lab.sweep()
@@ -216,7 +227,7 @@ class _RecipeRunner:
         for name, stage in task.recipe.stages.items():
             finished[name] = self.stage_runner.run(name, stage, task, finished)
             if not self.read_only:
-                copied_outputs.copy_stage_output(self.directory, stage.name, task.label, name, task.seed, finished[name].folder)
+                copied_outputs.copy_stage_output(self.directory, stage.copied_output, task.label, name, task.seed, finished[name].folder)
         return {name: dict(stage.result) for name, stage in finished.items()}
 
     def _results(self, tasks: dict[str, Any], own: Mapping[str, TaskData]) -> dict[str, Any]:
@@ -240,17 +251,3 @@ class _RecipeRunner:
         """Return the recipe's name, label, overrides and scale: those of the run's first command."""
         first = self.run_file or run_directory.new_run_file(self.recipe, self.identity)
         return {"recipe": first.recipe, "label": first.label, "overrides": dict(first.overrides), "scale": first.scale}
-
-
-def _report_data(label: str, data: TaskData) -> None:
-    """Print the sizes, columns and labels of a data set, its notices and its warnings."""
-    sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
-    names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names[:MAX_LABEL_NAMES]))
-    names += f" and {len(data.label_names) - MAX_LABEL_NAMES} more" if len(data.label_names) > MAX_LABEL_NAMES else ""
-    dropped = "".join(f"; {counted(count, 'row')} dropped ({reason})" for reason, count in data.dropped.items() if count)
-    counts = "".join(f"; {repeats.describe_count(what, count)}" for what, count in data.counts.items() if count)
-    progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}{counts}")
-    for notice in data.notices:
-        progress.say(f"{label}: {notice}")
-    for warning in data.warnings:
-        progress.warn(f"{label}: {warning}")

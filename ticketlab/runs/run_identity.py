@@ -19,7 +19,6 @@ from ticketlab.core import files
 from ticketlab.lab.integrity import KEY
 from ticketlab.lab.layout import stage_folder
 from ticketlab.recipes.recipe import Recipe, split_checkpoint
-from ticketlab.runs.results_metadata import MEASURING_KINDS
 from ticketlab.runs.run_inputs import RunInputs
 from ticketlab.runs.stages_of_run import stages_of_run
 
@@ -54,7 +53,7 @@ def _measured_model(recipe: Recipe, name: str) -> str:
     It is the part of the path from the key on for a model in a lab, which may be moved.
     """
     stage = recipe.stages[name]
-    model = stage.references().get("model", "") if stage.name in MEASURING_KINDS else ""
+    model = stage.references().get("model", "") if stage.measures_model else ""
     if not model or split_checkpoint(model)[0] in recipe.stages:
         return ""
     path = files.expand(model)

@@ -6,12 +6,18 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
+from ticketlab.core import progress
+from ticketlab.core.formatting import counted
 from ticketlab.recipes import task_groups
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import copied_outputs, preflight, task_checks
+from ticketlab.runs import copied_outputs, family_checks, preflight, task_checks
 from ticketlab.runs.input_cache import InputCache
 from ticketlab.stages.base import Stage
+from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import Task, TaskData
+
+MAX_LABEL_NAMES = 30
+"""The maximum number of label names in the line about a data set."""
 
 
 @frozen
@@ -47,6 +53,15 @@ class RunInputs:
             found[task] = task.label if taken.setdefault(task.label, fingerprint) == fingerprint else f"{task.label} ({stage})"
         return found
 
+    def data_of_stages(self) -> dict[str, TaskData]:
+        """Return the data of the tasks that stages name themselves and the run does not, by their names in results."""
+        return {name: self.own[task] for task, name in self.names().items() if name not in self.data}
+
+    def report(self) -> None:
+        """Print all data sets; see :func:`report_data`."""
+        for label, data in {**self.data, **self.sets, **self.data_of_stages()}.items():
+            report_data(label, data)
+
 
 def load_run_inputs(recipe: Recipe, cache: InputCache | None = None) -> RunInputs:
     """Load the data and resolve the model. Several recipes may share a ``cache``.
@@ -63,7 +78,7 @@ def load_run_inputs(recipe: Recipe, cache: InputCache | None = None) -> RunInput
 
 def needs_model(recipe: Recipe) -> bool:
     """Return whether a stage loads the recipe's model."""
-    return any(stage.name in ("train", "search", "draw") or getattr(stage, "needs_model", False) for stage in recipe.stages.values())
+    return any(stage.needs_model for stage in recipe.stages.values())
 
 
 def check_run_inputs(inputs: RunInputs) -> RunInputs:
@@ -76,6 +91,7 @@ def check_run_inputs(inputs: RunInputs) -> RunInputs:
         data, ood = [inputs.data[task.label] for task in part.tasks], inputs.ood(part)
         task_checks.check_data(part, data, ood, inputs.own)
         preflight.check_references(part)
+        family_checks.check_family(part, inputs.model)
         checked = task_checks.with_overlap_warnings(part, data, ood, inputs.own)
         inputs = evolve(
             inputs,
@@ -85,3 +101,17 @@ def check_run_inputs(inputs: RunInputs) -> RunInputs:
         )
         task_checks.check_files_of_examples(part, data, inputs.own)
     return inputs
+
+
+def report_data(label: str, data: TaskData) -> None:
+    """Print the sizes, columns and labels of a data set, its notices and its warnings."""
+    sizes = ", ".join(f"{len(examples)} {split}" for split, examples in data.splits.items())
+    names = ", ".join(f"{index}={name}" for index, name in enumerate(data.label_names[:MAX_LABEL_NAMES]))
+    names += f" and {len(data.label_names) - MAX_LABEL_NAMES} more" if len(data.label_names) > MAX_LABEL_NAMES else ""
+    dropped = "".join(f"; {counted(count, 'row')} dropped ({reason})" for reason, count in data.dropped.items() if count)
+    counts = "".join(f"; {repeats.describe_count(what, count)}" for what, count in data.counts.items() if count)
+    progress.say(f"{label}: {sizes}; texts from {', '.join(data.columns)}; labels {names}{dropped}{counts}")
+    for notice in data.notices:
+        progress.say(f"{label}: {notice}")
+    for warning in data.warnings:
+        progress.warn(f"{label}: {warning}")

@@ -91,10 +91,12 @@ def resolve_stage(
         referenced, at = split_checkpoint(value)
         if referenced in earlier:
             key, folder = earlier[referenced]
-            inputs[field] = Input(str(folder), is_stage=True, at=at, inside=True)
+            inputs[field] = Input(str(folder), is_stage=True, at=at, inside=True, model_folder=recipe.stages[referenced].model_folder)
             input_keys[field] = f"{key}@{at}" if at else key
         else:
-            inputs[field], input_keys[field] = external_inputs.resolve_reference(field, value, task, seed)
+            inputs[field], input_keys[field] = external_inputs.resolve_reference(
+                field, value, external_inputs.accepted_kinds(stage, field), task, seed
+            )
     sets = (*(f"{challenge_set.name} {challenge_set.fingerprint}" for challenge_set in ood), *recipe.ood_map) if ood else ()
     key = keys.key(
         stage,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from typing import Any
 
-from ticketlab.core import disk_and_memory, registry
+from ticketlab.core import disk_and_memory, plugin_errors, registry
+from ticketlab.core.component import components_in
 from ticketlab.core.errors import PluginError, TicketlabError
-from ticketlab.runs.stage_key import components_in
+from ticketlab.core.plugin_frames import describe
 from ticketlab.stages.base import Context, Stage
 
 
@@ -19,17 +18,24 @@ def run_explaining_errors(stage: Stage, context: Context) -> dict[str, Any]:
     :raises OutOfSpace: a disk is full.
     :raises OutOfMemory: there is too little memory; the message lists the settings to lower.
     """
-    plugins = {part: source for part in components_in(stage) if (source := registry.current().source(part)).version != "built-in"}
     try:
         return stage.run(context)
     except Exception as problem:
         short = disk_and_memory.explained(problem, lower=_what_to_lower(stage, context))
         if short is not None:
             raise type(short)(f"{context.name}: {short}") from problem
-        if isinstance(problem, TicketlabError) or not plugins or os.environ.get("TICKETLAB_DEBUG") == "1":
+        if isinstance(problem, TicketlabError):
             raise
-        names = ", ".join(f"the {part.kind} `{part.name}` of {source.label}" for part, source in plugins.items())
-        message = " ".join(f"{type(problem).__name__}: {problem or _where_raised(problem)}".split())
+        parts = [stage, *components_in(stage)]
+        raised_in_plugin = plugin_errors.explained(problem, parts)
+        if raised_in_plugin is not None:
+            raise PluginError(f"{context.name}: {raised_in_plugin}") from problem
+        entries = [(part, registry.current().entry_of(type(part))) for part in parts]
+        of_plugins = [(part, entry.source.label) for part, entry in entries if entry is not None and not entry.source.is_built_in]
+        if not of_plugins:
+            raise
+        names = ", ".join(f"the {part.kind} `{part.label}` of {label}" for part, label in of_plugins)
+        message = describe(problem)
         raise PluginError(f"{context.name}: {message}; look at {names} first (TICKETLAB_DEBUG=1 shows the traceback)") from problem
 
 
@@ -39,9 +45,3 @@ def _what_to_lower(stage: Stage, context: Context) -> str:
     settings |= {"workers": "one per core"} if "workers" in settings and settings["workers"] is None else {}
     lower = [f"{context.name}.{name} (now {value})" for name, value in settings.items() if value is not None]
     return f"lower {', '.join([*lower, f'max_length (now {context.max_length})'])}, or use a smaller model"
-
-
-def _where_raised(problem: Exception) -> str:
-    """Return the function that raised an error without a message."""
-    *_, frame = traceback.extract_tb(problem.__traceback__)
-    return f"in `{frame.name}`"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import attrs
 from attrs import field, frozen
 
 from ticketlab.core import registry
-from ticketlab.core.component import Component
+from ticketlab.core.component import components_in
 from ticketlab.core.references import split_checkpoint
 from ticketlab.runs import fingerprint
 from ticketlab.stages.base import Stage
@@ -37,11 +36,15 @@ class StageFacts:
     @classmethod
     def of(cls, stage: Stage, external_inputs: Mapping[str, str] | None = None) -> StageFacts:
         """Return the facts of a stage. ``external_inputs`` replaces the fingerprints of its files, which are then not read."""
+        known = registry.current()
         settings, references = stage.identity(), stage.references()
         for name in BY_CONTENT:
             settings.pop(name, None)
         settings |= dict.fromkeys(references, "")
-        components = {f"{part.kind}/{part.name}": registry.current().version(part) for part in components_in(stage, settings)}
+        own = [] if type(stage).__module__.startswith("ticketlab.") else [stage]
+        components = {
+            f"{part.kind}/{known.name_of_class(type(part))}": known.version(part) for part in (*own, *components_in(stage, settings))
+        }
         read = fingerprint.of_external_inputs(stage.external_inputs()) if external_inputs is None else external_inputs
         return cls(settings, references, components, read)
 
@@ -112,13 +115,3 @@ def stage_key(
         "threads": threads,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def components_in(component: Component, among: Container[str] | None = None) -> Iterator[Component]:
-    """Yield the components in the settings of a component, and theirs recursively; ``among`` restricts the settings at the top level."""
-    for setting in attrs.fields(type(component)):
-        value = getattr(component, setting.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Component) and (among is None or setting.name in among):
-                yield part
-                yield from components_in(part)

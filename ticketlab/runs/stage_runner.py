@@ -9,8 +9,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ticketlab.core import files, progress, registry
+from ticketlab.core import files, progress
+from ticketlab.core.component import Precision
 from ticketlab.core.errors import TicketlabError
+from ticketlab.core.settings import to_table
 from ticketlab.lab import integrity
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import RESULT, UNTIL_DONE
@@ -18,14 +20,14 @@ from ticketlab.lab.results import find_impossible
 from ticketlab.recipes import ineffective_settings, task_groups
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.resources.textattack_import import import_textattack
-from ticketlab.runs import results_metadata, training_overlap
+from ticketlab.runs import listeners, results_metadata, training_overlap
 from ticketlab.runs.log import Log
 from ticketlab.runs.run_inputs import RunInputs
 from ticketlab.runs.stage_cache import ResolvedStage, cached_result, resolve_stage
 from ticketlab.runs.stage_errors import run_explaining_errors
 from ticketlab.stages.base import Context, Input, Stage
+from ticketlab.stages.result import check_result
 from ticketlab.tasks.base import TaskData
-from ticketlab.training.loss_function import Precision
 
 Starting = Callable[[str, str, str], None]
 """Called with the task, the stage and its key before a stage is computed or taken from the lab."""
@@ -95,12 +97,18 @@ class StageRunner:
         key, data = resolved.key, resolved.data
         resolved = evolve(resolved, keep=sorted({*resolved.keep, *self.keep.get(key, ())}))
         self.starting(task.label, name, key)
+        about = {
+            "run": self.log.run, "stage": name, "kind": stage.name, "task": data.name, "seed": task.seed, "key": key,
+            "settings": to_table(stage), "directory": self.lab.stage(key).absolute(),
+        }  # fmt: skip
+        listeners.notify("ticketlab_stage_started", **about)
         title = f"{data.name} seed {task.seed} {name}".lstrip()
         ineffective = ineffective_settings.stage_warnings(task.recipe, name)
         for warning in ineffective:
             progress.warn(f"{title}: {warning}")
         fields = {"stage": name, "task": data.name or None, "seed": task.seed}
         result = self._from_lab(resolved, title, fields)
+        found = result is not None
         if result is None:
             with self.lab.lock(key, title) as folder:
                 context = Context(
@@ -120,8 +128,9 @@ class StageRunner:
                     printed=self.reported_input_warnings,
                 )
                 result = self._from_lab(resolved, title, fields)  # another process may have finished it in the meantime
+                found = result is not None
                 result = result if result is not None else self._compute(stage, context, title)
-        registry.current().notify("ticketlab_stage_finished", stage=name, result=result)
+        listeners.notify("ticketlab_stage_finished", **about, found=found, result=result)
         own = task_groups.own_task(task.recipe, name)
         of_task = {} if own is None else {"task": self.names[own]}
         metadata = {"kind": stage.name, "key": key, "seed": task.seed, **of_task, **results_metadata.stage_metadata(stage, finished)}
@@ -155,6 +164,8 @@ class StageRunner:
         self.log({"event": "start", "stage": context.name, "task": context.data.name or None, "seed": context.seed, "key": context.key})
         started = time.perf_counter()
         result = run_explaining_errors(stage, context)
+        check_result(stage.name, result)
+        result = {"kind": stage.name, **result}
         seconds = time.perf_counter() - started
         cost = {"seconds": seconds + result.pop("earlier_seconds", 0.0)}  # of attempts that were interrupted
         for measured in ("training_seconds", "prediction_seconds"):

@@ -9,12 +9,13 @@ from attrs import frozen
 
 from ticketlab.core.errors import UsageError
 from ticketlab.core.references import stage_of
-from ticketlab.lab.results import TRAININGS
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.recipes.task_groups import by_data, own_task
 from ticketlab.runs import preflight
+from ticketlab.stages.attack import AttackStage
 from ticketlab.stages.base import Stage
 from ticketlab.stages.training_data import AUGMENT
+from ticketlab.stages.training_stage import Training
 from ticketlab.tasks import label_map
 from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import Task, TaskData
@@ -96,7 +97,7 @@ def _with_split_warnings(recipe: Recipe, group: Recipe, data: TaskData, measured
 
 
 def _trains(recipe: Recipe) -> bool:
-    return any(stage.uses_task and stage.name in TRAININGS for stage in recipe.stages.values())
+    return any(stage.uses_task and isinstance(stage, Training) for stage in recipe.stages.values())
 
 
 def _data_of_group(task: Task | None, data: Sequence[TaskData], own: OwnData) -> Sequence[TaskData]:
@@ -141,7 +142,7 @@ def _check_exchange(name: str, stage: Stage, field: str, maker: str, own: TaskDa
     pairs = getattr(stage, "teacher_labels" if field == "teacher" else "label_map", ())
     flag = f"{name}.{'teacher_labels' if field == 'teacher' else 'label_map'}"
     try:
-        if field == "model" and stage.name == "attack":
+        if field == "model" and isinstance(stage, AttackStage):
             label_map.labels_of_outputs(other.label_names, own.label_names, pairs)
         elif field in ("model", "teacher"):
             label_map.match_labels(other.label_names, own.label_names, pairs, flag=flag)
