@@ -24,11 +24,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types of the package, the examples, the documentation and the plugin package."""
+    """Check types of the package, the examples, the documentation and the plugins."""
     install(session, "demo,test")
     session.run("mypy", *session.posargs)
     plugin = "plugins/ticketlab-snip/src"
-    session.run("mypy", "--config-file", "pyproject.toml", "examples", "docs/generate.py", plugin, env={"MYPYPATH": plugin})
+    paths = ("examples", "docs/generate.py", "tests/third_party", plugin)
+    session.run("mypy", "--config-file", "pyproject.toml", *paths, env={"MYPYPATH": plugin})
 
 
 @nox.session

@@ -18,14 +18,13 @@ from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.adversaries.pgd import PGD
 from ticketlab.backbone import loading
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
 from ticketlab.backbone.shrinking import shrink
 from ticketlab.core.settings import parse_ratio
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.importance import Importance
 from ticketlab.tasks.datasets.lookup import find_task
 from ticketlab.training.batch import tokenize
+from ticketlab.training.plan import TrainingPlan
 
 
 def main() -> None:
@@ -54,7 +53,7 @@ def main() -> None:
     batches = rows.epoch(32, 0, 0)[: options.batches]
     mean_length = sum(max(len(rows.input_ids[index]) for index in batch) for batch in batches) / len(batches)
     searched = fresh()
-    gates = Importance().attach(Backbone(searched), SearchPlan(steps=100, seed=0))
+    gates = Importance().begin(TrainingPlan(searched, steps=100, seed=0))
     small = fresh()
     share = 1 / flops(small, int(mean_length))
     small = shrink(small, random_ticket(small, parse_ratio(options.heads), parse_ratio(options.neurons)))

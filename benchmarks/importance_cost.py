@@ -13,10 +13,9 @@ from timing import arguments, bert_base, interleaved, loop, random_rows, steps
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone import loading
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.importance import Importance
+from ticketlab.training.plan import TrainingPlan
 
 
 def main() -> None:
@@ -29,7 +28,7 @@ def main() -> None:
 
     def training(adversary, *, gates: bool):
         model = bert_base() if options.model == "base" else loading.load_classifier("demo", ("a", "b"), 0)[0].to(pick_device())
-        callbacks = [Importance().attach(Backbone(model), SearchPlan(steps=100, seed=0))] if gates else []
+        callbacks = [Importance().begin(TrainingPlan(model, steps=100, seed=0))] if gates else []
         return steps(loop(model, rows, adversary, precision, callbacks, options.batch), batches)
 
     report = {"model": options.model, "precision": precision, "threads": torch.get_num_threads()}

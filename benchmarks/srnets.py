@@ -16,11 +16,10 @@ from timing import arguments, bert_base, interleaved, loop, random_rows, steps
 
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_precision
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.imp import IMP
 from ticketlab.pruners.mask_training import MaskTraining
+from ticketlab.training.plan import TrainingPlan
 
 RUN = 5 * 12_272
 PRUNINGS = 10
@@ -37,7 +36,7 @@ def main() -> None:
 
     def attach(pruner):
         model = bert_base(options.layers).requires_grad_(pruner.trains_weights)
-        return model, pruner.attach(Backbone(model), SearchPlan(steps=RUN, seed=0, sparsity=options.sparsity))
+        return model, pruner.begin(TrainingPlan(model, steps=RUN, seed=0, sparsity=options.sparsity))
 
     def training(adversary, pruner=None):
         model, search = attach(pruner) if pruner else (bert_base(options.layers), None)

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import torch
 
+from ticketlab.adversaries.base import AdversaryRun
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, remember_shapes
+from ticketlab.losses.base import LossRun
+from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.tickets.draw import draw
 from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
-from ticketlab.training.loss_function import ClassificationLoss
 from ticketlab.training.optimizer import adamw
 
 remember_shapes()
@@ -53,10 +55,11 @@ def _finish() -> None:
 
 def loop(model, rows: TokenizedRows, adversary, precision: str, callbacks: Sequence = (), batch_size: int = 32) -> Loop:
     """Return the training loop of a model, ready for a step."""
-    loss_function = ClassificationLoss(model, CrossEntropy(), precision=precision, callbacks=callbacks)
+    loss_function = ClassificationLoss(model, LossRun(CrossEntropy()), precision=precision, callbacks=callbacks)
     model.train()
     return Loop(
-        loss_function=loss_function, adversary=adversary, optimizer=adamw(model, callbacks, 2e-5, 0.01), callbacks=callbacks, rows=rows,
+        loss_function=loss_function, adversary=AdversaryRun(adversary), optimizer=adamw(model, callbacks, 2e-5, 0.01),
+        callbacks=callbacks, rows=rows,
         batch_size=batch_size, epochs=1, warmup=0.1, clip=1.0, seed=0, checkpoint=Checkpoint(Path("unused")), checkpoint_seconds=1e9,
         log=print, title="benchmark",
     )  # fmt: skip
@@ -100,9 +103,9 @@ def random_ticket(model, heads: float, neurons: float) -> dict[str, torch.Tensor
 def flops(model, length: int) -> float:
     """Return the multiply-adds of the encoder layers per token of a text of this length: projections, attention, feed-forward."""
     backbone = Backbone(model)
-    hidden = int(model.config.hidden_size)
     total = 0.0
     for layer in backbone.layers:
-        width = layer.query.out_features
-        total += 4 * hidden * width + 2 * length * width + 2 * hidden * layer.ffn_in.out_features
+        width = layer.attention_output.weight.shape[layer.head_reader.dimension]
+        matrices = sum(matrix.weight.numel() for matrix in layer.matrices.values())
+        total += matrices + 2 * length * width
     return total

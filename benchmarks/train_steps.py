@@ -16,20 +16,19 @@ from timing import interleaved, loop, steps
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone import loading
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.device import pick_device, pick_precision
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.pruners.hard_concrete import HardConcrete
 from ticketlab.tasks.datasets.lookup import find_task
 from ticketlab.training.batch import tokenize
 from ticketlab.training.loop import Loop
+from ticketlab.training.plan import TrainingPlan
 
 
 def make(adversary, data, precision: str, *, masks: bool) -> Loop:
     """Return a loop with its own model, ready for a step."""
     model, tokenizer = loading.load_classifier("demo", data.label_names, 0)
     model.to(pick_device()).requires_grad_(not masks)
-    callbacks = [HardConcrete().attach(Backbone(model), SearchPlan(steps=100, seed=0))] if masks else []
+    callbacks = [HardConcrete().begin(TrainingPlan(model, steps=100, seed=0))] if masks else []
     return loop(model, tokenize(data.splits["train"], tokenizer, 128), adversary, precision, callbacks)
 
 

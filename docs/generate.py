@@ -30,15 +30,15 @@ from ticketlab.core.setting_values import settings_of
 from ticketlab.papers.catalogue import PAPERS, paper_studies
 from ticketlab.papers.costs import known_costs
 from ticketlab.papers.counting import write_costs
-from ticketlab.recipes import recipe, tables
+from ticketlab.recipes import tables
 from ticketlab.recipes.head import RecipeHead
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py. -->\n\n"
 WIDTH = 100
-PLURALS = {"adversary": "Adversaries", "loss": "Losses"}
+LINE = 140
+PLURALS = {"adversary": "Adversaries", "loss": "Losses", "metric": "Evaluation metrics"}
 HOOKIMPL = "A decorator that marks a function as the implementation of the hook of the same name; see [](hooks.md)."
-EVENTS = ("ticketlab_on_log", "ticketlab_stage_finished")
 PROMISE = """\
 The public names are those of this page: `ticketlab` is for users, `ticketlab.plugin` for authors of plugins, `ticketlab.testing` for
 their tests, and `ticketlab.auto` for `transformers`. Everything else may change in any version.
@@ -62,7 +62,7 @@ def pages() -> dict[str, str]:
     builtin = registry.load(entry_points=False)
     with registry.using(builtin):
         found = {
-            "stages.md": stages_page(),
+            "stages.md": stages_page(builtin),
             "recipes.md": recipes_page(builtin),
             "papers.md": papers_page(),
             "hooks.md": hooks_page(),
@@ -70,7 +70,7 @@ def pages() -> dict[str, str]:
             "python.md": python_page(),
         }
         for kind in HOOK_OF_KIND:
-            if builtin.names(kind):
+            if builtin.names(kind) and kind != "stage":
                 found[f"{plural(kind).lower().replace(' ', '-')}.md"] = components_page(builtin, kind)
     return {name: NOTE + text.rstrip() + "\n" for name, text in found.items()}
 
@@ -80,7 +80,7 @@ def plural(kind: str) -> str:
     return PLURALS.get(kind, f"{kind.capitalize()}s")
 
 
-def stages_page() -> str:
+def stages_page(builtin: registry.Registry) -> str:
     """Return the page of stage kinds."""
     intro = """
         A recipe consists of stages. Each is a table with a `kind`; the settings below are its keys, and `--set STAGE.SETTING=VALUE` sets
@@ -88,7 +88,7 @@ def stages_page() -> str:
         Settings marked ° change how a result is computed, but not the result itself, so they are not part of its key.
         """
     head = table(("Key", "Meaning"), [(f"`{field.name}`", field.metadata["help"]) for field in settings_of(RecipeHead)])
-    stages = "\n\n".join(section(recipe.stage_class(kind)) for kind in recipe.KINDS)
+    stages = "\n\n".join(section(builtin.get("stage", name)) for name in builtin.names("stage"))
     above = f"Above the stages, a recipe has these keys (`--set KEY=VALUE`):\n\n{head}"
     return f"# Stages\n\n{paragraph(intro)}\n\n{above}\n\n{stages}"
 
@@ -238,18 +238,31 @@ def hooks_page() -> str:
         A plugin is a module (or an object) with functions of these names, decorated with `@ticketlab.plugin.hookimpl`. A function may
         omit parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: component classes, or references of the
         form `ticketlab.plugin.Lazy(name, summary, "package.module:Class")`, which are imported when they are first used. See
-        [](../howto/pruner.md), [](../howto/stop_rule.md), [](../howto/objective.md) and [](../howto/bias_model.md), and
+        [](../howto/pruner.md), [](../howto/stop_rule.md), [](../howto/objective.md), [](../howto/bias_model.md), [](../howto/metric.md),
+        [](../howto/stage.md), [](../howto/task.md) and [](../howto/model_family.md), [](../howto/listener.md) for events, and
         [](python.md#ticketlabplugin) for the base classes.
         """
     components = "\n\n".join(hook(name) for name in HOOK_OF_KIND.values())
-    others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *EVENTS))
+    others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *hookspecs.EVENTS))
     return f"# Hooks\n\n{paragraph(intro)}\n\n## Components\n\n{components}\n\n## Recipes, and events of a run\n\n{others}"
 
 
 def hook(name: str) -> str:
     """Return the section of a hook."""
     function = getattr(hookspecs, name)
-    return f"### {name}\n\n```python\n@hookspec\ndef {name}{bare(function)}: ...\n```\n\n{prose(function.__doc__ or '')}"
+    return f"### {name}\n\n```python\n@hookspec\n{definition(name, bare(function))}\n```\n\n{prose(function.__doc__ or '')}"
+
+
+def definition(name: str, signature: str) -> str:
+    """Return the definition of a function without its body, broken into lines as the style of the project demands."""
+    line = f"def {name}{signature}: ..."
+    if len(line) <= LINE:
+        return line
+    inside, _, result = signature.removeprefix("(").rpartition(")")
+    for parameters in (f"    {inside}", "\n".join(f"    {part}," for part in re.split(r", (?=\w+: )", inside))):
+        if max(map(len, parameters.splitlines())) <= LINE:
+            break
+    return f"def {name}(\n{parameters}\n){result}: ..."
 
 
 def python_page() -> str:

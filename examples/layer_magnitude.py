@@ -13,7 +13,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.plugin import Backbone, Pruner, Search, SearchPlan, hookimpl, setting, weight_units
+from ticketlab.plugin import Backbone, Pruner, Search, TrainingPlan, hookimpl, setting, weight_units
 
 
 @frozen
@@ -28,9 +28,9 @@ class LayerMagnitude(Pruner):
     power: float = setting(2.0, above=0, help="exponent of the magnitude; 2 in the paper")
     pooler: bool = setting(False, help="also score the matrix of the pooler")
 
-    def attach(self, backbone: Backbone, plan: SearchPlan) -> Search:
+    def begin(self, plan: TrainingPlan) -> Search:
         """Compute the scores."""
-        return _LayerMagnitudeSearch(backbone, self)
+        return _LayerMagnitudeSearch(plan.backbone, self)
 
 
 class _LayerMagnitudeSearch(Search):

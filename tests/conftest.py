@@ -138,10 +138,12 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Tiny checkpoints of the supported families, by name."""
+    from support.families import FAMILIES
+
     from ticketlab.testing.tiny import tiny_model
 
     root = tmp_path_factory.mktemp("tiny")
-    models = {family: tiny_model(family, root / family) for family in ("bert", "roberta", "electra", "distilbert", "deberta-v2")}
+    models = {family: tiny_model(family, root / family) for family in FAMILIES}
     freeze()  # the modules that this imported
     return models
 

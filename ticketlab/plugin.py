@@ -12,6 +12,7 @@ from ticketlab.core.lazy_exports import lazy_exports
 _EXPORTS = {
     "Adapter": "ticketlab.backbone.adapters",
     "Adversary": "ticketlab.adversaries.base",
+    "AdversaryRun": "ticketlab.adversaries.base",
     "ascend": "ticketlab.adversaries.base",
     "attach_mask": "ticketlab.backbone.masks",
     "Attack": "ticketlab.attacks.base",
@@ -20,6 +21,9 @@ _EXPORTS = {
     "BiasModel": "ticketlab.bias_models.base",
     "Callback": "ticketlab.core.callback",
     "Component": "ticketlab.core.component",
+    "component": "ticketlab.core.settings",
+    "Context": "ticketlab.stages.base",
+    "Damaged": "ticketlab.core.errors",
     "DataError": "ticketlab.core.errors",
     "derive_seed": "ticketlab.inference.random_state",
     "detach_mask": "ticketlab.backbone.masks",
@@ -29,45 +33,65 @@ _EXPORTS = {
     "Example": "ticketlab.tasks.base",
     "hash_texts": "ticketlab.tasks.trained_on",
     "hookimpl": "ticketlab.core.hookspecs",
+    "Input": "ticketlab.stages.base",
     "Layer": "ticketlab.backbone.backbone",
     "Lazy": "ticketlab.core.hookspecs",
+    "load_challenge_set": "ticketlab.tasks.assembly.loading",
     "load_encoder": "ticketlab.backbone.loading",
+    "load_finished": "ticketlab.backbone.loading",
+    "load_measured": "ticketlab.backbone.onnx_classifier",
+    "load_task": "ticketlab.tasks.assembly.loading",
     "load_tokenizer": "ticketlab.backbone.loading",
     "log_likelihood": "ticketlab.losses.base",
     "Loss": "ticketlab.losses.base",
     "LossFunction": "ticketlab.training.loss_function",
     "LossOutput": "ticketlab.training.loss_function",
+    "LossRun": "ticketlab.losses.base",
     "MaskedLanguageModel": "ticketlab.resources.masked_lm",
     "MaskedWeight": "ticketlab.backbone.masks",
     "MaskPredictions": "ticketlab.resources.masked_lm",
+    "Matrix": "ticketlab.backbone.matrices",
+    "Metric": "ticketlab.metrics.base",
     "Monitor": "ticketlab.stop_rules.base",
     "norms": "ticketlab.adversaries.base",
     "Objective": "ticketlab.objectives.base",
     "Observation": "ticketlab.stop_rules.base",
+    "OnnxClassifier": "ticketlab.backbone.onnx_classifier",
     "plain_step": "ticketlab.adversaries.base",
     "PluginError": "ticketlab.core.errors",
+    "predict": "ticketlab.training.evaluation",
+    "Predictions": "ticketlab.metrics.base",
     "Pruner": "ticketlab.pruners.base",
     "ratio": "ticketlab.core.settings",
+    "reference": "ticketlab.core.settings",
     "ResourceError": "ticketlab.core.errors",
     "Resources": "ticketlab.resources.resources",
+    "RunInfo": "ticketlab.core.hookspecs",
     "Search": "ticketlab.pruners.base",
-    "SearchPlan": "ticketlab.pruners.base",
     "SentenceEncoder": "ticketlab.resources.sentence_encoder",
+    "sentence_states": "ticketlab.training.sentence_states",
     "setting": "ticketlab.core.settings",
     "SettingError": "ticketlab.core.errors",
+    "Slices": "ticketlab.backbone.slices",
     "SplitWarning": "ticketlab.tasks.base",
+    "Stage": "ticketlab.stages.base",
     "StopRule": "ticketlab.stop_rules.base",
     "structured_units": "ticketlab.pruners.base",
     "Task": "ticketlab.tasks.base",
     "TaskData": "ticketlab.tasks.base",
+    "TaskStage": "ticketlab.stages.base",
+    "Ticket": "ticketlab.tickets.ticket",
     "TicketlabError": "ticketlab.core.errors",
     "tokenize": "ticketlab.training.batch",
     "TokenizedRows": "ticketlab.training.batch",
     "TrainedOn": "ticketlab.tasks.trained_on",
     "TrainingContext": "ticketlab.objectives.base",
     "TrainingLoss": "ticketlab.training.loss_function",
+    "TrainingParts": "ticketlab.objectives.base",
+    "TrainingPlan": "ticketlab.training.plan",
     "TrainingSession": "ticketlab.objectives.base",
     "uniform_in_ball": "ticketlab.adversaries.base",
+    "UnusedSetting": "ticketlab.stages.base",
     "UsageError": "ticketlab.core.errors",
     "Victim": "ticketlab.inference.victim",
     "weight_units": "ticketlab.pruners.base",
@@ -75,10 +99,13 @@ _EXPORTS = {
     "WordTable": "ticketlab.bias_models.words",
     "WordVectors": "ticketlab.resources.word_vectors",
     "WordVectorSource": "ticketlab.bias_models.words",
+    "WrappedLossFunction": "ticketlab.objectives.wrapped",
+    "WrappedSession": "ticketlab.objectives.wrapped",
 }
 
 if TYPE_CHECKING:
     from ticketlab.adversaries.base import Adversary as Adversary
+    from ticketlab.adversaries.base import AdversaryRun as AdversaryRun
     from ticketlab.adversaries.base import DropoutMasks as DropoutMasks
     from ticketlab.adversaries.base import ascend as ascend
     from ticketlab.adversaries.base import norms as norms
@@ -89,15 +116,21 @@ if TYPE_CHECKING:
     from ticketlab.backbone.backbone import Backbone as Backbone
     from ticketlab.backbone.backbone import Layer as Layer
     from ticketlab.backbone.loading import load_encoder as load_encoder
+    from ticketlab.backbone.loading import load_finished as load_finished
     from ticketlab.backbone.loading import load_tokenizer as load_tokenizer
     from ticketlab.backbone.masks import MaskedWeight as MaskedWeight
     from ticketlab.backbone.masks import attach_mask as attach_mask
     from ticketlab.backbone.masks import detach_mask as detach_mask
+    from ticketlab.backbone.matrices import Matrix as Matrix
+    from ticketlab.backbone.onnx_classifier import OnnxClassifier as OnnxClassifier
+    from ticketlab.backbone.onnx_classifier import load_measured as load_measured
+    from ticketlab.backbone.slices import Slices as Slices
     from ticketlab.bias_models.base import BiasModel as BiasModel
     from ticketlab.bias_models.words import WordTable as WordTable
     from ticketlab.bias_models.words import WordVectorSource as WordVectorSource
     from ticketlab.core.callback import Callback as Callback
     from ticketlab.core.component import Component as Component
+    from ticketlab.core.errors import Damaged as Damaged
     from ticketlab.core.errors import DataError as DataError
     from ticketlab.core.errors import PluginError as PluginError
     from ticketlab.core.errors import ResourceError as ResourceError
@@ -105,19 +138,27 @@ if TYPE_CHECKING:
     from ticketlab.core.errors import TicketlabError as TicketlabError
     from ticketlab.core.errors import UsageError as UsageError
     from ticketlab.core.hookspecs import Lazy as Lazy
+    from ticketlab.core.hookspecs import RunInfo as RunInfo
     from ticketlab.core.hookspecs import hookimpl as hookimpl
+    from ticketlab.core.settings import component as component
     from ticketlab.core.settings import ratio as ratio
+    from ticketlab.core.settings import reference as reference
     from ticketlab.core.settings import setting as setting
     from ticketlab.inference.random_state import derive_seed as derive_seed
     from ticketlab.inference.victim import Victim as Victim
     from ticketlab.losses.base import Loss as Loss
+    from ticketlab.losses.base import LossRun as LossRun
     from ticketlab.losses.base import log_likelihood as log_likelihood
+    from ticketlab.metrics.base import Metric as Metric
+    from ticketlab.metrics.base import Predictions as Predictions
     from ticketlab.objectives.base import Objective as Objective
     from ticketlab.objectives.base import TrainingContext as TrainingContext
+    from ticketlab.objectives.base import TrainingParts as TrainingParts
     from ticketlab.objectives.base import TrainingSession as TrainingSession
+    from ticketlab.objectives.wrapped import WrappedLossFunction as WrappedLossFunction
+    from ticketlab.objectives.wrapped import WrappedSession as WrappedSession
     from ticketlab.pruners.base import Pruner as Pruner
     from ticketlab.pruners.base import Search as Search
-    from ticketlab.pruners.base import SearchPlan as SearchPlan
     from ticketlab.pruners.base import structured_units as structured_units
     from ticketlab.pruners.base import weight_units as weight_units
     from ticketlab.resources.masked_lm import EncodedText as EncodedText
@@ -127,9 +168,16 @@ if TYPE_CHECKING:
     from ticketlab.resources.sentence_encoder import SentenceEncoder as SentenceEncoder
     from ticketlab.resources.word_vectors import WordVectors as WordVectors
     from ticketlab.resources.wordnet import WordNet as WordNet
+    from ticketlab.stages.base import Context as Context
+    from ticketlab.stages.base import Input as Input
+    from ticketlab.stages.base import Stage as Stage
+    from ticketlab.stages.base import TaskStage as TaskStage
+    from ticketlab.stages.base import UnusedSetting as UnusedSetting
     from ticketlab.stop_rules.base import Monitor as Monitor
     from ticketlab.stop_rules.base import Observation as Observation
     from ticketlab.stop_rules.base import StopRule as StopRule
+    from ticketlab.tasks.assembly.loading import load_challenge_set as load_challenge_set
+    from ticketlab.tasks.assembly.loading import load_task as load_task
     from ticketlab.tasks.base import Example as Example
     from ticketlab.tasks.base import SplitWarning as SplitWarning
     from ticketlab.tasks.base import Task as Task
@@ -137,12 +185,16 @@ if TYPE_CHECKING:
     from ticketlab.tasks.trained_on import TrainedOn as TrainedOn
     from ticketlab.tasks.trained_on import hash_texts as hash_texts
     from ticketlab.tickets.draw import draw as draw
+    from ticketlab.tickets.ticket import Ticket as Ticket
     from ticketlab.training.batch import Batch as Batch
     from ticketlab.training.batch import TokenizedRows as TokenizedRows
     from ticketlab.training.batch import tokenize as tokenize
+    from ticketlab.training.evaluation import predict as predict
     from ticketlab.training.loss_function import LossFunction as LossFunction
     from ticketlab.training.loss_function import LossOutput as LossOutput
     from ticketlab.training.loss_function import TrainingLoss as TrainingLoss
+    from ticketlab.training.plan import TrainingPlan as TrainingPlan
+    from ticketlab.training.sentence_states import sentence_states as sentence_states
 
 __all__ = [*sorted(_EXPORTS)]
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from support.families import FAMILIES
 
 from ticketlab.backbone.loading import load_encoder, load_tokenizer
 from ticketlab.bias_models.embeddings import FromModel
@@ -9,7 +10,7 @@ from ticketlab.bias_models.words import FromFile
 from ticketlab.core.errors import ResourceError
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "distilbert", "deberta-v2"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_words_vector_is_the_mean_of_the_input_embeddings_of_its_pieces(tiny, family):
     words = FromModel(str(tiny[family]))
     tokenizer = load_tokenizer(str(tiny[family]))

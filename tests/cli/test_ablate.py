@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,3 +38,19 @@ def test_a_key_is_named_as_it_was_written(invoke: Any, varied: str, message: str
     result = invoke("ablate", "fine-tune", "--task", "demo", "--vary", varied, "--dry-run")
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_dry_run_checks_and_describes_the_data_as_a_run_does(invoke: Any, tmp_path: Path, tiny: dict[str, Path]) -> None:
+    lines = ["text,label", *(f"a {'good' if number % 2 else 'bad'} film {number % 60},{number % 2}" for number in range(100))]
+    (tmp_path / "films.csv").write_text("\n".join(lines))
+    command = ["ablate", "fine-tune", "--task", tmp_path / "films.csv", "--model", tiny["bert"], "--vary", "epochs=1,2", "--dry-run"]
+    result = invoke(*command, "--attack", "none")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count("texts from text; labels 0=0, 1=1") == 1
+    assert result.stderr.count("warning: films: ") >= 1
+    assert "2 cells; " in result.stderr
+    wrong = invoke(*command, "--attack", "none", "--ood", "demo_nli_ood")
+    assert wrong.exit_code == 2
+    missing = invoke(*command, "--attack", "textfooler", "--word-vectors", tmp_path / "none.txt")
+    assert (missing.exit_code, missing.stdout.count("epochs=")) == (0, 2)
+    assert "note: --attack textfooler: " in missing.stderr

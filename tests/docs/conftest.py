@@ -103,4 +103,5 @@ def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
     """Follows pages in ``folder``, with small models and data in place of those that pages name."""
     models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
     tasks = {"sst2": "./data/sst2"} | {name: name for name in ("mnli", "hans", "imdb", "ag_news")}  # the last two are composed but not read
+    tasks |= {"beads": "beads"}  # of a plugin
     return Reader(folder, models, tasks, {"Salesforce/wikitext": "articles.txt"})

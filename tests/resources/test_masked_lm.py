@@ -6,6 +6,7 @@ import shutil
 import pytest
 import torch
 from attrs import evolve
+from support.families import WITH_MLM
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
 from ticketlab import run
@@ -18,7 +19,6 @@ from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.resources.word_pieces import WordPieces
 from ticketlab.tasks.demo.reviews import DemoTask
 
-FAMILIES = ["bert", "roberta", "electra", "distilbert", "deberta-v2"]
 TEXTS = ["the film was good", "a very long story, but not a bad one for all that", "good", "was the film good"]
 
 
@@ -42,7 +42,7 @@ def asked(mlm, texts=TEXTS):
     return [(tokens, range(len(tokens.spans))) for tokens in map(mlm.tokens, texts)]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", WITH_MLM)
 def test_predictions_equal_those_of_the_plain_model(mlms, family):
     mlm = mlms(family)
     for (tokens, positions), found in zip(asked(mlm), mlm.top(asked(mlm), 7), strict=True):
@@ -54,7 +54,7 @@ def test_predictions_equal_those_of_the_plain_model(mlms, family):
         torch.testing.assert_close(torch.tensor([guess.log_probs for guess in found.values()]), expected.values, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", WITH_MLM)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_predictions_do_not_depend_on_the_batch(mlms, family, precision):
     made = mlms(family)
@@ -139,7 +139,7 @@ def test_equally_likely_predictions_are_ordered_by_id(mlm):
     assert found[1].ids == found[2].ids == list(range(20))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", WITH_MLM)
 def test_a_model_without_a_head_is_refused(tiny, family):
     with pytest.raises(ResourceError, match=r"has no masked language modelling head, .*`ticketlab show objective mlm`"):
         MaskedLanguageModel.load(str(tiny[family]))

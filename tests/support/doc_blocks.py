@@ -147,7 +147,7 @@ class Reader:
             pytest.skip("textattack is not installed")
         if "tune" in arguments[:1] and not importlib.util.find_spec("optuna"):
             pytest.skip("optuna is not installed")
-        if "onnx" in arguments and not importlib.util.find_spec("onnxruntime"):
+        if {"onnx", "benchmark"} & set(arguments) and not importlib.util.find_spec("onnxruntime"):
             pytest.skip("onnxruntime is not installed")
         for plugin in self.plugins:
             arguments = ["--plugin", plugin, *arguments]
@@ -161,7 +161,7 @@ class Reader:
     def _attacks(arguments: Sequence[str]) -> bool:
         command = next((word for word in arguments if not word.startswith("-")), "")
         return (
-            command in ("run", "demo", "attack", "tune", "ablate")
+            command in ("run", "demo", "attack", "tune", "ablate", *(("ticket",) if "benchmark" in arguments else ()))
             and not {"--dry-run", "none", "--help", "unbiased"} & set(arguments)
             and not (any(word.startswith("srnet") for word in arguments) and "--attack" not in arguments)
         )
@@ -178,6 +178,9 @@ class Reader:
                 found[index + 1] = "1"
         if found[:2] == ["ticket", "apply"]:
             found[3] = self._stand_in(self.models, found[3])
+        if found[:2] == ["ticket", "benchmark"]:
+            found[found.index("--n") + 1] = "4"
+            found += ["--repeats", "2", "--length", "16"]
         if "demo" in found[:1]:
             own = ["finetune.epochs=1", "search.epochs=1"] if "unbiased" in found else ["attack.examples=4", *QUICK]
             small = [f"model={self.models['demo']}", "train_rows=48", *own]

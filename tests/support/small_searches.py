@@ -7,20 +7,20 @@ from pathlib import Path
 
 import torch
 
+from ticketlab.adversaries.base import AdversaryRun
 from ticketlab.adversaries.none import Clean
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core.callback import Callback
+from ticketlab.losses.base import LossRun
+from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.pruners.base import SearchPlan
 from ticketlab.testing import tiny
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop
-from ticketlab.training.loss_function import ClassificationLoss, forward
+from ticketlab.training.loss_function import forward
 from ticketlab.training.optimizer import adamw
-
-FAMILIES = ("bert", "roberta", "electra", "distilbert", "deberta-v2")
+from ticketlab.training.plan import TrainingPlan
 
 
 def tiny_classifier(family: str, folder: Path):
@@ -51,14 +51,16 @@ def rows(count: int) -> TokenizedRows:
     return TokenizedRows(ids, None, [index % 2 for index in range(count)], 0, 0)
 
 
-def training(pruner, model, folder: Path, *, steps: int, sparsity: float, adversary=None, lr: float = 0.02, decay: float = 0.5, after=()):
-    """Return a loop of at most ``steps`` steps, and its search."""
+def training(
+    pruner, model, folder: Path, *, steps: int, sparsity: float = 0.3, sparsities=None, adversary=None, lr=0.02, decay=0.5, after=()
+):
+    """Return a loop of at most ``steps`` steps, and its search. ``sparsities`` has those of groups that differ."""
     model.requires_grad_(pruner.trains_weights)
-    search = pruner.attach(Backbone(model), SearchPlan(steps=steps, seed=1, sparsity=sparsity))
+    search = pruner.begin(TrainingPlan(model, steps=steps, seed=1, sparsity=sparsity, sparsities=sparsities or {}))
     callbacks = [search, *after]
     torch.manual_seed(0)
     loop = Loop(
-        loss_function=ClassificationLoss(model, CrossEntropy(), callbacks=callbacks), adversary=adversary or Clean(),
+        loss_function=ClassificationLoss(model, LossRun(CrossEntropy()), callbacks=callbacks), adversary=AdversaryRun(adversary or Clean()),
         optimizer=adamw(model, callbacks, lr, decay), callbacks=callbacks, rows=rows(4 * steps),
         batch_size=4, epochs=1, warmup=0.0, clip=1.0, seed=0,
         checkpoint=Checkpoint(folder / "checkpoint.safetensors"), checkpoint_seconds=1e9, log=lambda record: None, title="test",

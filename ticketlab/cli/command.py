@@ -13,7 +13,7 @@ import click
 
 from ticketlab.cli import unknown_option
 from ticketlab.cli.error_output import one_line
-from ticketlab.cli.plugin_flags import PLUGIN_FILES, PLUGINS_DISABLED, plugin_flags
+from ticketlab.cli.plugin_flags import PLUGIN_FILES, PLUGINS_DISABLED, PLUGINS_OFF, plugin_flags
 from ticketlab.core import progress, registry
 from ticketlab.core.errors import UsageError
 
@@ -24,7 +24,7 @@ RUN_ARGUMENTS = ("model", "file", "scores")
 
 
 class Command(click.Command):
-    """A click command with ``--plugin`` and ``--no-plugins``."""
+    """A click command with ``--plugin``, ``--no-plugin`` and ``--no-plugins``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -91,8 +91,14 @@ def plugins_loaded(ctx: click.Context) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
-        loaded = registry.load(ctx.meta.get(PLUGIN_FILES, ()), entry_points=not ctx.meta.get(PLUGINS_DISABLED, False))
+        loaded = registry.load(
+            ctx.meta.get(PLUGIN_FILES, ()),
+            entry_points=not ctx.meta.get(PLUGINS_DISABLED, False),
+            off=ctx.meta.get(PLUGINS_OFF, ()),
+        )
         registry.use(loaded)
+        for source in loaded.off:
+            progress.say(f"{source.label} is switched off")
         for problem in loaded.problems:
             warn(problem.message)
         try:

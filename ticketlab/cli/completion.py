@@ -29,7 +29,7 @@ class ComponentName(click.ParamType):  # type: ignore[type-arg]  # generic since
         """Return the registered names, with their summaries."""
         known = registry.current()
         names = [name for name in known.names(self.kind) if name.startswith(incomplete)]
-        return [CompletionItem(name, help=known.entries[self.kind, name].summary) for name in names]
+        return [CompletionItem(name, help=known.entry(self.kind, name).summary) for name in names]
 
 
 class RecipeName(click.ParamType):  # type: ignore[type-arg]

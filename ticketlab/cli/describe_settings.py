@@ -10,7 +10,7 @@ import attrs
 
 from ticketlab.core.component import Component
 from ticketlab.core.setting_values import settings_of
-from ticketlab.core.settings import to_table
+from ticketlab.core.settings import component_table
 
 SIGNS = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
 
@@ -43,7 +43,7 @@ def _default(field: attrs.Attribute[Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return {"name": value.name, **to_table(value)} if isinstance(value, Component) else value
+    return component_table(value) if isinstance(value, Component) else value
 
 
 def _text(default: Any) -> str:

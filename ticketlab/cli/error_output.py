@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -11,11 +10,10 @@ from collections.abc import Iterator
 import click
 
 from ticketlab.cli import signals, unknown_option
-from ticketlab.core import disk_and_memory, progress
+from ticketlab.core import debugging, disk_and_memory, progress
 from ticketlab.core.errors import EXIT_FAILED, EXIT_USAGE, Interrupted, TicketlabError, nearest
 from ticketlab.training import interruption
 
-DEBUG = "TICKETLAB_DEBUG"
 MAX_LINE = 2000
 """Maximum length of a line in characters; longer ones are cut in the middle."""
 
@@ -35,10 +33,7 @@ def interrupts_as_errors() -> Iterator[None]:
 
 def report(problem: BaseException) -> int:
     """Report a failure on stderr and return the exit code."""
-    if os.environ.get(DEBUG) == "1":
-        import traceback
-
-        progress.say("".join(traceback.format_exception(problem)).rstrip("\n"), lines=True)
+    debugging.print_traceback(problem)
     line, code = _line_and_code(problem)
     progress.say(line if len(line) <= MAX_LINE else f"{line[: MAX_LINE // 2]} ... {line[-MAX_LINE // 2 :]}")
     return code
@@ -56,8 +51,16 @@ def _line_and_code(problem: BaseException) -> tuple[str, int]:
     if isinstance(problem, OSError) and problem.strerror:  # such as a folder without write permission
         where = f"{problem.filename}: " if problem.filename else ""
         return f"error: {where}{problem.strerror}", EXIT_FAILED
-    advice = f"set {DEBUG}=1 for the traceback; please report it"
+    if (of_plugin := _error_of_plugin(problem)) is not None:
+        return f"error: {one_line(str(of_plugin))}", of_plugin.exit_code
+    advice = f"set {debugging.DEBUG}=1 for the traceback; please report it"
     return f"error: internal: {type(problem).__name__}: {one_line(str(problem))} ({advice})", EXIT_FAILED
+
+
+def _error_of_plugin(problem: BaseException) -> TicketlabError | None:
+    from ticketlab.core import plugin_errors  # imports the registry, which most commands that fail early do not need
+
+    return plugin_errors.explained(problem)
 
 
 def one_line(text: str) -> str:

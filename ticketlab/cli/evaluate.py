@@ -19,6 +19,7 @@ from ticketlab.cli.command import Command
 @shared_options.TASK
 @shared_options.OOD
 @shared_options.SPLIT
+@shared_options.METRIC
 @shared_options.LABEL_MAP
 @shared_options.MAX_LENGTH
 @shared_options.SET
@@ -36,6 +37,7 @@ def evaluate(
     ood: Sequence[str],
     ood_map: Sequence[str],
     split: str | None,
+    metrics: Sequence[str],
     label_map: Sequence[str],
     max_length: int | None,
     sets: Sequence[str],
@@ -60,7 +62,7 @@ def evaluate(
     measured = find_model(find_run(model, lab, "model"), seed=run_seed, task=run_task)
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     data = choose_data(measured, chosen, [find_task(value) for value in ood], ood_map, takes_ood=True)
-    settings = shared_options.given(split=split, label_map=list(label_map) or None)
+    settings = shared_options.given(split=split, metrics=list(metrics) or None, label_map=list(label_map) or None)
     recipe = one_stage("evaluate", measured, data.tasks, settings, sets, max_length=max_length, ood=data.ood, ood_map=data.ood_map)
     run_recipe.check_csv(csv_file, [recipe], lab, name)
     done = run_recipe.run_in_lab(recipe, lab, name=name)

@@ -78,6 +78,7 @@ def _stage_options() -> list[shared_options.Decorator]:
     "--attack", "attacks", multiple=True, type=ComponentName("attack"), help="Attack to run; may be repeated. `none` runs no attack."
 )
 @shared_options.ATTACKED
+@shared_options.METRIC
 @shared_options.RESOURCES
 @click.option("--scale", metavar="NAME", help="Scale of the recipe; `small` runs in minutes on two cores.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed only.")

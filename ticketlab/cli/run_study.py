@@ -34,7 +34,7 @@ def print_plan(study: Study, lab: Path, *, jobs: int, as_json: bool) -> None:
     check_jobs(jobs)
     inputs = PlannedInputs()
     with threads_of_a_job(jobs):
-        plan = plan_study(study, lab, inputs, checked=False)
+        plan = plan_study(study, lab, inputs)
     found = estimate(plan)
     if as_json:
         run_recipe.print_json(_plan_table(plan) | {"to_compute": found.stages, "seconds": found.seconds, "bytes": found.bytes})
@@ -91,7 +91,7 @@ def run(study: Study, lab: Path, *, jobs: int, name: str | None, as_json: bool, 
     disk_and_memory.check_limit()
     from ticketlab.studies.study import run_study
 
-    done = run_study(study, lab, jobs=jobs, name=name, plugins=plugin_arguments())
+    done = run_study(study, lab, jobs=jobs, name=name)
     print_results(done, as_json=as_json)
     if csv_file is not None:
         from ticketlab.report.numbers_file import write_numbers
@@ -126,11 +126,3 @@ def print_results(done: StudyRun, *, as_json: bool) -> None:
     from ticketlab.report.table_text import print_table
 
     print_table(compared_table(done.comparison), run_recipe.open_console())
-
-
-def plugin_arguments() -> list[str]:
-    """Return the arguments of worker processes that load the plugins of this command."""
-    from ticketlab.cli.plugin_flags import PLUGIN_FILES, PLUGINS_DISABLED
-
-    meta = click.get_current_context().meta
-    return [*(["--no-plugins"] if meta.get(PLUGINS_DISABLED, False) else []), *map(str, meta.get(PLUGIN_FILES, ()))]

@@ -89,6 +89,9 @@ RESOURCES = all_of(
     ),
 )
 ATTACKED = click.option("--n", "examples", type=click.IntRange(min=1), metavar="N", help="Number of examples to attack.")
+METRIC = click.option(
+    "--metric", "metrics", multiple=True, type=ComponentName("metric"), help="Further metric to compute; may be repeated."
+)
 MAX_LENGTH = click.option("--max-length", type=int, metavar="TOKENS", help="Maximum input length in tokens; longer texts are truncated.")
 PRECISION = click.option(
     "--precision",

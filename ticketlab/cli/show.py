@@ -11,12 +11,8 @@ from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import formatting, progress, registry
 from ticketlab.core.component import Component
-from ticketlab.core.errors import SettingError, UsageError, did_you_mean
+from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.hookspecs import HOOK_OF_KIND
-from ticketlab.recipes import recipe
-
-STAGE = "stage"
-
 
 FLAGS = {
     "pruner": "--pruner {name}",
@@ -26,6 +22,7 @@ FLAGS = {
     "attack": "--attack {name}",
     "task": "--task {name} (or --ood {name})",
     "stop rule": "--stop {name}",
+    "metric": "--metric {name}",
 }
 """The option that selects a component; its settings are set with --set."""
 
@@ -37,19 +34,20 @@ FLAGS = {
 def show(kind: str, name: str | None, as_json: bool) -> None:
     """Explain the component NAME of KIND: what it does, where it comes from, and its settings. Without NAME, list the components of KIND.
 
-    KIND is pruner, adversary, loss, bias-model, attack, task, objective, stop-rule, backbone, executor or stage. NAME may be NAME:VALUE,
-    such as textattack:pruthi.
+    KIND is pruner, adversary, loss, bias-model, attack, task, objective, stop-rule, backbone, metric, stage or executor. NAME may be
+    NAME:VALUE, such as textattack:pruthi, and PACKAGE:NAME to choose among plugins.
     """
     kind = _kind(kind)
     if name is None:
         _list(kind, as_json)
     else:
-        _explain(*_find(kind, name), name, as_json)
+        known = registry.current()
+        _explain(known.get(kind, name), known.entry(kind, name).source.label, name, as_json)
 
 
 def _kind(name: str) -> str:
     """Return the kind with this name, which may be plural and have a space, hyphen or underscore."""
-    kinds = [*HOOK_OF_KIND, STAGE]
+    kinds = list(HOOK_OF_KIND)
     forms = {form: kind for kind in kinds for form in (kind, f"{kind}s", f"{kind}es", kind.removesuffix("y") + "ies")}
     word = name.lower().replace("-", " ").replace("_", " ")
     if word not in forms:
@@ -59,11 +57,9 @@ def _kind(name: str) -> str:
 
 
 def _list(kind: str, as_json: bool) -> None:
-    if kind == STAGE:
-        found = [{"name": name, "summary": recipe.stage_class(name).summary, "source": "ticketlab"} for name in recipe.KINDS]
-    else:
-        entries = registry.current().by_kind().get(kind, [])
-        found = [{"name": entry.name, "summary": entry.summary, "source": entry.source.label} for entry in entries]
+    known = registry.current()
+    entries = known.by_kind().get(kind, [])
+    found = [{"name": known.name_of(entry), "summary": entry.summary, "source": entry.source.label} for entry in entries]
     if as_json:
         run_recipe.print_json(found)
         return
@@ -79,14 +75,6 @@ def _list(kind: str, as_json: bool) -> None:
     for one in found:
         table.add_row(*(cell_text(one[key]) for key in ("name", "summary", "source")))
     run_recipe.print_table(table)
-
-
-def _find(kind: str, name: str) -> tuple[type[Component], str]:
-    if kind == STAGE:
-        if name not in recipe.KINDS:
-            raise SettingError(f"unknown stage kind `{name}`{did_you_mean(name, recipe.KINDS)}")
-        return recipe.stage_class(name), "ticketlab"
-    return registry.current().get(kind, name), registry.current().entry(kind, name).source.label
 
 
 def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> None:

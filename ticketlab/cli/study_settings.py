@@ -12,7 +12,7 @@ from ticketlab.cli.run import STAGES
 from ticketlab.cli.run import run as run_command
 from ticketlab.core.errors import UsageError
 
-PLUGINS = ("plugin", "no_plugins")
+PLUGINS = ("plugin", "no_plugin", "no_plugins")
 NOT_SHARED = ("recipe", "seed", "seeds", "dry_run", "name", "csv_file", *PLUGINS)
 """Parameters of ``ticketlab run`` that other commands have not, or have in another form."""
 RENAMED = {"attacks": "attack", "examples": "n"}
@@ -21,8 +21,9 @@ OF_STAGES = {f"{stage}_{kind}": f"{stage}-{kind}" for stage in STAGES for kind i
 
 def recipe_options(command: click.Command) -> click.Command:
     """Add the options of ``ticketlab run`` that describe a recipe, with ``--lab`` and ``--json``, after a command's own options."""
-    shared = [param for param in run_command.params if param.name not in NOT_SHARED]
     own = [param for param in command.params if param.name not in PLUGINS]
+    taken = {option for param in own for option in param.opts}
+    shared = [param for param in run_command.params if param.name not in NOT_SHARED and taken.isdisjoint(param.opts)]
     command.params = [*own, *shared, *(param for param in command.params if param.name in PLUGINS)]
     return command
 

@@ -101,6 +101,8 @@ def tune(
         _print(done)
     failed = sum(trial.value is None for trial in done.trials)
     progress.say(f"trials: {done.path}")
+    if done.best is not None and done.best.one_class:
+        progress.warn("the model of every trial predicts one class, which nothing can fool: train longer, or tune dev.clean.accuracy first")
     if failed:
         progress.warn(f"{counted(failed, 'trial')} of {len(done.trials)} failed")
         click.get_current_context().exit(EXIT_PARTIAL)
@@ -127,14 +129,14 @@ def _print(done: Tuning) -> None:
     text, best = metric_text(done.metric), done.best
     assert best is not None
     keys = list(dict.fromkeys(key for trial in done.trials for key in trial.values))
-    with_errors = any(trial.error for trial in done.trials)
+    remarks = [trial.error or trial.one_class for trial in done.trials]
     table = Table(title=f"{done.name}: {done.metric}, {'lower' if done.lower_is_better else 'higher'} is better")
-    for head in ("Trial", *keys, text.heading, "Seconds", *(["Error"] if with_errors else [])):
-        table.add_column(cell_text(head), justify="left" if head == "Error" else "right")
-    for trial in done.trials:
+    for head in ("Trial", *keys, text.heading, "Seconds", *(["Remark"] if any(remarks) else [])):
+        table.add_column(cell_text(head), justify="left" if head == "Remark" else "right")
+    for trial, remark in zip(done.trials, remarks, strict=True):
         values = [cell_text(as_setting(trial.values[key])) for key in keys]
         value = "" if trial.value is None else text.number(trial.value) + (" *" if trial is best else "")
-        table.add_row(str(trial.number + 1), *values, value, _seconds(trial), *([cell_text(_short(trial.error))] if with_errors else []))
+        table.add_row(str(trial.number + 1), *values, value, _seconds(trial), *([cell_text(_short(remark))] if any(remarks) else []))
     run_recipe.print_table(table)
     run_recipe.print_line(f"best: trial {best.number + 1}, {text.heading} {text.number(best.value or 0.0)} on development data, {best.run}")
     run_recipe.print_line(shlex.join(done.flags))

@@ -66,7 +66,7 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
     from ticketlab.recipes.compose import compose
 
     arguments: Sequence[str] = context.meta.get(ARGUMENTS, ())
-    recipe = next((one for one in arguments if one in registry.current().recipes or one.endswith(".toml")), None)
+    recipe = next((one for one in arguments if registry.current().knows("recipe", one) or one.endswith(".toml")), None)
     yield from compose(recipe, tasks=["demo"]).stages.items()
 
 

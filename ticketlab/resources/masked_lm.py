@@ -13,8 +13,9 @@ from attrs import frozen
 from torch import Tensor, nn
 
 from ticketlab.backbone import loading
+from ticketlab.core.component import Precision
 from ticketlab.core.errors import ResourceError, UsageError
-from ticketlab.inference.batch_invariant import BatchInvariantModel, Precision, length
+from ticketlab.inference.batch_invariant import BatchInvariantModel, length
 from ticketlab.inference.packing import Packing, Row
 from ticketlab.inference.victim import longest_input
 from ticketlab.resources.word_pieces import WordPiece, WordPieces

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ticketlab.core.component import Precision
 from ticketlab.core.errors import ResourceError
 from ticketlab.inference import tokenization
-from ticketlab.inference.batch_invariant import BatchInvariantModel, Precision, length
+from ticketlab.inference.batch_invariant import BatchInvariantModel, length
 from ticketlab.inference.packing import Packing, Row, runs
 from ticketlab.inference.random_state import preserved
 from ticketlab.inference.victim import longest_input
