@@ -125,4 +125,6 @@ def _tensors(model: Any) -> dict[str, Tensor]:
 
 
 def _hooks(model: Any) -> int:
-    return sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
+    """Return the number of hooks on a model without those of transformers, which stay once hidden states have been asked for."""
+    hooks = (hook for module in model.modules() for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values()))
+    return sum(not str(getattr(hook, "__module__", "")).startswith("transformers.") for hook in hooks)
