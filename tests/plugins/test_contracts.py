@@ -97,6 +97,10 @@ COMPOSED = [
     pytest.param(("search.adversary=smart", "search.pruner=importance", "search.objective=supervised-contrast"), id="smart-importance"),
     pytest.param(("search.adversary=every", "search.adversary.inner=smart", "search.pruner=importance"), id="every-smart"),
     pytest.param(
+        ("search.objective=supervised-contrast", "search.objective.projection=4", "search.adversary=freelb", "search.pruner=hard-concrete"),
+        id="projected-contrast",
+    ),
+    pytest.param(
         ("search.loss=layer-distillation", "search.teacher=finetune", "search.adversary=freelb", "search.pruner=hard-concrete"),
         id="distillation-freelb-hard-concrete",
     ),
@@ -157,6 +161,14 @@ def test_the_parameters_of_a_loss_are_trained_in_a_search_and_are_not_the_models
     plain = search_of(run(make(), lab))["search"]
     assert with_loss["history"][-1]["projection"] > 0
     assert with_loss["trainable_parameters"] == plain["trainable_parameters"]
+
+
+def test_the_parameters_of_an_objective_are_trained_in_a_search_that_freezes_the_model(make: Make, lab: Path) -> None:
+    sets = "search.objective=supervised-contrast", "search.objective.projection=4"
+    found = search_of(run(make(*sets, "search.eval_steps=1"), lab))["search"]
+    norms = [look["projection_norm"] for look in found["history"]]
+    assert len(set(norms)) == len(norms) > 1
+    assert found["trainable_parameters"] == search_of(run(make(), lab))["search"]["trainable_parameters"]
 
 
 def test_contrast_of_three_examples() -> None:

@@ -31,6 +31,7 @@ from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.component import TrainingComponent
 from ticketlab.training.loss_function import TrainingLoss
+from ticketlab.training.plan import TrainingPlan
 
 Head = Literal["found", "new"]
 
@@ -82,6 +83,14 @@ class TrainingSession(ABC):
     rows: TokenizedRows
     head: Head | None = None
 
+    def begin(self, plan: TrainingPlan) -> Sequence[Callback]:
+        """Return the objective's own callbacks, such as one with a head that is trained beside the model. By default there are none.
+
+        Their parameters are trained in a search that freezes the model too, and are not kept after the training; their states are in the
+        checkpoints. It is called once, before :meth:`loss_function`.
+        """
+        return ()
+
     @abstractmethod
     def loss_function(self, parts: TrainingParts) -> TrainingLoss:
         """Return the function that the loop and the adversary call. Before each pass it calls ``on_pass_start`` of the callbacks.
@@ -117,6 +126,11 @@ class Objective(TrainingComponent):
     kind: ClassVar[str] = "objective"
     uses_task: ClassVar[bool] = False
     """Whether the objective trains on the task's examples and labels. An objective in its settings that does so counts too."""
+
+    @property
+    def learns_at_rate(self) -> bool:
+        """Whether the session's callbacks have parameters that are trained at the stage's learning rate, having none of their own."""
+        return False
 
     def start_session(self, context: TrainingContext) -> TrainingSession:
         """Load the model, and read and tokenise the rows.

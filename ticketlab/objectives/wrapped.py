@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, cast
 
 from torch import Tensor
 
+from ticketlab.core.callback import Callback
 from ticketlab.objectives.base import TrainingParts, TrainingSession
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import LossFunction, LossOutput, TrainingLoss
+from ticketlab.training.plan import TrainingPlan
 
 
 class WrappedSession(TrainingSession):
@@ -34,6 +37,10 @@ class WrappedSession(TrainingSession):
     @model.setter
     def model(self, model: Any) -> None:
         self.inner.model = model
+
+    def begin(self, plan: TrainingPlan) -> Sequence[Callback]:
+        """Return the callbacks of the inner session."""
+        return self.inner.begin(plan)
 
     def loss_function(self, parts: TrainingParts) -> TrainingLoss:
         """Return the loss function of the inner session."""

@@ -99,7 +99,7 @@ class SearchStage(Training):
             found |= dict.fromkeys(("sparsity", "heads", "neurons"), untargeted)
         if not self.pruner.has_penalty:
             found["clip_penalty"] = UnusedSetting(f"`{name}` adds no penalty to the loss")
-        if not (self.pruner.learns_at_rate or self.loss.learns_at_rate or self.adversary.learns_at_rate):
+        if not any(part.learns_at_rate for part in (self.pruner, self.objective, self.loss, self.adversary)):
             found["lr"] = UnusedSetting(f"the weights are frozen, and `{name}` has its own learning rate, `pruner.lr`", harmless=True)
         if self.pruner.groups():
             of_groups = {"heads": "heads", "neurons": "neurons"}
@@ -225,7 +225,7 @@ class SearchStage(Training):
             )
 
     def _begin_search(self, runs: TrainingRuns) -> Search:
-        """Begin the search of the pruner, after the loss and the adversary if they take part in it."""
+        """Begin the search of the pruner, after the objective, the loss and the adversary if they take part in it."""
         if self.pruner.searches:
             runs.callbacks  # noqa: B018  # begins them
         scores = self.pruner.searches or self.pruner.scores_batches

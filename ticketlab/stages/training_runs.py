@@ -1,4 +1,7 @@
-"""The loss and the adversary of one training: begun once, when they are first needed, and given to the loop and to pruners that score."""
+"""The objective, the loss and the adversary of one training.
+
+Each is begun once, when it is first needed, and given to the loop and to pruners that score.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from ticketlab.adversaries.base import Adversary, AdversaryRun
 from ticketlab.core.callback import Callback, with_nested
 from ticketlab.core.component import with_components
 from ticketlab.core.errors import PluginError
+from ticketlab.inference import random_state
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.losses.base import Loss, LossRun
-from ticketlab.objectives.base import TrainingParts, TrainingSession
+from ticketlab.objectives.base import Objective, TrainingParts, TrainingSession
 from ticketlab.training.begin import begin
 from ticketlab.training.loss_function import TrainingLoss
 from ticketlab.training.plan import TrainingPlan
@@ -28,6 +32,7 @@ class TrainingRuns:
     """
 
     session: TrainingSession
+    objective_settings: Objective
     adversary_settings: Adversary
     loss_settings: Loss | None
     outputs: frozenset[str]
@@ -54,16 +59,23 @@ class TrainingRuns:
         return begin(settings, self.plan("adversary"), AdversaryRun, checked=type(settings).begin is not Adversary.begin)
 
     @functools.cached_property
+    def objective(self) -> Sequence[Callback]:
+        """The callbacks of the session, which have begun."""
+        plan = self.plan("objective")
+        with random_state.isolated(plan.seed):
+            return tuple(self.session.begin(plan))
+
+    @functools.cached_property
     def callbacks(self) -> Sequence[Callback]:
-        """The callbacks of both, with those that they use. The loss begins first."""
-        return list(with_nested([run for run in (self.loss, self.adversary) if run is not None]))
+        """The callbacks of all three, with those that they use. The objective begins first, then the loss."""
+        return list(with_nested([run for run in (*self.objective, self.loss, self.adversary) if run is not None]))
 
     def loss_function(self, callbacks: Sequence[Callback]) -> TrainingLoss:
         """Return the loss function of the session, which calls ``callbacks`` before each pass."""
         return self.session.loss_function(TrainingParts(callbacks, self.loss, self.outputs))
 
     def parameters(self) -> int:
-        """Return the number of trained parameters of both, which are not the model's."""
+        """Return the number of trained parameters of all three, which are not the model's."""
         return sum(tensor.numel() for run in self.callbacks for group in run.parameter_groups() for tensor in group["params"])
 
     def check_rates(self) -> None:
@@ -71,8 +83,9 @@ class TrainingRuns:
 
         :raises PluginError: one has none.
         """
-        for settings, run in ((self.loss_settings, self.loss), (self.adversary_settings, self.adversary)):
-            groups = [group for part in with_nested([run] if run is not None else []) for group in part.parameter_groups()]
+        runs = (self.loss_settings, [self.loss] if self.loss else []), (self.adversary_settings, [self.adversary])
+        for settings, begun in ((self.objective_settings, self.objective), *runs):
+            groups = [group for part in with_nested(begun) for group in part.parameter_groups()]
             if settings is not None and not settings.learns_at_rate and any("lr" not in group for group in groups):
                 raise PluginError(
                     f"the {settings.kind} `{settings.name}` trains parameters at the learning rate of the stage: "
@@ -81,11 +94,12 @@ class TrainingRuns:
 
     @functools.cached_property
     def _scoring(self) -> Scoring:
+        callbacks = self.callbacks  # begun before the loss function is made
         adversaries = [part for part in with_components(self.adversary_settings) if isinstance(part, Adversary)]
         return Scoring(
             self.loss_function(()),
             self.adversary,
-            self.callbacks,
+            callbacks,
             self.session.rows,
             self.batch_size,
             start_step=max(part.start_step for part in adversaries),

@@ -224,10 +224,10 @@ class Training(TaskStage):
         return total_steps(len(session.rows), self.batch_size, self.epochs)
 
     def runs(self, context: Context, session: TrainingSession) -> TrainingRuns:
-        """Return the loss and the adversary of the training, which have not begun."""
+        """Return the objective, the loss and the adversary of the training, which have not begun."""
         outputs = outputs_of(components_in(self, self.identity()))
         loss = self.loss if self.uses_task else None
-        return TrainingRuns(session, self.adversary, loss, outputs, self.steps(session), self.batch_size, context.seed)
+        return TrainingRuns(session, self.objective, self.adversary, loss, outputs, self.steps(session), self.batch_size, context.seed)
 
     def offer(
         self, best: BestCheckpoint, scores: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]
