@@ -7,7 +7,20 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from ticketlab.plugin import Adversary, AdversaryRun, Callback, Loss, Monitor, Pruner, Search, StopRule
+from ticketlab.plugin import (
+    Adversary,
+    AdversaryRun,
+    Callback,
+    Loss,
+    Monitor,
+    Pruner,
+    Search,
+    StopRule,
+    Task,
+    TrainingSession,
+    WrappedLossFunction,
+    WrappedSession,
+)
 
 
 def method(*_: Any) -> None:
@@ -28,6 +41,12 @@ def method(*_: Any) -> None:
         pytest.param(StopRule, "start_monitor", "begin", id="the name of earlier versions, of a stop rule"),
         pytest.param(Loss, "per_exampel", "per_example", id="of a component"),
         pytest.param(Adversary, "backwards", "backward", id="of an adversary's settings"),
+        pytest.param(Search, "penatly", "penalty", id="two letters of a short name swapped"),
+        pytest.param(Search, "panalty", "penalty", id="another letter in a short name"),
+        pytest.param(Task, "laod", "load", id="two letters of four swapped"),
+        pytest.param(TrainingSession, "provenence", "provenance", id="of a session"),
+        pytest.param(WrappedSession, "loss_functoin", "loss_function", id="of a wrapped session"),
+        pytest.param(WrappedLossFunction, "extnd", "extend", id="of a wrapped loss function"),
     ],
 )
 def test_a_misspelt_method_is_refused_with_the_name_that_was_meant(base: type, name: str, meant: str) -> None:
@@ -38,7 +57,7 @@ def test_a_misspelt_method_is_refused_with_the_name_that_was_meant(base: type, n
 @pytest.mark.parametrize(
     ("base", "names"),
     [
-        pytest.param(Search, ("ratio", "draw_gates", "_on_step_strat", "state", "score_of"), id="helpers"),
+        pytest.param(Search, ("ratio", "draw_gates", "_on_step_strat", "state", "score_of", "rest", "losses"), id="helpers"),
         pytest.param(Search, ("scores", "score"), id="beside the method that it is similar to"),
         pytest.param(Pruner, ("begin", "labels"), id="similar to a property that nobody overrides"),
     ],

@@ -209,6 +209,22 @@ def test_a_newer_setting_is_part_of_hashes_only_if_it_is_not_at_its_default() ->
         from_table(Newer, {"loss": 3})
 
 
+def test_a_table_without_a_name_has_settings_of_the_default_component() -> None:
+    @frozen
+    class Around(Component):
+        kind: ClassVar[str] = "test"
+        name: ClassVar[str] = "around"
+        summary: ClassVar[str] = ""
+        inner: Any = component("adversary", "freelb", help="inner")
+        other: Any = component("adversary", None, help="no default")
+
+    assert from_table(Around, {"inner": {"steps": 7}}) == from_table(Around, {"inner": {"name": "freelb", "steps": 7}})
+    with pytest.raises(SettingError, match=r"inner.stps: adversary `freelb` has no such setting; did you mean `steps`"):
+        from_table(Around, {"inner": {"stps": 7}})
+    with pytest.raises(SettingError, match="other: must name a component of kind adversary"):
+        from_table(Around, {"other": {"steps": 7}})
+
+
 def test_settings_that_change_no_result_are_excluded_from_hashes_inside_components() -> None:
     @frozen
     class Outer(Component):

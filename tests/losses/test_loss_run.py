@@ -33,6 +33,12 @@ class Returning(Loss):
         return self.result
 
 
+@pytest.mark.parametrize("result", [None, torch.ones(3), (torch.ones(3),), (torch.ones(3),) * 3])
+def test_a_loss_returns_losses_and_weights(result: Any) -> None:
+    with pytest.raises(PluginError, match=r"the loss `returning` returned (NoneType|Tensor|1 value|3 values), not losses and weights"):
+        LossRun(Returning(result=result))(LOGITS, LABELS, INPUTS)
+
+
 def test_losses_of_one_column_would_be_multiplied_by_every_weight() -> None:
     """Three losses of 1, 2, 4 with weights of 1 sum to 7; as a column they would be broadcast to nine numbers, 21 in all."""
     losses, weights = torch.tensor([1.0, 2.0, 4.0]), torch.ones(3)

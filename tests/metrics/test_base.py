@@ -30,6 +30,13 @@ def test_a_prediction_that_is_no_label_of_the_set_keeps_the_confidence_of_the_mo
     assert found.correct.tolist() == [True, False, True]
 
 
+def test_a_metric_cannot_change_what_the_next_one_gets() -> None:
+    found = Predictions.of_set(PROBABILITIES, [0, 1, 2], ["entailment", "neutral", "contradiction"], [[0], [1], [2]])
+    for values in (found.labels, found.predicted, found.probabilities, found.confidence):
+        with pytest.raises(ValueError, match="read-only"):
+            values.fill(0)
+
+
 def metric_with(**facts: Any) -> type[Metric]:
     own: dict[str, Any] = {"name": "mine", "summary": "a metric", "better": "higher", **facts}
     return frozen(type("Mine", (Metric,), own))

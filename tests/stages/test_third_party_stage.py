@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,9 @@ from ticketlab.report.numbers import Number, all_numbers
 from ticketlab.report.rows import result_rows
 from ticketlab.runs.run import Run, run
 from ticketlab.stages.base import Stage
-from ticketlab.stages.result import check_result
+from ticketlab.stages.best_checkpoint import BestCheckpoint
+from ticketlab.stages.result import check_files, check_result
+from ticketlab.stages.train import Train
 from ticketlab.tasks.demo.pairs import DemoPairs, DemoPairsOOD
 
 PLUGINS = Path(__file__).parents[1] / "third_party"
@@ -177,6 +180,22 @@ def test_a_result_that_cannot_be_stored_is_refused(result: Any, message: str) ->
     with pytest.raises(PluginError) as problem:
         check_result("mine", result)
     assert str(problem.value).startswith(f"the stage kind `mine` {message}")
+
+
+def test_a_stage_in_place_of_train_writes_a_model(tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match=r"^the stage kind `mine` replaces `train` and wrote no model; `run` calls context.save_model"):
+        check_files("mine", ("train",), tmp_path)
+    check_files("mine", ("draw",), tmp_path)
+    (tmp_path / "model").mkdir()
+    check_files("mine", ("train",), tmp_path)
+
+
+@pytest.mark.parametrize(("select", "warnings"), [("best", ["`accuracy` was not defined at any evaluation"]), ("last", [])])
+def test_a_selection_by_a_score_that_is_never_defined_is_reported(select: Any, warnings: list[str], tmp_path: Path) -> None:
+    said: list[str] = []
+    context: Any = SimpleNamespace(warn=said.append)
+    assert Train(select=select).kept(BestCheckpoint(tmp_path), context) == {}
+    assert [text.partition(",")[0] for text in said] == warnings
 
 
 def test_built_in_stages_are_registered_like_those_of_plugins() -> None:

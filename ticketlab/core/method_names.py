@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 SIMILAR = 0.88
 """The similarity (difflib's ratio) from which a name counts as a misspelling."""
+SUBSTITUTED = 6
+"""The length from which a name with one other letter counts as a misspelling; of shorter ones it is another word."""
 METHODS = (staticmethod, classmethod, property, functools.cached_property)
 
 
@@ -29,13 +31,27 @@ def check_method_names(cls: type, other_names: Mapping[str, str], *, reserved: s
     import difflib  # most classes have no methods of their own
 
     for name in own:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=SIMILAR)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=SIMILAR) or [other for other in known if _is_slip(name, other)]
         if not near and reserved and name.startswith(reserved):
             near = difflib.get_close_matches(name, known, n=1, cutoff=0)
         if near:
             raise TypeError(
                 f"{cls.__name__}.{name} is never called; did you mean `{known[near[0]]}`? A helper needs a name that is less similar"
             )
+
+
+def _is_slip(name: str, other: str) -> bool:
+    """Whether two neighbouring letters of ``other`` are swapped, or one letter of a name of six or more is another one.
+
+    The ratio of difflib is low for such names if they are short.
+    """
+    if len(name) != len(other):
+        return False
+    places = [place for place, (first, second) in enumerate(zip(name, other, strict=True)) if first != second]
+    if len(places) == 1:
+        return len(name) >= SUBSTITUTED
+    swapped = len(places) == 2 and places[1] == places[0] + 1
+    return swapped and name[places[0]] == other[places[1]] and name[places[1]] == other[places[0]]
 
 
 def _methods(cls: type) -> Iterator[str]:

@@ -76,10 +76,12 @@ def component(
 ) -> Any:
     """Declare a setting that is itself a component of ``kind`` or, with ``many``, a tuple of components with distinct labels.
 
-    Each is given as a name, a table with a ``name``, or a component. If ``default`` is None, the setting may be None or, with ``many``, an
+    Each is given as a name, a table with a ``name``, or a component. A table without a ``name`` has settings of the default, if there is
+    one and the setting is not ``many``. If ``default`` is None, the setting may be None or, with ``many``, an
     empty tuple. ``if_duplicate`` says what to do about two components with the same label. ``added_later`` is that of :func:`setting`.
     """
     metadata = _metadata(help) | {"component": kind, "many": many, "may_be_empty": default is None, "if_duplicate": if_duplicate}
+    metadata["default_name"] = default
     metadata["added_later"] = added_later
     build = functools.partial(_component_value, kind, where=kind, metadata=metadata)
     factory = attrs.Factory(lambda: build([] if default is None and many else [default] if many else default))
@@ -174,6 +176,8 @@ def _component_value(kind: str, value: Any, where: str, metadata: Mapping[Any, A
     """Return the component or components that a setting is given as. An optional component may be None, or ``none`` in a table."""
     if metadata["many"]:
         return _components(kind, value, where, metadata)
+    if isinstance(value, Mapping) and value and "name" not in value and metadata["default_name"] is not None:
+        value = {"name": metadata["default_name"], **value}
     return None if metadata["may_be_empty"] and value in (None, "none") else build_component(kind, value, where)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from ticketlab.core.callback import Callback
 from ticketlab.core.component import Component, check_names, with_components
 from ticketlab.core.errors import PluginError
+from ticketlab.core.formatting import counted
 from ticketlab.core.settings import setting
 from ticketlab.training.component import TrainingComponent, outputs_of
 from ticketlab.training.plan import TrainingPlan
@@ -109,7 +110,11 @@ class LossRun(Callback):
         missing = self._keywords - loss_inputs.keys()
         if missing:
             raise PluginError(f"the loss `{self.settings.name}` is called without its input {', '.join(sorted(missing))}")
-        losses, weights = self.per_example(logits, labels, **{name: loss_inputs[name] for name in self._keywords})
+        result: Any = self.per_example(logits, labels, **{name: loss_inputs[name] for name in self._keywords})
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            found = counted(len(result), "value") if isinstance(result, (tuple, list)) else type(result).__name__
+            raise PluginError(f"the loss `{self.settings.name}` returned {found}, not losses and weights; per_example returns these two")
+        losses, weights = result
         for what, values in (("losses", losses), ("weights", weights)):
             self._check(what, values, len(logits))
         if not self._finite and bool(logits.isfinite().all()):  # once: on a GPU the check waits for the result

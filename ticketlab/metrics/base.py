@@ -28,10 +28,10 @@ RESERVED = {
 class Predictions:
     """Predictions on a set of examples, at least one; row for row in the order of the set.
 
-    ``labels`` and ``predicted`` are (rows,), indices into ``label_names``; a prediction that is not a label of the set is
-    :data:`OUTSIDE`. ``probabilities`` is (rows, labels): where several labels of the model mean one of the set, it is their sum.
-    ``confidence`` is (rows,): the probability of the predicted label of the set, or else of the predicted label of the model. ``positive``
-    is the index of the label that the set declares for binary F1, if any.
+    ``labels`` and ``predicted`` are (rows,), indices into ``label_names``; a prediction that is not a label of the set is :data:`OUTSIDE`.
+    ``probabilities`` is (rows, labels): where several labels of the model mean one of the set, it is their sum. The arrays are read-only,
+    since all metrics get the same ones. ``confidence`` is (rows,): the probability of the predicted label of the set, or else of the
+    predicted label of the model. ``positive`` is the index of the label that the set declares for binary F1, if any.
     """
 
     labels: NDArray[np.int64]
@@ -40,6 +40,12 @@ class Predictions:
     confidence: NDArray[np.float64]
     label_names: tuple[str, ...]
     positive: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("labels", "predicted", "probabilities", "confidence"):
+            shown = np.asarray(getattr(self, name)).view()
+            shown.flags.writeable = False
+            object.__setattr__(self, name, shown)
 
     @property
     def correct(self) -> NDArray[np.bool_]:

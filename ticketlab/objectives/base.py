@@ -24,6 +24,7 @@ from ticketlab.backbone.weights import Warn
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.component import Precision
+from ticketlab.core.method_names import check_method_names
 from ticketlab.losses.base import Loss, LossRun
 from ticketlab.metrics.base import Metric
 from ticketlab.tasks.base import TaskData
@@ -82,6 +83,10 @@ class TrainingSession(ABC):
     tokenizer: Any
     rows: TokenizedRows
     head: Head | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_method_names(cls, {})
 
     def begin(self, plan: TrainingPlan) -> Sequence[Callback]:
         """Return the objective's own callbacks, such as one with a head that is trained beside the model. By default there are none.

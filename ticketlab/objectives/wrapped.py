@@ -9,6 +9,7 @@ from typing import Any, cast
 from torch import Tensor
 
 from ticketlab.core.callback import Callback
+from ticketlab.core.method_names import check_method_names
 from ticketlab.objectives.base import TrainingParts, TrainingSession
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.training.batch import Batch
@@ -65,6 +66,10 @@ class WrappedSession(TrainingSession):
 
 class WrappedLossFunction:
     """A loss function that passes every call on to ``inner``. A subclass overrides :meth:`extend` to change what a pass returns."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_method_names(cls, {})
 
     def __init__(self, inner: TrainingLoss) -> None:
         self.inner = inner

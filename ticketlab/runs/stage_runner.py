@@ -26,7 +26,7 @@ from ticketlab.runs.run_inputs import RunInputs
 from ticketlab.runs.stage_cache import ResolvedStage, cached_result, resolve_stage
 from ticketlab.runs.stage_errors import run_explaining_errors
 from ticketlab.stages.base import Context, Input, Stage
-from ticketlab.stages.result import check_result
+from ticketlab.stages.result import check_files, check_result
 from ticketlab.tasks.base import TaskData
 
 Starting = Callable[[str, str, str], None]
@@ -165,6 +165,7 @@ class StageRunner:
         started = time.perf_counter()
         result = run_explaining_errors(stage, context)
         check_result(stage.name, result)
+        check_files(stage.name, stage.replaces, context.directory)
         result = {"kind": stage.name, **result}
         seconds = time.perf_counter() - started
         cost = {"seconds": seconds + result.pop("earlier_seconds", 0.0)}  # of attempts that were interrupted

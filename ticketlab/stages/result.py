@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ticketlab.core.errors import PluginError
@@ -32,6 +33,15 @@ def check_result(kind: str, result: Any) -> None:
         json.dumps(result)
     except (TypeError, ValueError) as problem:
         raise PluginError(f"the stage kind `{kind}` returned a result that is not JSON: {problem}") from None
+
+
+def check_files(kind: str, replaces: Sequence[str], directory: Path) -> None:
+    """Check that a stage that stands for a train stage has written a model.
+
+    :raises PluginError: it has not, and the stages that read it would fail.
+    """
+    if "train" in replaces and not (directory / "model").is_dir():
+        raise PluginError(f"the stage kind `{kind}` replaces `train` and wrote no model; `run` calls context.save_model(model, tokenizer)")
 
 
 def _short(value: object) -> str:

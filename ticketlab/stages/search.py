@@ -279,7 +279,7 @@ class SearchStage(Training):
         if unmet:
             context.warn(unmet)
         earlier = stopping.draw_from()
-        kept = {SCORE + name: value for name, value in earlier[1].items()} if earlier else best.take()
+        kept = {SCORE + name: value for name, value in earlier[1].items()} if earlier else self.kept(best, context)
         facts = {"stop": stopping.report(), **({"masks": masks_kept.save(context)} if masks_kept else {})}
         return finished, facts, kept
 

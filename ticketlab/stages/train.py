@@ -155,7 +155,7 @@ class Train(Training):
             saved.remove()
         torch.manual_seed(derive_seed(context.seed, "train"))
         finished = self.fit(context, session, self.runs(context, session), callbacks=[*callbacks, checkpoints], evaluate=evaluate)
-        weights = best.take()
+        weights = self.kept(best, context)
         if weights:
             session.model.load_state_dict(weights, strict=True)
         return finished

@@ -238,6 +238,13 @@ class Training(TaskStage):
             if score is not None:  # a metric may be undefined at this step
                 best.offer(-score if self._lower_is_better else score, tensors)
 
+    def kept(self, best: BestCheckpoint, context: Context) -> dict[str, Tensor]:
+        """Return the tensors of the best evaluation, if one is selected; with a warning if none had the score to select by."""
+        tensors = best.take()
+        if self.select == "best" and not tensors:
+            context.warn(f"`{self.select_on}` was not defined at any evaluation, so nothing was selected and the last step is kept")
+        return tensors
+
     @property
     def _lower_is_better(self) -> bool:
         return any(metric.name == self.select_on and metric.better == "lower" for metric in self.metrics)

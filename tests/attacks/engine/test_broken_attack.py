@@ -104,3 +104,11 @@ def test_the_most_frequent_error_of_examples_is_told_with_a_count(victim: Any) -
     assert caveats_of("deepwordbug", found, NAMES)[0] == (
         "3 of 6 examples ended in an error, 2 of them in: ValueError: label 7 is outside the 2 label names; 1 other message in the records"
     )
+
+
+def test_an_attack_that_builds_nothing_is_one_error_and_no_record(victim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    how = failing("nothing")
+    monkeypatch.setattr(type(how), "build", lambda *_: None)
+    records = RecordFile(tmp_path / "records.jsonl", "c")
+    with pytest.raises(PluginError, match=r"the attack `failing` built NoneType; `build` must return a textattack.Attack"):
+        attack(victim, EXAMPLES[:2], how=how, records=records)

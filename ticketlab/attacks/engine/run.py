@@ -106,13 +106,15 @@ def _check_build(attack: Attack, victim: Victim, resources: Resources) -> None:
     """Build the attack once, so that a broken resource is one error before the run instead of one for each example."""
     with random_state.preserved():
         try:
-            attack.build(victim, resources)
+            built = attack.build(victim, resources)
         except TicketlabError:
             raise
         except Exception as problem:
             if fault := fault_of(attack, problem):
                 raise PluginError(fault) from problem
-            # otherwise reported in the records
+            return  # reported in the records
+    if not callable(getattr(built, "attack", None)):
+        raise PluginError(f"the attack `{attack.name}` built {type(built).__name__}; `build` must return a textattack.Attack")
 
 
 def _check(examples: Sequence[Example], label_names: Sequence[str], victim: Victim) -> None:
