@@ -60,11 +60,20 @@ def test_losses_of_one_column_would_be_multiplied_by_every_weight() -> None:
         pytest.param(torch.ones(3), torch.ones(3, dtype=torch.bool), r"weights of bool \(3,\)", id="booleans as weights"),
         pytest.param(torch.tensor([1.0, torch.nan, 1.0]), torch.ones(3), "returned losses that are not finite", id="nan"),
         pytest.param(torch.ones(3), torch.tensor([1.0, torch.inf, 1.0]), "returned weights that are not finite", id="infinite weight"),
+        pytest.param(torch.ones(3), torch.tensor([1.0, -1.0, 1.0]), "returned negative weights", id="negative weight"),
     ],
 )
 def test_what_a_loss_returns_is_checked(losses: Any, weights: Any, message: str) -> None:
     with pytest.raises(PluginError, match=message):
         LossRun(Returning(result=(losses, weights)))(LOGITS, LABELS, INPUTS)
+
+
+def test_losses_without_a_gradient_are_refused_where_one_is_needed() -> None:
+    run, logits = LossRun(Returning(result=(torch.ones(3), torch.ones(3)))), LOGITS.clone().requires_grad_()
+    with pytest.raises(PluginError, match="the losses of `returning` do not depend on the logits"):
+        run(logits, LABELS, INPUTS)
+    with torch.no_grad():
+        assert run(logits, LABELS, INPUTS)[0].tolist() == [1, 1, 1]
 
 
 def test_a_model_that_diverged_is_not_blamed_on_the_loss() -> None:

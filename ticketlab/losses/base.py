@@ -104,8 +104,8 @@ class LossRun(Callback):
     def __call__(self, logits: Tensor, labels: Tensor, loss_inputs: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
         """Return :meth:`per_example` with those of ``loss_inputs`` that the loss requires, after checking what it returns.
 
-        :raises PluginError: an input is missing; or losses or weights are not one floating-point number per example, or, in the first
-            pass, are not finite although the logits are.
+        :raises PluginError: an input is missing; losses or weights are not one floating-point number per example; the losses do not
+            depend on the logits; or, in the first pass, a weight is negative, or something is not finite although the logits are.
         """
         missing = self._keywords - loss_inputs.keys()
         if missing:
@@ -117,10 +117,14 @@ class LossRun(Callback):
         losses, weights = result
         for what, values in (("losses", losses), ("weights", weights)):
             self._check(what, values, len(logits))
+        if torch.is_grad_enabled() and logits.requires_grad and not losses.requires_grad:
+            raise PluginError(f"the losses of `{self.settings.name}` do not depend on the logits: compute them without detach or no_grad")
         if not self._finite and bool(logits.isfinite().all()):  # once: on a GPU the check waits for the result
             for what, values in (("losses", losses), ("weights", weights)):
                 if not bool(values.isfinite().all()):
                     raise PluginError(f"the loss `{self.settings.name}` returned {what} that are not finite for finite logits")
+            if bool((weights < 0).any()):
+                raise PluginError(f"the loss `{self.settings.name}` returned negative weights, which would maximise the losses")
             self._finite = True
         return losses, weights
 
