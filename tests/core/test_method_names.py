@@ -59,7 +59,7 @@ def test_a_misspelt_method_is_refused_with_the_name_that_was_meant(base: type, n
     [
         pytest.param(Search, ("ratio", "draw_gates", "_on_step_strat", "state", "score_of", "rest", "losses"), id="helpers"),
         pytest.param(Search, ("scores", "score"), id="beside the method that it is similar to"),
-        pytest.param(Pruner, ("begin", "labels"), id="similar to a property that nobody overrides"),
+        pytest.param(Pruner, ("begin", "labels"), id="similar to a property that is never overridden"),
     ],
 )
 def test_a_helper_is_allowed(base: type, names: tuple[str, ...]) -> None:

@@ -75,9 +75,9 @@ BROKEN = [
 
 @pytest.mark.parametrize(("broken", "message"), BROKEN)
 def test_a_broken_plugin_leaves_the_registry_as_it_was(builtins_only: Registry, broken: Any, message: str) -> None:
-    entries, recipes, sources = dict(builtins_only.entries), dict(builtins_only.recipes), list(builtins_only.sources)
+    entries, recipes, sources = dict(builtins_only.registered), dict(builtins_only.recipes), list(builtins_only.sources)
     builtins_only.register(broken, OURS)
-    assert (builtins_only.entries, builtins_only.recipes, builtins_only.sources) == (entries, recipes, sources)
+    assert (builtins_only.registered, builtins_only.recipes, builtins_only.sources) == (entries, recipes, sources)
     (problem,) = builtins_only.problems
     assert problem.message.startswith("ours 1 does not load: ")
     assert message in problem.message
@@ -246,14 +246,14 @@ def test_a_recipe_of_a_plugin_is_chosen_by_its_package(builtins_only: Registry, 
 
 
 def test_unregistering_removes_everything(builtins_only: Registry) -> None:
-    entries, recipes, sources = dict(builtins_only.entries), dict(builtins_only.recipes), list(builtins_only.sources)
+    entries, recipes, sources = dict(builtins_only.registered), dict(builtins_only.recipes), list(builtins_only.sources)
     heard: list[Any] = []
     mine = plugin(
         pruners=lambda: [Middle], recipes=lambda: {"mine": "mine.toml", "pgd": "mine.toml"}, on_log=lambda record: heard.append(record)
     )
     builtins_only.register(mine, OURS)
     builtins_only.unregister(mine, OURS)
-    assert (builtins_only.entries, builtins_only.recipes, builtins_only.sources) == (entries, recipes, sources)
+    assert (builtins_only.registered, builtins_only.recipes, builtins_only.sources) == (entries, recipes, sources)
     assert builtins_only.problems == []
     builtins_only.notify("ticketlab_on_log", record={})
     assert heard == []

@@ -99,7 +99,7 @@ def test_hidden_states_are_those_of_the_pass_if_they_are_required(loaded, pertur
     torch.testing.assert_close(output.logits, ClassificationLoss(model, LossRun(CrossEntropy()))(batch, delta).logits)
 
 
-def test_hidden_states_are_not_kept_if_nobody_requires_them(loaded):
+def test_hidden_states_are_not_kept_unless_they_are_required(loaded):
     model, batch = loaded
     seen = []
     handle = model.register_forward_pre_hook(lambda _, __, inputs: seen.append(inputs), with_kwargs=True)

@@ -334,7 +334,7 @@ def forgets_the_inner_run() -> tuple[Any, str]:
 def does_not_train_its_critic() -> tuple[Any, str]:
     @frozen
     class Broken(Loss):
-        name, summary = "broken", "has a power that nobody trains"
+        name, summary = "broken", "has a power that is not trained"
 
         def begin(self, plan: TrainingPlan) -> Any:
             class Power(LossRun):

@@ -14,7 +14,8 @@ from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record import Record
 from ticketlab.cli import run_recipe
 from ticketlab.report.attacked_sample import AttackedSample, describe_samples
-from ticketlab.report.main_table import render_model_table
+from ticketlab.report.layout import rich_table
+from ticketlab.report.main_table import model_table
 from ticketlab.report.rows import count_errors, count_timeouts, result_rows
 from ticketlab.report.statistics import summarise_means
 
@@ -47,7 +48,7 @@ def results(*seeds: dict[str, Any], name: str = "pwws") -> dict[str, Any]:
 
 def shown(found: dict[str, Any]) -> str:
     output = io.StringIO()
-    Console(file=output, width=250).print(render_model_table(result_rows(found), "title"))
+    Console(file=output, width=250).print(rich_table(model_table(result_rows(found), "title")))
     return output.getvalue()
 
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from support.number_files import csv_of, summaries
 
 from ticketlab.cli import run_recipe
-from ticketlab.report.main_table import render_model_table, table_title
+from ticketlab.report.layout import rich_table
+from ticketlab.report.main_table import model_table, table_title
 from ticketlab.report.rows import count_errors, result_rows
 
 
@@ -46,7 +47,7 @@ def _ticket(accuracy: float, aua: float, count_errors: int = 0) -> dict[str, Any
 
 def _text(results: dict[str, Any]) -> str:
     output = io.StringIO()
-    Console(file=output, width=200).print(render_model_table(result_rows(results), table_title(results)))
+    Console(file=output, width=200).print(rich_table(model_table(result_rows(results), table_title(results))))
     return output.getvalue()
 
 

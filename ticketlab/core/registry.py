@@ -44,11 +44,6 @@ class Registry(LoadedPlugins):
     _digests: dict[Source, str] = field(factory=dict)
     _imported: set[str] = field(factory=set)
 
-    @property
-    def entries(self) -> dict[tuple[str, str], Entry]:
-        """Every component and recipe by its kind and the name that finds it."""
-        return {(kind, self.name_of(entry)): entry for (kind, _), entries in self.registered.items() for entry in entries}
-
     def by_kind(self) -> Mapping[str, list[Entry]]:
         """Return every entry of a component, grouped by kind, names sorted."""
         found: dict[str, list[Entry]] = {kind: [] for kind in HOOK_OF_KIND}

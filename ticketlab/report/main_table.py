@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
 from ticketlab.core.formatting import counted
 from ticketlab.report.attack_table import attack_table
-from ticketlab.report.layout import EMPTY, ColumnGroup, TableData, rich_table
+from ticketlab.report.layout import EMPTY, ColumnGroup, TableData
 from ticketlab.report.main_table_columns import MAJORITY, TableColumn, cost_columns, examples_by_split, number_columns, score_columns
 from ticketlab.report.rows import ResultRow, group_by_task, result_rows
 from ticketlab.report.statistics import Measure
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 def table_title(results: Mapping[str, Any], model: str | None = None) -> str:
@@ -37,11 +34,6 @@ def _examples(results: Mapping[str, Any]) -> str:
     samples = examples_by_split((Measure(0, n=attack.size), attack.split) for row in rows for attack in row.attacks)
     sizes = " and ".join(f"a sample of {size} {'example' if size == '1' else 'examples'}{split}" for split, size in samples.items())
     return f"{evaluated}{sizes and f', attacks on {sizes}'}"
-
-
-def render_model_table(rows: Sequence[ResultRow], title: str) -> Table:
-    """Return :func:`model_table` as a Rich table of unlimited width."""
-    return rich_table(model_table(rows, title))
 
 
 def main_tables(rows: Sequence[ResultRow], title: str) -> list[TableData]:

@@ -12,7 +12,8 @@ T = TypeVar("T")
 class LatePickle(Generic[T]):
     """Holds a value. In another process :meth:`value` unpickles it, when the plugins that define its classes have been loaded.
 
-    An error in it is then one of the process itself, which reports it to its parent.
+    An error in it is then one of the process itself, which reports it to its parent. The bytes come from the parent process through
+    :mod:`multiprocessing`, which pickles all arguments of a spawned process, and never from a file.
     """
 
     def __init__(self, value: T) -> None:
