@@ -1,0 +1,1 @@
+"""Tiny models, and what tests compare of models."""

@@ -1,0 +1,1 @@
+"""Small trainings and runs, whose outcomes the suites compare."""
