@@ -14,6 +14,13 @@ def install(session: nox.Session, extras: str) -> None:
     session.install("-c", "constraints.txt", TORCH, "-e", f".[{extras}]")
 
 
+def install_for_plugins(session: nox.Session) -> None:
+    """Install what the packages in plugins/ require; they themselves are loaded from their sources."""
+    requirements = session.run("python", ".ci/plugin_requirements.py", silent=True) or ""
+    if isinstance(requirements, str) and requirements.split():
+        session.install("-c", "constraints.txt", *requirements.splitlines())
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style."""
@@ -24,12 +31,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types of the package, the examples, the documentation and the plugins."""
+    """Check types of the package, the examples, the documentation and the packages in plugins/."""
     install(session, "demo,test")
-    session.run("mypy", *session.posargs)
-    plugin = "plugins/ticketlab-snip/src"
-    paths = ("examples", "docs/generate.py", "tests/third_party", plugin)
-    session.run("mypy", "--config-file", "pyproject.toml", *paths, env={"MYPYPATH": plugin})
+    install_for_plugins(session)
+    session.run(".ci/types", external=True)
 
 
 @nox.session
@@ -37,7 +42,8 @@ def tests(session: nox.Session) -> None:
     """Run the tests: all but those marked ``system``, unless ``-- -m system`` selects them."""
     install(session, "demo,test")
     session.install("-c", "constraints.txt", "-e", ".[docs,onnx]")
-    session.run("python", "-m", "pytest", *(session.posargs or ["-n", "2"]), env={"OMP_NUM_THREADS": "1"})
+    install_for_plugins(session)
+    session.run("python", "-m", "pytest", *(session.posargs or ["-n", "2", "tests", "plugins"]), env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session

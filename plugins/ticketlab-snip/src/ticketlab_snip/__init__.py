@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ticketlab.plugin import Lazy, hookimpl
 
+TICKETLAB_API = "1.0"
+
 
 @hookimpl
 def ticketlab_pruners() -> list[Lazy]:
