@@ -17,9 +17,9 @@ from ticketlab.plugin import (
     Callback,
     LossFunction,
     LossOutput,
+    SettingError,
     TrainingPlan,
     component,
-    hookimpl,
     plain_step,
     sentence_states,
     setting,
@@ -30,10 +30,18 @@ from ticketlab.plugin import (
 class InfoBert(Adversary):
     """Adds beta x (upper bound) - alpha x (lower bound) to the loss of each pass of another adversary.
 
-    The upper bound is on the mutual information of the word embeddings and the representation Z of the sentence (CLUB with a Gaussian of
-    unit variance around Z). The lower bound (InfoNCE) is on that of Z and the embeddings of the anchors: the tokens of each sentence whose
-    gradient of the loss is neither small, as they tell nothing, nor among the largest, as they are easily attacked. The perturbations of
-    the inner adversary raise the sum. Each pass costs a second backward pass, for the gradients of the tokens.
+    The upper bound (CLUB, with a Gaussian of unit variance) is on the mutual information of the words and their embeddings. The lower
+    bound (InfoNCE) is on that of the representation Z of the sentence and the embeddings of its anchors: the tokens whose gradient of
+    the loss is neither small, as they tell nothing, nor among the largest, as they are easily attacked. Both are of the batch. Embeddings
+    are the output of the embedding layer, and Z is the last state of the token that stands for the text.
+
+    The defaults are those of the authors' command for ANLI (https://github.com/AI-secure/InfoBERT), whose estimators these are, with
+    three differences. The upper bound is the mean over all pairs of tokens, of which theirs draws one for each token. The lower bound
+    compares an anchor with all anchors of the batch, and theirs with those of a random chunk. Their perturbations do not follow the
+    gradient of the lower bound, and those of the inner adversary follow that of the whole sum.
+
+    Each pass costs a second backward pass, for the gradients of the tokens. In a search that freezes the model the upper bound only
+    changes the perturbations, as no mask acts on the embeddings.
     """
 
     name: ClassVar[str] = "infobert"
@@ -47,12 +55,16 @@ class InfoBert(Adversary):
     lowest: float = setting(0.5, at_least=0, at_most=1, help="quantile of the gradient norms of a sentence where anchors begin (c_l)")
     highest: float = setting(0.9, at_least=0, at_most=1, help="quantile where they end (c_h)")
     width: int = setting(300, at_least=1, at_most=4096, help="hidden units of the critic")
-    lr: float = setting(1e-3, above=0, help="learning rate of the critic")
+    lr: float | None = setting(None, above=0, help="learning rate of the critic; by default that of the stage")
+
+    def __attrs_post_init__(self) -> None:
+        if self.lowest >= self.highest:
+            raise SettingError(f"lowest: {self.lowest:g} is not below highest, {self.highest:g}: no token would be an anchor")
 
     @property
     def learns_at_rate(self) -> bool:
-        """Whether the inner adversary trains parameters at the stage's rate."""
-        return self.inner.learns_at_rate
+        """Whether the critic, or the inner adversary, is trained at the stage's rate."""
+        return self.lr is None or self.inner.learns_at_rate
 
     def begin(self, plan: TrainingPlan) -> AdversaryRun:
         """Begin with the inner adversary, and make the critic."""
@@ -77,12 +89,14 @@ class InfoBertRun(AdversaryRun):
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the parameters of the critic."""
-        return [{"params": list(self.critic.parameters()), "lr": self.infobert.lr, "weight_decay": 0.0}]
+        rate = {} if self.infobert.lr is None else {"lr": self.infobert.lr}
+        return [{"params": list(self.critic.parameters()), "weight_decay": 0.0, **rate}]
 
     def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
-        """Take a step of the inner adversary, or a plain one, on the regularised loss."""
-        regularised = Regularised(loss_function, self)
-        return plain_step(regularised, batch) if step < self.infobert.start_step else self._inner.step(regularised, batch, step)
+        """Take a step of the inner adversary on the regularised loss; before the start step, a plain one without regularisers."""
+        if step < self.infobert.start_step:
+            return plain_step(loss_function, batch)
+        return self._inner.step(Regularised(loss_function, self), batch, step)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the bounds of the last pass, which are only reported."""
@@ -129,8 +143,9 @@ class Regularised:
             (gradient,) = torch.autograd.grad(output.loss, probe, retain_graph=True)
             anchored = anchors(gradient, batch.attention_mask, settings.lowest, settings.highest)
             sentences = sentence_states(self.run.model, output.hidden_states[-1], batch.attention_mask)
-            upper = spread(sentences)
-            scores = self.run.critic(output.hidden_states[0][anchored], sentences)
+            embeddings = output.hidden_states[0]
+            upper = spread(embeddings[batch.attention_mask == 1])
+            scores = self.run.critic(embeddings[anchored], sentences)
             lower = info_nce(scores, anchored.nonzero()[:, 0])
             loss = output.loss + settings.beta * upper - settings.alpha * lower
         self.run.bounds = {"upper_bound": upper.detach(), "lower_bound": lower.detach()}
@@ -157,26 +172,21 @@ def anchors(gradient: Tensor, attention_mask: Tensor, lowest: float, highest: fl
     return anchored
 
 
-def spread(sentences: Tensor) -> Tensor:
-    """Return the mean over all pairs (i, j) of |z_i - z_j|^2 / 2, a scalar, from (rows, width).
+def spread(embeddings: Tensor) -> Tensor:
+    """Return the mean over all pairs (i, j) of |t_i - t_j|^2 / 2, a scalar, from (tokens, width).
 
-    It is CLUB, E[log q(z_i | x_i)] - E[log q(z_j | x_i)], for q(z | x) a Gaussian of unit variance around the representation of x.
+    It is CLUB, E[log q(t_i | x_i)] - E[log q(t_j | x_i)], for q(t | x) a Gaussian of unit variance around the embedding of x.
     """
-    return (sentences - sentences.mean(dim=0)).square().sum(dim=1).mean()
+    return (embeddings - embeddings.mean(dim=0)).square().sum(dim=1).mean()
 
 
 def info_nce(scores: Tensor, own: Tensor) -> Tensor:
-    """Return the mean over anchors of log(exp f(t, z) / mean_j exp f(t, z_j)), a scalar; 0 without anchors.
+    """Return the mean over anchors of log(exp f(t, z) / mean_j exp f(t_j, z)), a scalar; 0 without anchors.
 
-    ``scores`` is (anchors, rows), and ``own`` (anchors,) has the row of each anchor. The bound is at most log(rows).
+    ``scores`` is (anchors, rows), and ``own`` (anchors,) has the row of each anchor, whose sentence is z. The mean is over all anchors
+    t_j, so the bound is at most the logarithm of their number.
     """
     if not len(own):
         return scores.sum()
-    log_probs = scores.log_softmax(dim=1).gather(1, own.unsqueeze(1))
-    return log_probs.mean() + math.log(scores.shape[1])
-
-
-@hookimpl
-def ticketlab_adversaries() -> list[type[Adversary]]:
-    """Return the adversary."""
-    return [InfoBert]
+    log_shares = scores.log_softmax(dim=0).gather(1, own.unsqueeze(1))
+    return log_shares.mean() + math.log(len(own))
