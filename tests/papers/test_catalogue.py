@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from support.plugins import INFOBERT
 
+from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
 from ticketlab.papers.catalogue import find, read
+from ticketlab.papers.costs import cost_here
+
+NEEDED = "needs the plugin ticketlab-infobert: install it, or name its file or folder with `--plugin`"
 
 
 @pytest.mark.parametrize(
@@ -18,11 +23,15 @@ def test_a_study_is_titled_as_in_its_paper(name: str, title: str) -> None:
     assert find(name).title == title
 
 
-def test_cells_are_those_that_can_be_computed() -> None:
+def test_cells_are_those_that_can_be_computed(builtins_only: object) -> None:
     found = find("robust-tickets/table-1")
     assert (found.cells, found.seeds) == (3 * 5, 5)
-    assert found.unavailable == {"InfoBERT": "InfoBERT is not implemented"}
+    assert found.plugins == {"InfoBERT": "ticketlab-infobert"}
+    assert found.unavailable == {"InfoBERT": NEEDED}
     assert found.published == 3 * 6 * 10 - 1  # one is impossible, and left out
+    with registry.using(registry.load([INFOBERT], entry_points=False)):
+        assert (found.cells, found.unavailable, cost_here(found).cells) == (3 * 6, {}, 3 * 6)
+    assert cost_here(found).cells == 3 * 5
     assert (find("srnets/figure-8").cells, find("early-robust/table-5").cells) == (3 * 2 * 4, 2 * 2)
 
 

@@ -8,15 +8,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from attrs import evolve
+from support.plugins import INFOBERT
 
+from ticketlab.core import registry
 from ticketlab.figures.kinds import FIGURES
 from ticketlab.papers.catalogue import PAPERS, PaperStudy, paper_studies, read
 from ticketlab.papers.costs import known_costs
 from ticketlab.papers.counting import cost_of, plan_by_names
 from ticketlab.report.metric_text import SPEED_UP, split_metric
 from ticketlab.studies.cell_recipe import compose_cells
+from ticketlab.studies.design import unavailable
 
 STUDIES = paper_studies()
+WITH_PLUGIN = [name for name, found in STUDIES.items() if found.plugins]
 WITH_NUMBERS = [name for name, found in STUDIES.items() if found.published]
 SEEDS = {"robust-tickets": 5, "early-robust": 5, "orticket": 5, "srnets": 4}
 OTHER_SEEDS = {"early-robust/figure-2": 1, "orticket/figure-1": 10, "srnets/supplement-table-2": 1}
@@ -45,12 +50,17 @@ def test_every_table_and_figure_of_the_papers_has_a_study() -> None:
     assert len({found.summary + found.title for found in STUDIES.values()}) == len(STUDIES)
 
 
+@pytest.fixture(autouse=True)
+def _builtins_only(builtins_only: object) -> None:
+    """Load no plugin, also not an installed one."""
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_can_be_planned_at_full_scale_with_the_papers_seeds_and_model(name: str) -> None:
     plan = plan_by_names(read(name))
-    assert {cell.error for cell in plan.cells if cell.error} <= {"InfoBERT is not implemented"}
-    assert cost_of(plan) == known_costs()[name], "run docs/generate.py"
     found = STUDIES[name]
+    assert {cell.error for cell in plan.cells if cell.error} == set(found.unavailable.values())
+    assert cost_of(plan) == evolve(known_costs()[name], with_plugins=None), "run docs/generate.py"
     assert cost_of(plan).cells == found.cells
     assert found.seeds == OTHER_SEEDS.get(name, SEEDS[name.partition("/")[0]])
     recipes = [cell.cell.recipe for cell in plan.cells if cell.cell.recipe is not None]
@@ -61,10 +71,35 @@ def test_a_study_can_be_planned_at_full_scale_with_the_papers_seeds_and_model(na
     assert found.table.get("baseline") in {None, *levels, *(cell.cell.label for cell in plan.cells)}
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_study_is_small_and_needs_no_download_at_the_small_scale(name: str) -> None:
-    study = read(name, scale="small", model="demo")
-    cells = [cell for cell in compose_cells(study) if not any(level.unavailable for level in cell.levels.values())]
+@pytest.mark.parametrize("name", WITH_PLUGIN)
+def test_a_study_has_no_gaps_with_the_plugin_that_it_needs(name: str) -> None:
+    with registry.using(registry.load([INFOBERT], entry_points=False)):
+        plan = plan_by_names(read(name))
+    assert [cell.error for cell in plan.cells if cell.error] == []
+    assert cost_of(plan) == known_costs()[name].with_plugins, "run docs/generate.py"
+    rows = [cell.cell for cell in plan.cells if cell.cell.levels["method"].label == "InfoBERT"]
+    others = {cell.cell.levels["task"].label: cell.cell.recipe for cell in plan.cells if cell.cell.levels["method"].label == "FreeLB"}
+    for row in rows:
+        other = others[row.levels["task"].label]
+        assert row.recipe is not None
+        assert other is not None
+        own, of_freelb = ({key: stage.identity() for key, stage in recipe.stages.items()} for recipe in (row.recipe, other))
+        assert own["finetune"].pop("adversary")["name"] == "infobert"
+        assert of_freelb["finetune"].pop("adversary")["name"] == "freelb"
+        assert own == of_freelb
+
+
+@pytest.mark.parametrize(
+    ("name", "plugin"),
+    [
+        *(pytest.param(name, False, id=name) for name in STUDIES),
+        *(pytest.param(name, True, id=f"{name} with plugin") for name in WITH_PLUGIN),
+    ],
+)
+def test_a_study_is_small_and_needs_no_download_at_the_small_scale(name: str, plugin: bool) -> None:
+    with registry.using(registry.load([INFOBERT] if plugin else [], entry_points=False)):
+        study = read(name, scale="small", model="demo")
+        cells = [cell for cell in compose_cells(study) if not unavailable(cell.levels)]
     assert [cell.error for cell in cells if cell.error] == []
     assert len(cells) <= 12
     for cell in cells:

@@ -6,9 +6,9 @@ import shutil
 import pytest
 import torch
 from support.small_recipe import without_cost
-from support.small_study import small_study
+from support.small_study import NOISE, small_study
 
-from ticketlab.core import files, progress
+from ticketlab.core import files, progress, registry
 from ticketlab.core.errors import TicketlabError, UsageError
 from ticketlab.recipes.compose import compose
 from ticketlab.runs.run import run
@@ -175,6 +175,27 @@ def test_a_finished_study_is_read_from_a_read_only_lab(small_recipe_file, tmp_pa
     assert comparable(run_study(defined, tmp_path / "lab").comparison) == comparable(done.comparison)
     with pytest.raises(UsageError, match="read-only and does not have this study"):
         run_study(small_study(small_recipe_file, {"sparsity": [0.3]}), tmp_path / "lab")
+
+
+def test_a_row_is_computed_once_its_plugin_is_there(small_recipe_file, tmp_path, builtins_only, monkeypatch):
+    """The other row is found in the lab. A read-only lab is refused while it lacks a row that could be computed."""
+    plugin, lab = tmp_path / "some_noise.py", tmp_path / "lab"
+    plugin.write_text(NOISE)
+    levels = [{"label": "ours", "adversary": "none"}, {"label": "theirs", "plugin": "some-noise", "adversary": "noise"}]
+    defined = small_study(small_recipe_file, factors=[{"name": "method", "levels": levels}])
+    first = run_study(defined, lab)
+    assert [(bool(cell.results), bool(cell.unavailable)) for cell in first.comparison.cells] == [(True, False), (False, True)]
+    assert first.failed == []
+    with registry.using(registry.load([plugin], entry_points=False)):
+        with monkeypatch.context() as patched:
+            patched.setattr("ticketlab.studies.study.is_read_only", lambda folder, lab: True)
+            with pytest.raises(UsageError, match="read-only and does not have this study"):
+                run_study(defined, lab)
+        second = run_study(defined, lab)
+    assert second.directory == first.directory
+    assert [(bool(cell.results), bool(cell.unavailable)) for cell in second.comparison.cells] == [(True, False)] * 2
+    assert comparable(second.comparison)[0] == comparable(first.comparison)[0]
+    assert 0 < second.computed < first.computed
 
 
 def test_details_of_single_stages_are_not_printed(small_recipe_file, tmp_path, monkeypatch, capsys):

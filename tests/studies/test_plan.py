@@ -4,14 +4,17 @@ import tomllib
 
 import pytest
 import tomlkit
-from support.small_study import small_study
+from support.small_study import NOISE, small_study
 
+from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
+from ticketlab.core.plugin_source import Source
 from ticketlab.runs.stage_key import StageFacts
 from ticketlab.studies.cell_recipe import compose_cells
 from ticketlab.studies.definition import study_of
 from ticketlab.studies.levels import parse_vary
 from ticketlab.studies.plan import inapplicable_factors, plan_study
+from ticketlab.studies.required_plugin import reason_not_loaded
 
 
 @pytest.fixture
@@ -115,6 +118,44 @@ def test_a_level_may_be_unavailable(small_recipe_file, tmp_path):
     levels = [{"label": "ours"}, {"label": "theirs", "unavailable": "it is not implemented"}]
     study = small_study(small_recipe_file, factors=[{"name": "method", "levels": levels}])
     assert [cell.error for cell in plan_study(study, tmp_path).cells] == ["", "it is not implemented"]
+
+
+def test_a_level_may_need_a_plugin(small_recipe_file, tmp_path, builtins_only):
+    """The study is the same one with and without it, so a later run with the plugin completes the earlier one."""
+    levels = [{"label": "ours"}, {"label": "theirs", "plugin": "some-noise", "adversary": "noise"}]
+    study = small_study(small_recipe_file, factors=[{"name": "method", "levels": levels}])
+    plugin = tmp_path / "some_noise.py"
+    plugin.write_text(NOISE)
+    missing = "needs the plugin some-noise: install it, or name its file or folder with `--plugin`"
+    digests = set()
+    for plugins, error in (([], missing), ([plugin], "")):
+        with registry.using(registry.load(plugins, entry_points=False)):
+            assert [cell.error for cell in plan_study(study, tmp_path).cells] == ["", error]
+            digests.add(study_of("small", study.to_table()).digest())
+    assert digests == {study.digest()}
+
+
+def test_a_plugin_that_is_switched_off_or_misspelt_is_named(monkeypatch, builtins_only):
+    monkeypatch.setattr(builtins_only, "off", [Source("some-noise 1.0", "1")])
+    monkeypatch.setattr(builtins_only, "sources", [*builtins_only.sources, Source("louder-noise 1.0", "1")])
+    assert reason_not_loaded("Some_Noise") == "needs the plugin Some_Noise, which is switched off"
+    assert reason_not_loaded("lauder-noise") == "needs the plugin lauder-noise; did you mean `louder-noise`, which is loaded?"
+    assert reason_not_loaded("louder_noise") == ""
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ({"plugin": ""}, "factors.method: theirs: plugin: must be a text, not ''"),
+        ({"plugin": ["a"]}, "factors.method: theirs: plugin: must be a text, not ['a']"),
+        ({"unavailable": True}, "factors.method: theirs: unavailable: must be a text, not True"),
+        ({"plugin": "a", "unavailable": "b"}, "factors.method: theirs: has both `unavailable` and `plugin`"),
+    ],
+)
+def test_a_wrong_key_of_a_level_is_an_error(level, message):
+    with pytest.raises(UsageError) as caught:
+        study_of("x", {"factors": [{"name": "method", "levels": [{"label": "theirs", **level}]}]})
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(

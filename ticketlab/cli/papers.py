@@ -96,11 +96,11 @@ def papers(
 
 def _list(studies: list[PaperStudy], as_json: bool) -> None:
     """Print studies with what they show and what they cost at full scale."""
-    from ticketlab.papers.costs import known_costs
+    from ticketlab.papers.costs import cost_here
 
-    costs = known_costs()
+    stages = {found.name: cost_here(found).stages for found in studies}
     if as_json:
-        run_recipe.print_json([_facts(found, costs[found.name].stages) for found in studies])
+        run_recipe.print_json([_facts(found, stages[found.name]) for found in studies])
         return
     from rich import box
     from rich.table import Table
@@ -111,8 +111,14 @@ def _list(studies: list[PaperStudy], as_json: bool) -> None:
     for column in ("Cells", "Seeds", "Stages"):
         table.add_column(column, justify="right")
     for found in studies:
-        table.add_row(found.name, found.summary, str(found.cells), str(found.seeds), f"{costs[found.name].stages:,}")
+        table.add_row(found.name, found.summary, str(found.cells), str(found.seeds), f"{stages[found.name]:,}")
     run_recipe.print_table(table)
+    missing: dict[str, list[str]] = {}
+    for found in studies:
+        for label, reason in found.unavailable.items():
+            missing.setdefault(f"{label} {reason}", []).append(found.name)
+    for reason, names in missing.items():
+        click.echo(f"{reason} ({', '.join(names)})")
 
 
 def _facts(found: PaperStudy, stages: int) -> Mapping[str, Any]:
@@ -126,6 +132,7 @@ def _facts(found: PaperStudy, stages: int) -> Mapping[str, Any]:
         "seeds": found.seeds,
         "stages": stages,
         "published": found.published,
+        "plugins": dict(found.plugins),
         "unavailable": dict(found.unavailable),
         "file": str(found.path),
     }

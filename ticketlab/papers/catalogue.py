@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.studies.required_plugin import reason_not_loaded
 
 if TYPE_CHECKING:
     from ticketlab.studies.definition import Study
@@ -64,8 +65,8 @@ class PaperStudy:
 
     @property
     def cells(self) -> int:
-        """The number of cells at full scale that can be computed."""
-        return math.prod(sum("unavailable" not in level for level in levels) for levels in self.factors.values())
+        """The number of cells at full scale that can be computed with the plugins that are loaded."""
+        return math.prod(sum(level["label"] not in self.unavailable for level in levels) for levels in self.factors.values())
 
     @property
     def seeds(self) -> int:
@@ -74,8 +75,13 @@ class PaperStudy:
 
     @property
     def unavailable(self) -> dict[str, str]:
-        """Levels that only the paper has numbers for, with the reason."""
-        return {level["label"]: level["unavailable"] for levels in self.factors.values() for level in levels if "unavailable" in level}
+        """Levels that cannot be computed, with the reason, such as a plugin that is not loaded."""
+        return {label: reason for label, plugin in self.plugins.items() if (reason := reason_not_loaded(plugin))}
+
+    @property
+    def plugins(self) -> dict[str, str]:
+        """The plugin that a level needs, for those that need one."""
+        return {level["label"]: level["plugin"] for levels in self.factors.values() for level in levels if "plugin" in level}
 
     @property
     def published(self) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from attrs import asdict, define
+from attrs import asdict, define, evolve
 
-from ticketlab.core import files
+from ticketlab.core import files, registry
 from ticketlab.core.errors import Unavailable, UsageError
 from ticketlab.papers.catalogue import paper_studies, read
 from ticketlab.papers.costs import COSTS, Cost
@@ -41,6 +41,23 @@ def cost_of(plan: Plan) -> Cost:
     return Cost(sum(not cell.error for cell in plan.cells), len(plan.stages), plan.users())
 
 
-def write_costs() -> None:
-    """Count all studies, and write ``costs.json``."""
-    files.write_json(COSTS, {name: asdict(cost_of(plan_by_names(read(name)))) for name in paper_studies()})
+def count(plugins: Sequence[Path]) -> dict[str, Cost]:
+    """Return what each study costs, whatever plugins are installed. ``plugins`` are the folders of those that levels need.
+
+    :raises UsageError: a level needs another one.
+    """
+    with registry.using(registry.load(entry_points=False)):
+        found = {name: cost_of(plan_by_names(read(name))) for name in paper_studies()}
+    with registry.using(registry.load(plugins, entry_points=False)):
+        for name, study in paper_studies().items():
+            if study.plugins:
+                for reason in study.unavailable.values():
+                    raise UsageError(f"{name}: {reason}")
+                found[name] = evolve(found[name], with_plugins=cost_of(plan_by_names(read(name))))
+    return found
+
+
+def write_costs(plugins: Sequence[Path]) -> None:
+    """Count all studies, and write ``costs.json``. Raises the errors of :func:`count`."""
+    counts = count(plugins)
+    files.write_json(COSTS, {name: asdict(cost, filter=lambda _, value: value is not None) for name, cost in counts.items()})

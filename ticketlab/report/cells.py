@@ -60,21 +60,26 @@ class Published:
 
 @frozen
 class Comparison:
-    """Cells to compare, and the paper's numbers for them.
-
-    ``baseline`` is the label of the cell that the others are compared with; empty for none. ``table`` and ``figures`` say what a report
-    shows, as in a study file, and ``differences`` how the set-up differs from that of the paper.
-    """
+    """Cells to compare, and the paper's numbers for them."""
 
     title: str
+    """The title of the report."""
     factors: tuple[Factor, ...]
+    """The factors of the study with their levels."""
     cells: tuple[Cell, ...]
+    """The cells, a run for each."""
     baseline: str = ""
+    """The label of the cell that the others are compared with; empty for none."""
     notes: tuple[str, ...] = ()
+    """Lines to print under the tables."""
     published: tuple[Published, ...] = ()
+    """The numbers that the paper prints."""
     table: Mapping[str, Any] = field(factory=dict)
+    """What the table shows, as in a study file."""
     figures: tuple[Mapping[str, Any], ...] = ()
+    """The figures, as in a study file."""
     differences: tuple[str, ...] = ()
+    """How the set-up differs from that of the paper."""
 
     @property
     def finished(self) -> list[tuple[Cell, Mapping[str, Any]]]:

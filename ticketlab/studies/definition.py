@@ -29,6 +29,8 @@ KEYS = (
 """The top-level keys of a study file."""
 FILE_KEYS = ("recipes", "vary", "factors", "design")
 """Keys that tell a study file from a recipe."""
+ABOUT_LEVEL = ("unavailable", "plugin")
+"""Keys of a level that are no settings, besides its label."""
 KEY_NAMES = {"attacks": "attack", "examples": "n"}
 """Arguments of :func:`ticketlab.compose` whose flag has another name."""
 RECIPE, TASK = "recipe", "task"
@@ -84,7 +86,8 @@ class Study:
             {
                 "name": factor.name,
                 "levels": [
-                    {"label": level.label, **({"unavailable": level.unavailable} if level.unavailable else {})}
+                    {"label": level.label}
+                    | {key: value for key in ABOUT_LEVEL if (value := getattr(level, key))}
                     | {key: _plain(value) for key, value in level.settings.items()}
                     for level in factor.levels
                 ],
@@ -233,10 +236,24 @@ def _factor(table: Mapping[str, Any]) -> FactorLevels:
         if not isinstance(level, Mapping):
             levels.append(Level(label_of(level), {name: plain_value(level, f"factors.{name}")}))
             continue
-        settings = {key: plain_value(value, f"factors.{name}.{key}") for key, value in level.items() if key not in ("label", "unavailable")}
+        settings = {key: plain_value(value, f"factors.{name}.{key}") for key, value in level.items() if key not in ("label", *ABOUT_LEVEL)}
         label = str(level.get("label") or "+".join(label_of(value) for value in settings.values()))
-        levels.append(Level(label, settings, str(level.get("unavailable", ""))))
+        levels.append(Level(label, settings, **_about(level, f"factors.{name}: {label}")))
     return check_factor(FactorLevels(name, tuple(levels)), f"factors.{name}")
+
+
+def _about(level: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Return the keys of a level that are no settings.
+
+    :raises UsageError: one is not a text, or empty; or the level has several of them.
+    """
+    found = {key: level[key] for key in ABOUT_LEVEL if key in level}
+    for key, value in found.items():
+        if not isinstance(value, str) or not value:
+            raise UsageError(f"{where}: {key}: must be a text, not {value!r}")
+    if len(found) > 1:
+        raise UsageError(f"{where}: has both `unavailable` and `plugin`; remove `unavailable` if the plugin can compute it")
+    return found
 
 
 def _exclusions(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from ticketlab.core.errors import UsageError
 from ticketlab.studies.definition import ONE_AT_A_TIME, Study
 from ticketlab.studies.levels import Level
+from ticketlab.studies.required_plugin import reason_not_loaded
 
 Combination = Mapping[str, Level]
 """The level of each factor, by the factor's name."""
@@ -37,8 +38,9 @@ def cell_label(combination: Combination) -> str:
 
 
 def unavailable(levels: Combination) -> str:
-    """Return why a combination of levels is not computed, as one of the levels says; empty if it is."""
-    return next((level.unavailable for level in levels.values() if level.unavailable), "")
+    """Return why a combination of levels is not computed: a level says so, or needs a plugin that is not loaded; empty if it is."""
+    reasons = (level.unavailable or (reason_not_loaded(level.plugin) if level.plugin else "") for level in levels.values())
+    return next((reason for reason in reasons if reason), "")
 
 
 def _grid(study: Study) -> Iterator[Combination]:

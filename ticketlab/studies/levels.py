@@ -23,11 +23,15 @@ MAX_LEVELS = 10_000
 
 @frozen
 class Level:
-    """A level of a factor: its label, and the value of each key that it sets. ``unavailable`` is why it cannot be computed, if so."""
+    """A level of a factor: its label, and the value of each key that it sets.
+
+    ``unavailable`` is why it cannot be computed, if so. ``plugin`` is the name of the plugin that it needs, if any.
+    """
 
     label: str
     settings: Mapping[str, Any]
     unavailable: str = ""
+    plugin: str = ""
 
 
 @frozen

@@ -30,14 +30,14 @@ MAX_NAME = 60
 
 @frozen
 class StudyRun:
-    """A study that has run: its folder in the lab, and its cells.
-
-    ``computed`` is the number of stages that were not in the lab before.
-    """
+    """A study that has run."""
 
     directory: Path
+    """Its folder in the lab."""
     comparison: Comparison
+    """Its cells with their results."""
     computed: int = 0
+    """The number of stages that were not in the lab before."""
 
     @property
     def failed(self) -> list[str]:
@@ -116,7 +116,8 @@ def _of_read_only_lab(folder: Path, plan: Plan) -> StudyRun:
     :raises UsageError: a cell is not.
     """
     found = read_study_cells(folder) if is_study(folder) else None
-    if found is None or any(cell.results is None and not cell.unavailable for cell in found.cells):
+    planned = {cell.cell.label for cell in plan.cells if cell.keys}
+    if found is None or any(cell.results is None and (not cell.unavailable or cell.label in planned) for cell in found.cells):
         raise UsageError(f"{plan.lab.root}: the lab is read-only and does not have this study; use another lab")
     progress.say(f"{plan.lab.root}: the lab is read-only; results are read from it, and nothing is written")
     return StudyRun(folder, found)
