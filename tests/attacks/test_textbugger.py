@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticketlab.attacks.components.word_swaps import homoglyphs
+from ticketlab.attacks.components.word_swaps import swap_homoglyphs
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.attacks.textbugger import TextBugger
@@ -58,7 +58,7 @@ def is_a_bug(old: str, new: str, swap) -> bool:
 def test_every_candidate_is_one_of_the_five_bugs_of_one_word(textbugger, victim):
     text = import_textattack().shared.AttackedText("the film was good and the music great")
     candidates = textbugger.build(victim, textbugger.prepare()).transformation(text)
-    swap, kinds = homoglyphs(), set()
+    swap, kinds = swap_homoglyphs(), set()
     for candidate in candidates:
         place = min(candidate.attack_attrs["newly_modified_indices"])  # a space makes two words of one
         old = text.words[place]
@@ -85,7 +85,7 @@ def test_different_seeds_and_neighbours_give_different_attacks(textbugger, victi
 
 def test_a_letter_is_replaced_by_a_homoglyph():
     import_textattack()
-    assert homoglyphs()._get_replacement_words("a-0") == ["\N{LATIN SMALL LETTER ALPHA}-0", "a\N{MODIFIER LETTER MINUS SIGN}0", "a-O"]
+    assert swap_homoglyphs()._get_replacement_words("a-0") == ["\N{LATIN SMALL LETTER ALPHA}-0", "a\N{MODIFIER LETTER MINUS SIGN}0", "a-O"]
 
 
 @pytest.mark.parametrize("text", ["thanks", "a", "", "...", "\U0001f600", "שלום עולם", "good good good", "-- 'n' --", "in `` good '' film"])

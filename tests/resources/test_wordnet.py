@@ -160,14 +160,14 @@ def test_the_real_wordnet_gives_its_synonyms():
 @needs_wordnet
 @pytest.mark.skipif(not installed(), reason="textattack is not installed")
 def test_the_swap_offers_the_same_words_as_textattacks(monkeypatch):
-    from ticketlab.attacks.components.word_swaps import synonyms
+    from ticketlab.attacks.components.word_swaps import swap_synonyms
 
     textattack = import_textattack()
     found = Resources().load_wordnet()
     monkeypatch.setattr("nltk.download", lambda *_, **__: True)
     module = importlib.import_module("textattack.transformations.word_swaps.word_swap_wordnet")
     monkeypatch.setattr(module, "wordnet", found.reader)
-    stock, ours = textattack.transformations.WordSwapWordNet(), synonyms(found)
+    stock, ours = textattack.transformations.WordSwapWordNet(), swap_synonyms(found)
     words = [
         "The",
         "good",

@@ -8,7 +8,8 @@ from attrs import frozen
 
 from ticketlab.attacks.base import Attack
 from ticketlab.core.settings import setting
-from ticketlab.resources import settings, stop_words
+from ticketlab.resources.settings import resource_setting
+from ticketlab.resources.stop_words import english_stop_words
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -44,9 +45,9 @@ class BAE(Attack):
     window: int | None = setting(
         15, at_least=1, help="compare only this many words around the change; shorter texts are accepted", unit="words"
     )
-    mlm: str | None = settings.mlm()
-    encoder: str | None = settings.encoder()
-    tagger: str = settings.tagger()
+    mlm: str | None = resource_setting("mlm")
+    encoder: str | None = resource_setting("encoder")
+    tagger: str = resource_setting("tagger")
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Build the attack as textattack's recipe does, with our resources."""
@@ -63,7 +64,7 @@ class BAE(Attack):
             min_confidence=self.min_confidence,
             whole_words=self.whole_words,
         )
-        constraints = [RepeatModification(), StopwordModification(stopwords=stop_words.english())]
+        constraints = [RepeatModification(), StopwordModification(stopwords=english_stop_words())]
         if resources.tagger != "none":
             constraints.append(same_part_of_speech(resources.load_tagger(), allow_verb_noun_swap=True))
         similarity = similar_sentence(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from ticketlab.core.component import Component
+from ticketlab.core.component import Component, check_names
 from ticketlab.core.settings import setting
-from ticketlab.resources.resources import ENGINE, Resources
+from ticketlab.resources.resources import ENGINE, RESOURCES, Resources
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -17,17 +17,26 @@ if TYPE_CHECKING:
 
 @frozen
 class Attack(Component):
-    """Settings of an attack.
-
-    ``required_resources`` names the settings that are resources (fields of :class:`~ticketlab.resources.resources.Resources`): large
-    objects that are loaded once and shared by all examples. ``languages`` describes the texts that the attack is meant for.
-    """
+    """Settings of a text attack."""
 
     kind: ClassVar[str] = "attack"
     required_resources: ClassVar[tuple[str, ...]] = ()
+    """The settings that are resources: large objects that are loaded once and shared by all examples.
+
+    They are some of ``word_vectors``, ``encoder``, ``mlm``, ``tagger`` and ``wordnet``, the fields of
+    :class:`~ticketlab.resources.resources.Resources`. :func:`~ticketlab.resources.settings.resource_setting` declares each.
+    """
     languages: ClassVar[str] = ""
+    """The languages of the texts that the attack is meant for, as one line."""
 
     query_budget: int | None = setting(None, at_least=1, help="give up on an example after this many queries to the victim", unit="queries")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_names(cls, "required_resources", RESOURCES)
+        for name in cls.required_resources:
+            if not hasattr(cls, name):
+                raise TypeError(f"{cls.__name__} requires `{name}`, and has no such setting: `{name} = resource_setting({name!r})`")
 
     def prepare(self) -> Resources:
         """Return the attack's resources, after checking that they and textattack are available.

@@ -9,7 +9,8 @@ from attrs import frozen
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components.piece_combinations import ORDERS, Order
 from ticketlab.core.settings import setting
-from ticketlab.resources import settings, stop_words
+from ticketlab.resources.settings import resource_setting
+from ticketlab.resources.stop_words import english_stop_words
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -54,8 +55,8 @@ class BertAttack(Attack):
     min_similarity: float = setting(
         0.2, at_least=-1, at_most=1, help="similarity threshold: minimum cosine similarity of the original and the changed text"
     )
-    mlm: str | None = settings.mlm()
-    encoder: str | None = settings.encoder()
+    mlm: str | None = resource_setting("mlm")
+    encoder: str | None = resource_setting("encoder")
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Build the attack as textattack's recipe does, with our resources."""
@@ -72,7 +73,7 @@ class BertAttack(Attack):
         )
         constraints = [
             RepeatModification(),
-            StopwordModification(stopwords=stop_words.english()),
+            StopwordModification(stopwords=english_stop_words()),
             MaxWordsPerturbed(max_percent=self.max_words_perturbed),
             similar_sentence(resources.load_encoder(victim.device), threshold=self.min_similarity, metric="cosine"),
         ]

@@ -9,7 +9,7 @@ from attrs import frozen
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components.edit_distance import few_edits
 from ticketlab.core.settings import setting
-from ticketlab.resources import stop_words
+from ticketlab.resources.stop_words import english_stop_words
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -54,7 +54,7 @@ class DeepWordBug(Attack):
         )
         constraints = [
             RepeatModification(),
-            StopwordModification(stopwords=stop_words.english()),
+            StopwordModification(stopwords=english_stop_words()),
             few_edits(self.max_edit_distance),
         ]
         return textattack.Attack(self.goal(victim), constraints, swaps, GreedyWordSwapWIR(wir_method="unk"))

@@ -156,6 +156,8 @@ def find(name: str) -> KnownRecipe:
     """
     by_name = RECIPES | {recipe.short: recipe for recipe in RECIPES.values() if recipe.short}
     if name not in by_name:
+        if "." in name:
+            raise SettingError(f"textattack has no recipe {name!r}; a class in a module of a plugin is written MODULE:CLASS")
         raise SettingError(
             f"textattack has no recipe {name!r}{_near(name, by_name)} (`ticketlab show attack textattack` lists those that run)"
         )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import frozen
 
 from ticketlab.attacks.base import Attack
-from ticketlab.resources import settings, stop_words
+from ticketlab.resources.settings import resource_setting
+from ticketlab.resources.stop_words import english_stop_words
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -28,7 +29,7 @@ class PWWS(Attack):
     languages: ClassVar[str] = "English"
     required_resources: ClassVar[tuple[str, ...]] = ("wordnet",)
 
-    wordnet: str | None = settings.wordnet()
+    wordnet: str | None = resource_setting("wordnet")
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Build the attack as textattack's recipe does, with our WordNet."""
@@ -36,8 +37,8 @@ class PWWS(Attack):
         from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
         from textattack.search_methods import GreedyWordSwapWIR
 
-        from ticketlab.attacks.components.word_swaps import synonyms
+        from ticketlab.attacks.components.word_swaps import swap_synonyms
 
-        constraints = [RepeatModification(), StopwordModification(stopwords=stop_words.english())]
+        constraints = [RepeatModification(), StopwordModification(stopwords=english_stop_words())]
         search = GreedyWordSwapWIR(wir_method="weighted-saliency")
-        return textattack.Attack(self.goal(victim), constraints, synonyms(resources.load_wordnet()), search)
+        return textattack.Attack(self.goal(victim), constraints, swap_synonyms(resources.load_wordnet()), search)

@@ -9,7 +9,8 @@ from attrs import frozen
 
 from ticketlab.attacks.base import Attack
 from ticketlab.core.settings import setting
-from ticketlab.resources import settings, stop_words
+from ticketlab.resources.settings import resource_setting
+from ticketlab.resources.stop_words import english_stop_words
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -37,14 +38,14 @@ class TextBugger(Attack):
     min_similarity: float = setting(
         0.8, at_least=0, at_most=1, help="similarity threshold: minimum angular similarity of the changed text and the original (epsilon)"
     )
-    word_vectors: str | None = settings.word_vectors()
-    encoder: str | None = settings.encoder()
+    word_vectors: str | None = resource_setting("word_vectors")
+    encoder: str | None = resource_setting("encoder")
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Find the neighbours of all words; see :meth:`Attack.warm`."""
         from ticketlab.attacks.components.word_swaps import fetch_neighbours
 
-        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, excluded=stop_words.english())
+        fetch_neighbours(resources.load_word_vectors(), texts, self.neighbours, excluded=english_stop_words())
 
     def build(self, victim: Victim, resources: Resources) -> Any:
         """Build the attack as textattack's recipe does, with our resources."""
@@ -60,7 +61,7 @@ class TextBugger(Attack):
         )
 
         from ticketlab.attacks.components.constraints import as_embedding, similar_sentence
-        from ticketlab.attacks.components.word_swaps import homoglyphs
+        from ticketlab.attacks.components.word_swaps import swap_homoglyphs
 
         inside = {"random_one": True, "skip_first_char": True, "skip_last_char": True}
         bugs = CompositeTransformation(
@@ -68,13 +69,13 @@ class TextBugger(Attack):
                 WordSwapRandomCharacterInsertion(letters_to_insert=" ", **inside),
                 WordSwapRandomCharacterDeletion(**inside),
                 WordSwapNeighboringCharacterSwap(**inside),
-                homoglyphs(),
+                swap_homoglyphs(),
                 WordSwapEmbedding(max_candidates=self.neighbours, embedding=as_embedding(resources.load_word_vectors())),
             ]
         )
         constraints = [
             RepeatModification(),
-            StopwordModification(stopwords=stop_words.english()),
+            StopwordModification(stopwords=english_stop_words()),
             similar_sentence(resources.load_encoder(victim.device), threshold=self.min_similarity, metric="angular"),
         ]
         return textattack.Attack(self.goal(victim), constraints, bugs, GreedyWordSwapWIR(wir_method="delete"))

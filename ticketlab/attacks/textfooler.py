@@ -9,7 +9,8 @@ from attrs import frozen
 
 from ticketlab.attacks.base import Attack
 from ticketlab.core.settings import setting
-from ticketlab.resources import settings, stop_words
+from ticketlab.resources import stop_words
+from ticketlab.resources.settings import resource_setting
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
@@ -45,9 +46,9 @@ class TextFooler(Attack):
     window: int | None = setting(
         15, at_least=1, help="compare only this many words around the change; shorter texts are accepted", unit="words"
     )
-    word_vectors: str | None = settings.word_vectors()
-    encoder: str | None = settings.encoder()
-    tagger: str = settings.tagger()
+    word_vectors: str | None = resource_setting("word_vectors")
+    encoder: str | None = resource_setting("encoder")
+    tagger: str = resource_setting("tagger")
 
     def warm(self, resources: Resources, texts: Sequence[str]) -> None:
         """Find the neighbours of all words; see :meth:`Attack.warm`."""

@@ -28,11 +28,14 @@ _TIE_BREAK = 1e-12
 
 @frozen
 class EncodedText:
-    """A tokenized text: the model's inputs, and the span of characters of each token (empty for special tokens)."""
+    """A tokenized text."""
 
     text: str
+    """The text."""
     inputs: Mapping[str, list[int]]
+    """The inputs of the model by name, without padding."""
     spans: Sequence[tuple[int, int]]
+    """The span of characters of each token, empty for special tokens."""
 
     def at(self, start: int, end: int) -> list[int]:
         """Return the positions of the tokens of these characters; none if they are truncated, or a token has other characters too."""
@@ -43,10 +46,12 @@ class EncodedText:
 
 @frozen
 class MaskPredictions:
-    """The predictions at one position: token ids, the likeliest first, and the logarithms of their probabilities."""
+    """The predictions at one position, the likeliest first."""
 
     ids: Sequence[int]
+    """The token ids."""
     log_probs: Sequence[float]
+    """The logarithms of their probabilities."""
 
 
 class MaskedLanguageModel:
@@ -58,9 +63,13 @@ class MaskedLanguageModel:
 
     def __init__(self, model: nn.Module, tokenizer: Any, *, precision: Precision = "fp32") -> None:
         self.model = model.eval()
+        """The model, in evaluation mode."""
         self.tokenizer = tokenizer
+        """Its tokenizer."""
         self.max_length = longest_input(model, tokenizer)
+        """The maximum length of a text in tokens."""
         self.pieces = WordPieces(tokenizer, int(model.get_input_embeddings().num_embeddings))  # type: ignore[operator]
+        """The vocabulary: the text of each token, and whether it continues a word."""
         self._inputs = set(inspect.signature(model.forward).parameters)
         self._head = _head(model)
         self._batch_invariant_model = BatchInvariantModel(model, self._forward, precision=precision, packing=Packing(model))

@@ -25,6 +25,8 @@ DEFAULT_MLMS = ("google-bert/bert-base-uncased", "bert-base-uncased")
 """The masked language model of the papers, by its names on the hub."""
 ENGINE = ("textattack", "greenlet")
 """The packages that every attack needs."""
+RESOURCES = ("word_vectors", "encoder", "mlm", "tagger", "wordnet")
+"""The resources that an attack may require, which are also the names of the settings for them."""
 
 _HOW_TO_GET = {
     **dict.fromkeys(ENGINE, textattack_import.HOW_TO_GET),
@@ -72,18 +74,20 @@ class ResourceStatus:
 
 @frozen
 class Resources:
-    """The word vectors, models, tagger and WordNet to use. None selects those of an installed package or the default location, if any.
-
-    ``word_vectors``: a file or a package. ``encoder``: a folder, ``demo``, or a hub name. ``mlm``: a folder, a hub name, or a stage or run
-    of a lab. ``tagger``: ``textblob``, ``nltk``, ``nltk:FOLDER`` or ``none``. ``wordnet``: a folder. ``precision``: that of the models.
-    """
+    """The word vectors, models, tagger and WordNet to use. None selects those of an installed package or the default location, if any."""
 
     word_vectors: str | None = None
+    """A file or a package."""
     encoder: str | None = None
+    """A folder, ``demo``, or a hub name."""
     mlm: str | None = None
+    """A folder, a hub name, or a stage or run of a lab."""
     tagger: str = tagger.DEFAULT
+    """``textblob``, ``nltk``, ``nltk:FOLDER`` or ``none``."""
     wordnet: str | None = None
+    """A folder."""
     precision: Literal["fp32", "bf16"] = "fp32"
+    """The precision of the models."""
 
     def where(self, name: str) -> str | None:
         """Return the path of a resource, or None. Imports nothing."""

@@ -22,8 +22,11 @@ class SentenceEncoder:
 
     def __init__(self, model: nn.Module, tokenizer: Any, *, max_length: int = 256, precision: Precision = "fp32") -> None:
         self.tokenizer = tokenizer
+        """The tokenizer of the model."""
         self.max_length = min(max_length, longest_input(model, tokenizer))
+        """The maximum length of a text in tokens."""
         self.batch_invariant_model = BatchInvariantModel(model.eval(), self._means, precision=precision, packing=Packing(model))
+        """The model, which gives a row the same bits in any batch."""
 
     @classmethod
     def load(cls, name: str, device: str = "cpu", precision: Precision = "fp32") -> SentenceEncoder:

@@ -23,12 +23,12 @@ _ALSO_IN_TEXTFOOLER = """
 
 
 @functools.cache
-def english() -> frozenset[str]:
-    """Return pronouns, determiners, auxiliaries, prepositions, conjunctions and contractions."""
+def english_stop_words() -> frozenset[str]:
+    """Return the English stop words that attacks leave unchanged: pronouns, determiners, auxiliaries, prepositions, conjunctions."""
     return frozenset(ENGLISH.read_text(encoding="utf-8").split())
 
 
 @functools.cache
 def textfooler() -> frozenset[str]:
     """Return TextFooler's longer list, which adds conjunctive adverbs, indefinite pronouns and numerals."""
-    return english() | frozenset(_ALSO_IN_TEXTFOOLER.split())
+    return english_stop_words() | frozenset(_ALSO_IN_TEXTFOOLER.split())

@@ -34,7 +34,9 @@ class WordVectors:
 
     def __init__(self, matrix: Matrix, words: Sequence[str]) -> None:
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+        """The vectors, (words, width)."""
         self.words = list(words)
+        """The words, in the order of the rows."""
         last_first = zip(reversed(self.words), range(len(self.words) - 1, -1, -1), strict=True)
         self._index = dict(last_first)  # the first entry of a repeated word counts
         lengths = _lengths(self.matrix)

@@ -73,6 +73,7 @@ class WordNet:
         self.reader = reader
         """NLTK's ``WordNetCorpusReader``."""
         self.synonyms = functools.lru_cache(maxsize=2**14)(self._synonyms)
+        """Returns the other words of all synsets of a word or its base form, sorted and without phrases."""
         self._lock = threading.Lock()
 
     def _synonyms(self, word: str) -> tuple[str, ...]:

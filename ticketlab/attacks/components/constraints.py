@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -13,7 +13,7 @@ from ticketlab.resources.word_vectors import WordVectors
 
 
 def as_embedding(vectors: WordVectors) -> WordVectors:
-    """Register word vectors as an embedding class of textattack."""
+    """Return word vectors as an embedding that textattack's classes accept (``WordSwapEmbedding``, ``WordEmbeddingDistance``)."""
     from textattack.shared import AbstractWordEmbedding
 
     AbstractWordEmbedding.register(WordVectors)
@@ -23,7 +23,8 @@ def as_embedding(vectors: WordVectors) -> WordVectors:
 def same_part_of_speech(tag: Tagger, *, allow_verb_noun_swap: bool, compare_against_original: bool = True) -> Any:
     """Return the constraint that a word is replaced by one with the same part of speech.
 
-    The tagger sees four words before it and three after. If the word occurs twice in them, the first counts, as in textattack.
+    ``tag`` is what :meth:`Resources.load_tagger` returns; with ``allow_verb_noun_swap`` a noun may replace a verb and the reverse. The
+    tagger sees four words before the word and three after. If the word occurs twice in them, the first counts, as in textattack.
     """
     return _part_of_speech()(tag, allow_verb_noun_swap=allow_verb_noun_swap, compare_against_original=compare_against_original)
 
@@ -67,15 +68,15 @@ def similar_sentence(
     encoder: SentenceEncoder,
     *,
     threshold: float,
-    metric: str,
+    metric: Literal["angular", "cosine"],
     window: int | None = None,
     skip_short: bool = False,
     compare_against_original: bool = True,
 ) -> Any:
     """Return the constraint that a text stays similar to the previous one (or to the original), by a sentence encoder.
 
-    ``metric`` is ``angular`` or ``cosine``. Only ``window`` words around the change are compared; with ``skip_short`` texts with fewer
-    words are accepted.
+    The similarity must be at least ``threshold``. It is the cosine of the two embeddings, or 1 - angle / pi (``angular``). Only
+    ``window`` words around the change are compared; with ``skip_short`` texts with fewer words are accepted.
     """
     return _sentence_similarity()(
         encoder,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ticketlab.attacks.components import word_swaps
 from ticketlab.attacks.components.constraints import any_part_of_speech, as_embedding, same_part_of_speech, similar_sentence
 from ticketlab.attacks.components.masked_edits import insert_by_masking, merge_by_masking
 from ticketlab.attacks.components.masked_swaps import swap_by_masking, swap_by_pieces
 from ticketlab.core.errors import ResourceError
-from ticketlab.resources import stop_words
 from ticketlab.resources.resources import Resources
+from ticketlab.resources.stop_words import english_stop_words
 
 _COMBINATIONS = 10_000
 
@@ -34,7 +34,7 @@ class OfflineSubstitutes:
             "mlm": self._of_mlm,
             "wordnet": self._of_wordnet,
         }
-        found: dict[str, Any] = {"StopwordModification": _stop_words, "WordSwapHomoglyphSwap": word_swaps.homoglyphs}
+        found: dict[str, Any] = {"StopwordModification": _stop_words, "WordSwapHomoglyphSwap": word_swaps.swap_homoglyphs}
         for name in needed:
             found |= makers[name]()
         return found
@@ -52,7 +52,7 @@ class OfflineSubstitutes:
 
         def similar(
             threshold: float,
-            metric: str = "angular",
+            metric: Literal["angular", "cosine"] = "angular",
             window_size: int | None = None,
             skip_text_shorter_than_window: bool = False,
             **rest: Any,
@@ -94,10 +94,10 @@ class OfflineSubstitutes:
         }
 
     def _of_wordnet(self) -> dict[str, Any]:
-        return {"WordSwapWordNet": functools.partial(word_swaps.synonyms, self.resources.load_wordnet())}
+        return {"WordSwapWordNet": functools.partial(word_swaps.swap_synonyms, self.resources.load_wordnet())}
 
 
 def _stop_words(stopwords: Any = None) -> Any:
     from textattack.constraints.pre_transformation import StopwordModification
 
-    return StopwordModification(stopwords=stop_words.english() if stopwords is None else stopwords)
+    return StopwordModification(stopwords=english_stop_words() if stopwords is None else stopwords)

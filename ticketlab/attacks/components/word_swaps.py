@@ -18,7 +18,7 @@ def fetch_neighbours(vectors: WordVectors, texts: Iterable[str], neighbours: int
     vectors.prefetch(sorted(words.difference(excluded)), neighbours)
 
 
-def homoglyphs() -> Any:
+def swap_homoglyphs() -> Any:
     """Return the transformation that replaces a letter by one that looks like it."""
     return _homoglyphs()()
 
@@ -35,7 +35,7 @@ def _homoglyphs() -> Any:
     return Homoglyphs
 
 
-def synonyms(wordnet: WordNet) -> Any:
+def swap_synonyms(wordnet: WordNet) -> Any:
     """Return the transformation that replaces a word by its synonyms."""
     return _synonyms()(wordnet)
 

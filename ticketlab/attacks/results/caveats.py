@@ -11,7 +11,7 @@ from ticketlab.attacks.components.words import words_of
 from ticketlab.attacks.results.metrics import Fraction, measure
 from ticketlab.attacks.results.record import Record
 from ticketlab.core.formatting import counted
-from ticketlab.resources import stop_words
+from ticketlab.resources.stop_words import english_stop_words
 
 FEW_CANDIDATES = 0.5
 """If an attack had candidates for a smaller fraction of the words or examples, it says little about robustness."""
@@ -99,7 +99,7 @@ def _of_language(attack: str, records: Sequence[Record]) -> Iterator[str]:
     """Warn that the texts are probably not English, although the attack has replacements for their words."""
     attacked = [record for record in records if record.status in ("success", "failed")]
     words = [word.lower() for record in attacked for text in record.original for word in words_of(text)]
-    known = sum(word in stop_words.english() for word in words)
+    known = sum(word in english_stop_words() for word in words)
     if len(words) >= ENOUGH_WORDS and known < FEW_ENGLISH * len(words):
         yield (
             f"only {known} of {counted(len(words), 'word')} are English stop words: unless {attack} has resources for the language of "
