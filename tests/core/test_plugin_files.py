@@ -113,7 +113,10 @@ def test_a_plugin_may_be_the_folder_of_a_package(tmp_path: Path) -> None:
 def test_a_missing_helper_is_a_problem_that_names_the_line(tmp_path: Path) -> None:
     file = write_plugin(tmp_path / "a", "one", imports="\nimport nowhere_at_all")
     (problem,) = registry.load([file], entry_points=False).problems
-    assert problem.message == f"{file} does not load: ModuleNotFoundError: No module named 'nowhere_at_all' (my_plugin.py:6)"
+    assert problem.message == (
+        f"{file} does not load: ModuleNotFoundError: No module named 'nowhere_at_all' (my_plugin.py:6): "
+        "install the package that has the module `nowhere_at_all`"
+    )
 
 
 def test_an_error_in_a_lazily_imported_module_names_the_line(tmp_path: Path) -> None:

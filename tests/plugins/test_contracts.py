@@ -9,10 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import ticketlab_infobert
+import ticketlab_learned_mixin
+import ticketlab_smart
 import torch
 from attrs import frozen
 from support.third_party import registered
-from third_party import distillation, every, head_importance, infobert, learned_mixin, smart, supervised_contrast
+from third_party import distillation, every, head_importance, supervised_contrast
 from third_party.supervised_contrast import contrast
 from torch import Tensor, nn
 
@@ -51,7 +54,8 @@ TABLE = {
 
 @pytest.fixture(autouse=True)
 def _third_parties(_own_registry: None) -> Iterator[None]:
-    with registered(smart, every, head_importance, supervised_contrast, distillation, infobert, learned_mixin):
+    packages = (ticketlab_smart, ticketlab_infobert, ticketlab_learned_mixin)
+    with registered(*packages, every, head_importance, supervised_contrast, distillation):
         yield
 
 
@@ -411,6 +415,19 @@ def changes_weights_in_begin() -> tuple[Any, str]:
     return Broken, "the pruner `broken` changed the weights of the model in begin"
 
 
+def changes_weights_in_backward() -> tuple[Any, str]:
+    @frozen
+    class Broken(Adversary):
+        name, summary = "broken", "moves the word embeddings themselves"
+
+        def backward(self, loss_function: Any, batch: Batch) -> Tensor:
+            with torch.no_grad():
+                loss_function.model.get_input_embeddings().weight.add_(1e-3)
+            return plain_step(loss_function, batch)
+
+    return Broken, "search: weights changed while the gradients of a step were computed"
+
+
 def leaves_a_hook() -> tuple[Any, str]:
     @frozen
     class Broken(Pruner):
@@ -458,6 +475,7 @@ def reads_hidden_states_unannounced() -> tuple[Any, str]:
         broken(puts_a_gate_on_the_model),
         broken(trains_at_the_rate_of_the_stage),
         broken(changes_weights_in_begin),
+        broken(changes_weights_in_backward),
         broken(leaves_a_hook),
         broken(scores_batches_unannounced),
         broken(reads_hidden_states_unannounced),
@@ -471,8 +489,8 @@ def test_a_component_that_breaks_its_contract_is_named_in_one_line(make: Make, l
 
 
 def test_a_nested_setting_is_shown(invoke: Any) -> None:
-    files = [Path(module.__file__ or "") for module in (every, smart)]
-    plugins = [option for file in files for option in ("--plugin", str(file))]
+    places = Path(every.__file__ or ""), Path(ticketlab_smart.__file__ or "").parent
+    plugins = [option for place in places for option in ("--plugin", str(place))]
     done = invoke("show", "adversary", "every", *plugins, "--json")
     assert done.exit_code == 0, done.stderr
     assert {setting["name"]: setting["type"] for setting in json.loads(done.stdout)["settings"]}["inner"] == "adversary"

@@ -18,9 +18,15 @@ from click.testing import Result
 from ticketlab.lab.layout import CHECKPOINT
 from ticketlab.training.checkpoint import Checkpoint
 
+Invoke = Callable[..., Result]
 pytestmark = pytest.mark.system
-THIRD_PARTY = Path(__file__).parents[1] / "third_party"
+ROOT = Path(__file__).parents[2]
+SOURCES = [path.parent for path in ROOT.glob("plugins/*/src/*/py.typed")]
+PLUGINS = {path.stem: path for path in (ROOT / "tests" / "third_party").glob("*.py")}
+PLUGINS |= {path.name: path for path in SOURCES}
+"""The files and folders of plugins by the names of their modules: those that tests have for themselves, and the packages in plugins/."""
 TRAINING = {"epochs": 2, "batch_size": 8, "checkpoint_seconds": 0.0, "eval_steps": 4, "bias": "bias"}
+STAGES = ("finetune", "search", "retrain")
 RECIPE = {
     "max_length": 32,
     "precision": "fp32",
@@ -44,19 +50,19 @@ def ticketlab_on_log(record):
 """
 METHODS = [
     pytest.param(
-        "smart",
+        "ticketlab_smart",
         "adversary=smart",
         (("pruner=mask-training", "loss=poe"), ("pruner=importance", "loss=focal"), ("pruner=hard-concrete", "loss=reweight")),
         id="smart",
     ),
     pytest.param(
-        "infobert",
+        "ticketlab_infobert",
         "adversary=infobert",
         (("pruner=mask-training", "adversary.inner=none", "loss=poe"), ("pruner=imp", "adversary.inner=pgd"), ("pruner=hard-concrete",)),
         id="infobert-freelb",
     ),
     pytest.param(
-        "learned_mixin",
+        "ticketlab_learned_mixin",
         "loss=learned-mixin",
         (("pruner=importance", "adversary=none"), ("pruner=imp", "adversary=fgm"), ("pruner=mask-training", "adversary=freelb")),
         id="learned-mixin",
@@ -65,15 +71,15 @@ METHODS = [
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("file", "method", "compositions"), METHODS)
+@pytest.mark.parametrize(("module", "method", "compositions"), METHODS)
 def test_a_method_composes_with_built_in_ones_and_resumes_with_the_same_bits(
-    file: str, method: str, compositions: tuple[tuple[str, ...], ...], tiny: dict[str, Path], tmp_path: Path, invoke: Callable[..., Result]
+    module: str, method: str, compositions: tuple[tuple[str, ...], ...], tiny: dict[str, Path], tmp_path: Path, invoke: Invoke
 ) -> None:
     """It is killed after eight of the twelve steps of each training, before the checkpoint of the eighth."""
     recipe, killer = tmp_path / "small.toml", tmp_path / "killer.py"
     recipe.write_text(tomlkit.dumps(RECIPE | {"model": str(tiny["bert"])}))
     killer.write_text(KILLER)
-    plugins = ["--plugin", str(THIRD_PARTY / f"{file}.py"), "--plugin", str(killer)]
+    plugins = ["--plugin", str(PLUGINS[module]), "--plugin", str(killer)]
     *others, last = compositions
 
     def command(lab: Path, built_in: tuple[str, ...]) -> list[str]:
@@ -95,10 +101,42 @@ def test_a_method_composes_with_built_in_ones_and_resumes_with_the_same_bits(
         assert files_of(tmp_path / "lab", resumed[stage]["key"]) == files_of(tmp_path / "whole", whole[stage]["key"])
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("pruner", ["movement", "soft-movement"])
+def test_packages_of_a_pruner_an_adversary_and_a_loss_compose_in_one_command(
+    pruner: str, tiny: dict[str, Path], tmp_path: Path, invoke: Invoke
+) -> None:
+    """The default recipe fine-tunes, searches, draws and retrains; each training is killed after eight of its twelve steps."""
+    (killer := tmp_path / "killer.py").write_text(KILLER)
+    modules = (PLUGINS[f"ticketlab_{name}"] for name in ("movement", "smart", "learned_mixin"))
+    plugins = [option for plugin in (*modules, killer) for option in ("--plugin", str(plugin))]
+    small = [f"{stage}.{name}={value}" for stage in STAGES for name, value in TRAINING.items() if name != "bias"]
+    small += ["train_rows=48", "precision=fp32", "bias.folds=3", *(f"{stage}.lr=0.001" for stage in STAGES), "search.pruner.lr=0.5"]
+    sets = [option for assignment in small for option in ("--set", assignment)]
+    methods = ["--pruner", pruner, "--adversary", "smart", "--search-loss", "learned-mixin", "--task", "demo_nli", "--max-length", "32"]
+    command = ["run", *methods, "--model", str(tiny["bert"]), "--attack", "none", *plugins, *sets]
+
+    done = invoke(*command, "--lab", str(tmp_path / "whole"))
+    assert done.exit_code == 0, done.output
+    whole = results(tmp_path / "whole")
+    assert whole["search"]["search"]["history"][-1]["sparsity"] > 0.2
+    for stage in STAGES:
+        assert start([*command, "--lab", str(tmp_path / "lab")], killed_at=f"{stage} 8").returncode == -signal.SIGKILL
+        assert Checkpoint(folder(tmp_path / "lab", whole[stage]["key"]) / CHECKPOINT).step() == 7
+    finished = start([*command, "--lab", str(tmp_path / "lab")])
+    assert finished.returncode == 0, finished.stdout
+    resumed = results(tmp_path / "lab")
+    assert {stage: resumed[stage]["key"] for stage in STAGES} == {stage: whole[stage]["key"] for stage in STAGES}
+    assert resumed["search"]["search"] == whole["search"]["search"]
+    for stage in STAGES:
+        assert files_of(tmp_path / "lab", resumed[stage]["key"]) == files_of(tmp_path / "whole", whole[stage]["key"])
+
+
 def start(command: list[str], killed_at: str = "") -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(str(place) for place in (os.environ.get("PYTHONPATH"), ROOT, *(source.parent for source in SOURCES)) if place)
     return subprocess.run(
         [sys.executable, "-m", "ticketlab", *command],
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "KILLED_AT": killed_at},
+        env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "KILLED_AT": killed_at},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,5 +1,6 @@
 """The training loop on a tiny model: schedules, resuming, and stopping at values that are not finite."""
 
+import contextlib
 import math
 import signal
 from pathlib import Path
@@ -12,7 +13,7 @@ from ticketlab.adversaries.base import AdversaryRun
 from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core.callback import Callback
-from ticketlab.core.errors import HungUp, Interrupted, Terminated, TrainingDiverged
+from ticketlab.core.errors import HungUp, Interrupted, PluginError, Terminated, TrainingDiverged
 from ticketlab.losses.base import LossRun
 from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
@@ -147,6 +148,28 @@ def test_a_penalty_reaches_the_gradient(tiny, tmp_path):
     before = model.classifier.bias.detach().clone()
     evolve(loop, callbacks=[Pull()]).run()
     assert bool((model.classifier.bias < before).all())
+
+
+@pytest.mark.parametrize(("changed_in", "noticed"), [({0}, True), ({1}, True), ({5}, True), ({8}, True), ({3}, False)], ids=str)
+@pytest.mark.parametrize("restored", [False, True])
+def test_an_adversary_that_leaves_weights_changed_is_noticed(tiny, tmp_path, changed_in, noticed, restored):
+    """In the first two steps, the first of each epoch (5 of 9), and the last."""
+
+    class OnWeights(AdversaryRun):
+        def step(self, loss_function, batch, step):
+            weights = loss_function.model.get_input_embeddings().weight
+            before = weights.detach().clone()
+            if step in changed_in:
+                weights.data[3] += 0.5
+            loss = super().step(loss_function, batch, step)
+            if restored:
+                weights.data.copy_(before)
+            return loss
+
+    loop = evolve(make_loop(tiny, tmp_path, search=False), adversary=OnWeights(FreeLB(steps=2)))
+    expects = pytest.raises(PluginError, match="test: weights changed while the gradients of a step were computed")
+    with expects if noticed and not restored else contextlib.nullcontext():
+        assert loop.run().steps == 9
 
 
 @pytest.mark.parametrize(("clip_penalty", "expected"), [(True, [0.601108, 0.799168]), (False, [0.634974, 0.834974])], ids=["with", "after"])

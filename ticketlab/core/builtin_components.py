@@ -14,6 +14,10 @@ REFUSED = {
 """Why there is no component of a well-known name, by kind and name, in lower case and without `-` and `_`."""
 
 
+IMPORTERS = {"textattack": "ticketlab.resources.textattack_import:import_textattack"}
+"""Packages whose import by a plugin is left to a function of ours, because it would change the process and use the network."""
+
+
 @hookimpl
 def ticketlab_pruners() -> Components:
     """Pruners of the papers."""

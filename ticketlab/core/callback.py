@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ticketlab.core.method_names import check_method_names
 
@@ -28,6 +28,9 @@ class Callback:
     A subclass with a misspelt method is refused (TypeError): a public method that overrides nothing must not have a name that is similar
     to that of one that is called, nor one that begins with ``on_``.
     """
+
+    of_kind: ClassVar[str] = ""
+    """The kind of component whose run this is, for messages about errors; empty for other callbacks."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

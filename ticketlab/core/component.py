@@ -13,7 +13,7 @@ from ticketlab.core.method_names import check_method_names
 Precision = Literal["fp32", "bf16"]
 OTHER_NAMES = {"attach": "begin", "start_monitor": "begin"}
 """Names of earlier versions for the methods of components."""
-FREE = ("label",)
+FREE = ("label", "plugin_modules")
 """Methods that authors do not override."""
 
 
@@ -21,21 +21,24 @@ FREE = ("label",)
 class Component:
     """A named set of settings: a frozen attrs class whose fields are made by :func:`ticketlab.core.settings.setting`.
 
-    ``version`` is part of the keys of cached results: increment it when the same settings give different results. ``variant`` is the name
-    of the setting, if any, that ``NAME:VALUE`` sets where a component is named. ``precisions`` are those that it can compute in: a recipe
-    that runs in another one is refused before anything is computed.
-
-    A subclass with a misspelt method is refused (TypeError): a public method that overrides nothing must not have a name that is similar
-    to that of one that is called.
+    A subclass with a misspelt method is refused (TypeError): a public method that overrides nothing must not have a name that is similar to
+    that of one that is called.
     """
 
     kind: ClassVar[str]
+    """The kind of component, set by the base class of the kind."""
     name: ClassVar[str]
+    """The name in recipes and on the command line, in lower case with hyphens."""
     summary: ClassVar[str]
+    """One line about what it does, for lists."""
     paper: ClassVar[str] = ""
+    """The citation of the paper that it is from; empty for none."""
     version: ClassVar[int] = 1
+    """Part of the keys of results: increment it when the same settings give different results."""
     variant: ClassVar[str] = ""
+    """The setting that ``VALUE`` sets where the component is named ``NAME:VALUE``; empty for none."""
     precisions: ClassVar[tuple[str, ...]] = get_args(Precision)
+    """The precisions that it can compute in. A recipe that runs in another one is refused before anything is computed."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -48,6 +51,11 @@ class Component:
         value = getattr(self, self.variant) if self.variant else None
         name = find_name(type(self))
         return name if value is None else f"{name}:{value}"
+
+    @property
+    def plugin_modules(self) -> tuple[str, ...]:
+        """The names of modules of plugins that the settings name. Their code is part of the keys of results."""
+        return ()
 
 
 def _own_name(cls: type[Component]) -> str:

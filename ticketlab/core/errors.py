@@ -15,6 +15,7 @@ class TicketlabError(Exception):
     """Base class of all errors. The message is one line that says what is wrong, where, and what to do."""
 
     exit_code: ClassVar[int] = EXIT_FAILED
+    """The exit code of a command that ends with this error."""
 
 
 class UsageError(TicketlabError, ValueError):

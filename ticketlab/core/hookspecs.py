@@ -27,7 +27,9 @@ class Lazy:
     """A component that is imported on first use. Listing it imports nothing."""
 
     name: str
+    """The name of the component, as in its class."""
     summary: str
+    """Its summary, for lists."""
     target: str
     """``"package.module:Class"``"""
 
@@ -39,11 +41,17 @@ class RunInfo:
     directory: Path
     """The absolute path of the run's directory, or of the study's. Unless the lab is read-only, a listener may write files there."""
     name: str
+    """The name of the run."""
     recipe: str
+    """The name of the recipe."""
     model: str
+    """The model of the recipe."""
     precision: str
+    """The precision of the run."""
     tasks: tuple[str, ...]
+    """The names of the tasks."""
     seeds: tuple[int, ...]
+    """The seeds."""
     settings: Mapping[str, Any]
     """The recipe as a table with every setting, as in ``recipe.toml``."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ticketlab.core import plugin_frames, registry
+from ticketlab.core.callback import Callback
 from ticketlab.core.component import Component
 from ticketlab.core.errors import PluginError, TicketlabError
 from ticketlab.core.plugin_source import Source
@@ -29,8 +30,11 @@ def explained(problem: BaseException, suspects: Iterable[Component] = ()) -> Plu
 
 def _who(problem: BaseException, source: Source, suspects: Iterable[Component]) -> str:
     """Return which component of a plugin raised an error, as text: that whose method was running, otherwise all suspects of the plugin."""
-    running = (owner for owner in plugin_frames.owners(problem) if isinstance(owner, Component))
-    found = next(([owner] for owner in running if _is_of(owner, source)), [part for part in suspects if _is_of(part, source)])
+    parts = [part for part in suspects if _is_of(part, source)]
+    owners = plugin_frames.owners(problem)
+    found = next(([owner] for owner in owners if isinstance(owner, Component) and _is_of(owner, source)), parts)
+    kind = next((owner.of_kind for owner in owners if isinstance(owner, Callback) and owner.of_kind), "")
+    found = [part for part in found if part.kind == kind] or found
     names = dict.fromkeys(f"{part.kind} `{part.label}`" for part in found)
     return f"{' or '.join(names)} of {source.label}" if names else source.label
 

@@ -8,6 +8,7 @@ package imports its own modules as ``from . import helper`` or by its name.
 from __future__ import annotations
 
 import builtins
+import importlib
 import importlib.util
 import re
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.core import builtin_components
 from ticketlab.core.plugin_code import beside
 
 INIT = "__init__.py"
@@ -60,6 +62,12 @@ def full_name(plugin: ModuleType, module: str) -> str:
     return (imports.own_name(module) if imports is not None else None) or module
 
 
+def place_of(plugin: ModuleType) -> Path | None:
+    """Return the file or folder that a plugin was loaded from; None for a module that :func:`load` has not loaded."""
+    imports = _imports.get(plugin.__name__)
+    return imports.place if imports is not None else None
+
+
 @frozen
 class _Imports:
     """The import statement of a plugin's modules: it finds the plugin's own modules first, and everything else as usual."""
@@ -85,9 +93,19 @@ class _Imports:
         """Import a module, as ``__import__`` does."""
         own = self.own_name(name) if level == 0 else None
         if own is None:
+            if level == 0:
+                _import_carefully(name.partition(".")[0])
             return builtins.__import__(name, globals, locals, fromlist or (), level)
         module = builtins.__import__(own, globals, locals, fromlist or ("__name__",), 0)
         return module if fromlist else sys.modules[self.own_name(name.partition(".")[0]) or own]
+
+
+def _import_carefully(package: str) -> None:
+    """Import a package in our own way before a plugin does so in another, if there is one for it."""
+    place = builtin_components.IMPORTERS.get(package)
+    if place is not None and package not in sys.modules and importlib.util.find_spec(package) is not None:
+        module, _, function = place.partition(":")
+        getattr(importlib.import_module(module), function)()
 
 
 _imports: dict[str, _Imports] = {}

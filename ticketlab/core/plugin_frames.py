@@ -10,6 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.core.plugin_source import shown_path
+
 LONGEST_MESSAGE = 500
 
 
@@ -30,8 +32,20 @@ def raised_in(problem: BaseException, files: Collection[Path]) -> Frame | None:
         if file is not None:
             function = frame.f_code.co_name
             inside = f", in {function}" if function != "<module>" else ""
-            found = Frame(depth, f"{_shown(file)}:{line}{inside}")
+            found = Frame(depth, f"{shown_path(file)}:{line}{inside}")
     return found
+
+
+def place_of(thing: Any) -> str:
+    """Return where a class or function is defined, as ``FILE:LINE``; an empty string if its source cannot be read."""
+    import inspect  # needed for error messages alone
+
+    try:
+        _, line = inspect.getsourcelines(thing)
+        file = inspect.getsourcefile(thing)
+    except (OSError, TypeError):
+        return ""
+    return f"{shown_path(Path(file))}:{line}" if file is not None else ""
 
 
 def owners(problem: BaseException) -> list[Any]:
@@ -55,11 +69,3 @@ def describe(problem: BaseException, files: Collection[Path] = ()) -> str:
     words = words if len(words) <= LONGEST_MESSAGE else f"{words[:LONGEST_MESSAGE]}..."
     frame = raised_in(problem, files)
     return f"{type(problem).__name__}{f': {words}' if words else ''}{f' ({frame.place})' if frame else ''}"
-
-
-def _shown(file: Path) -> str:
-    """Return the path of a file from the outermost package that it is in."""
-    folder = file.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return str(file.relative_to(folder))

@@ -13,20 +13,21 @@ import importlib
 import importlib.metadata
 import os
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pluggy
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
-from ticketlab.core import debugging, hookspecs
+from ticketlab.core import debugging, hookspecs, plugin_api
 from ticketlab.core.component import Component
 from ticketlab.core.component_class import check_component_class
 from ticketlab.core.errors import PluginError, UsageError, did_you_mean
 from ticketlab.core.hookspecs import HOOK_OF_KIND, Lazy
 from ticketlab.core.plugin_source import BUILT_IN as BUILT_IN
-from ticketlab.core.plugin_source import HASHED, PluginCode, Source
+from ticketlab.core.plugin_source import FIRST_API, HASHED, PluginCode, Source
 
 ENTRY_POINTS = "ticketlab"
 RECIPE = "recipe"
@@ -34,7 +35,7 @@ RECIPE = "recipe"
 LONGEST_NAME = 80
 NAME = re.compile(rf"(?!\d+$)\w[\w.+-]{{0,{LONGEST_NAME - 1}}}")
 BROKEN = (Exception, SystemExit)
-"""What a plugin may raise without ending the command."""
+"""What a plugin may raise in a run without ending the command."""
 
 
 @frozen
@@ -46,6 +47,8 @@ class Entry:
     summary: str
     source: Source
     target: type[Component] | str
+    hook: Callable[..., Any] | None = field(default=None, eq=False, repr=False)
+    """The function of the plugin that returned it."""
 
     @property
     def module(self) -> str:
@@ -98,9 +101,12 @@ class Problem:
 
 def described(problem: BaseException, source: Source | None) -> str:
     """Return an error of a plugin in one line, with the place in the plugin's own code where it was raised."""
-    from ticketlab.core import plugin_code, plugin_frames  # not imported where plugins are only listed
+    from ticketlab.core import missing_imports, plugin_code, plugin_frames  # not imported where plugins are only listed
 
-    return plugin_frames.describe(problem, plugin_code.files_of(source.code) if source is not None else ())
+    what = plugin_frames.describe(problem, plugin_code.files_of(source.code) if source is not None else ())
+    if isinstance(problem, SyntaxError) and problem.filename is None and source is not None:  # null bytes
+        what += f" ({', '.join([*source.code.modules, *(place.name for place in source.code.places)])})"
+    return f"{what}{missing_imports.advice(problem, source)}"
 
 
 def _hook_manager() -> pluggy.PluginManager:
@@ -160,15 +166,21 @@ class LoadedPlugins:
         known = {name for name in vars(hookspecs) if name.startswith("ticketlab_")}
         for name in (name for name in dir(plugin) if name.startswith("ticketlab_")):
             if name not in known:
-                self.report(Problem(source.label, f"{source.label} has an unknown hook `{name}`{did_you_mean(name, known)}"))
+                self.report(
+                    Problem(source.label, f"{source.label} has an unknown hook `{name}`{did_you_mean(name, known)}{_at(plugin, name)}")
+                )
             elif self.manager.parse_hookimpl_opts(plugin, name) is None:
-                self.report(Problem(source.label, f"`{name}` of {source.label} is not called: mark it with @ticketlab.plugin.hookimpl"))
+                message = f"`{name}` of {source.label} is not called: mark it with @ticketlab.plugin.hookimpl{_at(plugin, name)}"
+                self.report(Problem(source.label, message))
         try:
             self.manager.register(plugin, None if self.manager.has_plugin(source.label) else source.label)
             found = [entry for kind, hook in HOOK_OF_KIND.items() for entry in self._components(plugin, kind, hook, source)]
             named = dict(self._call(plugin, "ticketlab_recipes") or {})
-            found += [Entry(RECIPE, _valid_name(RECIPE, name), "", source, str(Path(path))) for name, path in named.items()]
-        except BROKEN as problem:
+            hook = getattr(plugin, "ticketlab_recipes", None)
+            found += [Entry(RECIPE, _valid_name(RECIPE, name), "", source, str(Path(path)), hook) for name, path in named.items()]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # such as that of pytest.skip
             with contextlib.suppress(Exception):
                 self.manager.unregister(plugin)
             self._report_broken(source, problem)
@@ -205,8 +217,14 @@ class LoadedPlugins:
         """Load and register the plugin of an installed package."""
         source = source_of(point)
         try:
+            stated = plugin_api.of_module(point.module)
+            source = evolve(source, api=stated or FIRST_API)
+            plugin_api.check(source.api)
             plugin = point.load()
-        except BROKEN as problem:
+            plugin_api.check_imported(sys.modules.get(point.module), stated)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # such as that of pytest.skip
             self._report_broken(source, problem)
             return
         self.register(plugin, source)
@@ -228,15 +246,21 @@ class LoadedPlugins:
         digest = plugin_code.digest(plugin_code.files_of(code, imported=False), imported=False)
         source = Source(str(file), f"{HASHED}{digest}", place.stem.replace(".", "-"), code)
         try:
+            source = evolve(source, api=plugin_api.of_file(place / plugin_files.INIT if place.is_dir() else place))
+            plugin_api.check(source.api)
             module = plugin_files.load(place, hashlib.sha256(f"{place} {digest}".encode()).hexdigest()[:12])
-        except BROKEN as problem:
+            plugin_api.check_imported(module, source.api)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # such as that of pytest.skip
             self._report_broken(source, problem)
             return
         self.register(module, source)
 
     def _report_broken(self, source: Source, problem: BaseException) -> None:
         debugging.print_traceback(problem)
-        self.report(Problem(source.label, f"{source.label} does not load: {described(problem, source)}"))
+        why = str(problem) if isinstance(problem, PluginError) else described(problem, source)
+        self.report(Problem(source.label, f"{source.label} does not load: {why}"))
 
     def _call(self, plugin: Any, hook: str) -> Any:
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
@@ -250,10 +274,10 @@ class LoadedPlugins:
                 if not isinstance(item.target, str):
                     raise TypeError(f"the target of the {kind} `{item.name}` must be a string, not {item.target!r}")
                 target = _own_target(plugin, item.target) if source.code.places else item.target
-                yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, target)
+                yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, target, getattr(plugin, hook))
             elif isinstance(item, type) and issubclass(item, Component) and item.kind == kind:
                 check_component_class(item)
-                yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, item)
+                yield Entry(kind, _valid_name(kind, item.name), _valid_summary(item.summary), source, item, getattr(plugin, hook))
             else:
                 raise TypeError(f"{hook} returned {item!r}, which is neither a class of kind {kind} nor a Lazy reference")
 
@@ -264,7 +288,8 @@ class LoadedPlugins:
             return  # two entry points of one package
         self.registered[key] = (*taken, entry)
         if taken:
-            message = f"{clash(self.registered[key])}; {advice(self.registered[key])}"
+            place = _in_parentheses(entry.target if isinstance(entry.target, type) else entry.hook)
+            message = f"{clash(self.registered[key])}; {advice(self.registered[key])}{place}"
             self.report(Problem(entry.source.label, message, entry.kind, entry.name))
 
     def report(self, problem: Problem) -> None:
@@ -275,6 +300,18 @@ class LoadedPlugins:
         if os.environ.get("TICKETLAB_STRICT_PLUGINS") == "1":
             raise PluginError(problem.message)
         self.problems.append(problem)
+
+
+def _at(plugin: Any, name: str) -> str:
+    return _in_parentheses(getattr(plugin, name, None))
+
+
+def _in_parentheses(thing: Any) -> str:
+    """Return where a class or function is defined, in parentheses; an empty string if that cannot be read."""
+    from ticketlab.core.plugin_frames import place_of  # needed for messages alone
+
+    place = place_of(thing)
+    return f" ({place})" if place else ""
 
 
 def _own_target(plugin: Any, target: str) -> str:

@@ -21,6 +21,7 @@ from ticketlab.core.component import Component
 from ticketlab.core.errors import PluginError, SettingError, UsageError, did_you_mean
 from ticketlab.core.files import expand
 from ticketlab.core.hookspecs import HOOK_OF_KIND
+from ticketlab.core.plugin_api import API_VERSION
 from ticketlab.core.plugin_loading import ENTRY_POINTS, RECIPE, Entry, LoadedPlugins, Problem, advice, clash, source_of
 from ticketlab.core.plugin_selection import OFF, PluginSelection, off_in_environment
 from ticketlab.core.plugin_source import BUILT_IN, HASHED, Source, canonical
@@ -41,6 +42,8 @@ class Registry(LoadedPlugins):
 
     selection: PluginSelection = field(factory=PluginSelection)
     """The plugins that were to be loaded."""
+    shown: set[Problem] = field(factory=set)
+    """The problems that the user has seen as warnings."""
     _digests: dict[Source, str] = field(factory=dict)
     _imported: set[str] = field(factory=set)
 
@@ -128,9 +131,17 @@ class Registry(LoadedPlugins):
         return source_of_class(type(component))
 
     def version(self, component: Component) -> str:
-        """Return the version of a component's code that is part of stage keys: with that of another plugin whose component it extends."""
+        """Return the version of a component's code that is part of stage keys: with that of other plugins that it uses.
+
+        These are the plugins whose components it extends, and whose modules it names.
+
+        :raises UsageError: a module that it names is in no loaded plugin.
+        """
+        from ticketlab.core import plugin_modules  # not imported where plugins are only listed
+
         bases = [entry.source for base in type(component).__mro__[1:] if issubclass(base, Component) and (entry := self.entry_of(base))]
-        sources = dict.fromkeys([self.source(component), *(source for source in bases if not source.is_built_in)])
+        named = [plugin_modules.find(name, self).source for name in component.plugin_modules]
+        sources = dict.fromkeys([self.source(component), *(source for source in bases if not source.is_built_in), *named])
         return f"{' '.join(map(self.version_of, sources))}/{component.version}"
 
     def version_of(self, source: Source) -> str:
@@ -187,7 +198,10 @@ class Registry(LoadedPlugins):
     def _unknown(self, kind: str, name: str) -> str:
         if (reason := reason_absent(kind, name)) is not None:
             return reason
-        broken = "".join(f" ({problem.message})" for problem in self.problems if not problem.name)
+        problems = [problem for problem in self.problems if not problem.name]
+        broken = "".join(f" ({problem.message})" for problem in problems if problem not in self.shown)
+        shown = dict.fromkeys(problem.source for problem in problems if problem in self.shown)
+        broken += f" (see the warnings about {', '.join(shown)})" if shown else ""
         off = "".join(f" ({source.label} is switched off)" for source in self.off)
         return f"unknown {kind} `{name}`{did_you_mean(name, self.names(kind))}{broken}{off}"
 
@@ -211,7 +225,7 @@ def load(files: Sequence[str | Path] = (), *, entry_points: bool = True, off: Se
     """
     places = {(place := expand(file)).resolve(): place for file in files}
     registry = Registry(selection=PluginSelection(tuple(map(str, places)), entry_points, tuple(off)))
-    registry.register(builtin_components, Source("ticketlab", BUILT_IN))
+    registry.register(builtin_components, Source("ticketlab", BUILT_IN, api=API_VERSION))
     points = [(source_of(point), point) for point in importlib.metadata.entry_points(group=ENTRY_POINTS)] if entry_points else []
     _check_off(registry, [source.name for source, _ in points])
     for source, point in points:

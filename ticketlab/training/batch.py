@@ -26,16 +26,18 @@ MULTIPLE = 4
 
 @frozen
 class Batch:
-    """Padded rows. ``input_ids``, ``attention_mask`` and ``token_type_ids`` are (rows, length); ``labels`` is (rows,).
-
-    ``loss_inputs`` maps keywords of the loss to its inputs in addition to logits and labels, each (rows, classes).
-    """
+    """Padded rows."""
 
     input_ids: Tensor
+    """The token ids, (rows, length)."""
     attention_mask: Tensor
+    """1 for tokens and 0 for padding, (rows, length)."""
     token_type_ids: Tensor | None
+    """The segment of each token, (rows, length); None for a model without segments."""
     labels: Tensor
+    """The labels, (rows,)."""
     loss_inputs: Mapping[str, Tensor] = field(factory=dict)
+    """The inputs of the loss in addition to logits and labels, by keyword; each (rows, classes)."""
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -49,19 +51,22 @@ class Batch:
 
 @frozen
 class TokenizedRows:
-    """Tokenised examples.
-
-    ``truncated`` is the number of examples that were cut off. ``coverage`` counts what the model sees of the texts. ``loss_inputs`` is as
-    in :class:`Batch`.
-    """
+    """Tokenised examples."""
 
     input_ids: Sequence[Sequence[int]]
+    """The token ids of each row."""
     token_type_ids: Sequence[Sequence[int]] | None
+    """The segments of the tokens of each row; None for a model without segments."""
     labels: Sequence[int]
+    """The label of each row."""
     pad_id: int
+    """The id of the padding token."""
     truncated: int
+    """The number of examples that were cut off."""
     loss_inputs: Mapping[str, Tensor] = field(factory=dict)
+    """The inputs of the loss, by keyword: tensors (rows, classes) in the order of the rows."""
     coverage: InputCoverage = InputCoverage()
+    """Counts of what the model sees of the texts."""
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Any, TypeVar
 
@@ -109,6 +111,21 @@ class ModelState:
 
     def _changed(self) -> bool:
         return any(sum_of_bits(tensor) != known for tensor, known in zip(self.tensors.values(), self.sums, strict=True))
+
+
+@contextlib.contextmanager
+def unchanged(title: str, parameters: Sequence[Tensor]) -> Iterator[None]:
+    """Check that parameters have the same bits after the block, in which the gradients of a step are computed, as before it.
+
+    :raises PluginError: one has others.
+    """
+    before = list(map(sum_of_bits, parameters))
+    yield
+    if list(map(sum_of_bits, parameters)) != before:
+        raise PluginError(
+            f"{title}: weights changed while the gradients of a step were computed; an adversary, a loss and an objective compute "
+            "gradients, and restore weights that they change for a pass: the optimizer alone updates them"
+        )
 
 
 def sum_of_bits(tensor: Tensor) -> int:

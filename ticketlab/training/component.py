@@ -15,15 +15,14 @@ OUTPUTS = ("hidden_states",)
 
 @frozen
 class TrainingComponent(Component):
-    """A component that takes part in a training: a pruner, an adversary, a loss, a stop rule or an objective.
-
-    ``required_outputs`` names what the component reads of a forward pass in addition to the loss and the logits. It is then in the
-    :class:`~ticketlab.training.loss_function.LossOutput` of each pass of the training; nothing is kept where no component asks for it.
-
-    - ``hidden_states``: the output of the embeddings and of each layer, layers + 1 tensors (rows, length, width).
-    """
+    """A component that takes part in a training: a pruner, an adversary, a loss, a stop rule or an objective."""
 
     required_outputs: ClassVar[tuple[str, ...]] = ()
+    """What the component reads of a forward pass in addition to the loss and the logits: ``hidden_states``, or nothing.
+
+    It is then in the :class:`~ticketlab.training.loss_function.LossOutput` of each pass of the training: the output of the embeddings and
+    of each layer, layers + 1 tensors (rows, length, width). Nothing is kept where no component asks for it.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

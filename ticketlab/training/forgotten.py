@@ -63,7 +63,8 @@ class ForgottenChecks(Callback):
                 if changed:
                     self._warn(
                         f"`{changed}` of {type(callback).__name__} changes from step to step and is not in a state_dict: "
-                        "if the next step depends on it, a training that is interrupted ends with other bits"
+                        "if the next step depends on it, a training that is interrupted ends with other bits; "
+                        "otherwise reset it in on_step_end"
                     )
         return False
 

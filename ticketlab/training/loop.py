@@ -16,6 +16,7 @@ from ticketlab.core.callback import Callback
 from ticketlab.core.errors import PluginError, TrainingDiverged
 from ticketlab.training import interruption
 from ticketlab.training.batch import Batch, TokenizedRows
+from ticketlab.training.begin import unchanged
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loss_function import TrainingLoss
 from ticketlab.training.scoring import LossStep
@@ -118,7 +119,8 @@ class Loop:
                     group["lr"] = rate * schedule.factor(step - since)
                 batch = self.loss_function.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
                 before = _synchronized_time(device)
-                loss = self._step(step, batch, first=step == state["step"])
+                done = step - state["step"]
+                loss = self._step(step, batch, first=done == 0, checked=done < 2 or index == 0 or step == self.steps - 1)
                 seconds += _synchronized_time(device) - before
                 stops = [callback.on_step_end(step) for callback in self.callbacks]  # every callback is called
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
@@ -140,13 +142,14 @@ class Loop:
         trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
         return TrainingResult(steps, recent, history, seconds, state["elapsed"], trained)
 
-    def _step(self, step: int, batch: Batch, *, first: bool = False) -> float:
+    def _step(self, step: int, batch: Batch, *, first: bool = False, checked: bool = False) -> float:
         for callback in self.callbacks:
             callback.on_step_start(step)
-        loss = self.adversary.step(self.loss_function, batch, step)
+        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        with unchanged(self.title, [*self.loss_function.model.parameters(), *parameters] if checked else ()):
+            loss = self.adversary.step(self.loss_function, batch, step)
         for callback in self.callbacks:
             callback.on_after_backward()
-        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         if first:
             check_step(self.title, loss, parameters)
         if self.clip_penalty:

@@ -27,15 +27,16 @@ HiddenStates = tuple[Tensor, ...]
 
 @frozen
 class LossOutput:
-    """The output of one forward pass. ``loss`` is the scalar to minimise; ``losses`` and ``weights`` are (rows,).
-
-    ``logits`` is (rows, classes), or (masked positions, vocabulary) for masked language modelling.
-    """
+    """The output of one forward pass."""
 
     loss: Tensor
+    """The scalar to minimise."""
     losses: Tensor
+    """The loss of each row, (rows,)."""
     weights: Tensor
+    """The weight of each row, (rows,)."""
     logits: Tensor
+    """The logits, (rows, classes), or (masked positions, vocabulary) for masked language modelling."""
     _hidden_states: HiddenStates = field(default=(), alias="hidden_states")
 
     @property
@@ -53,6 +54,7 @@ class LossFunction(Protocol):
     """What an adversary calls: the loss of a batch under a perturbation of its word embeddings."""
 
     embedding_dim: int
+    """The width of the word embeddings, the last dimension of ``delta``."""
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass with ``delta`` (rows, length, embedding_dim) added to the word embeddings.
@@ -65,9 +67,10 @@ class LossFunction(Protocol):
 
 
 class TrainingLoss(LossFunction, Protocol):
-    """What the training loop holds: a loss function and ``model``, the transformers model that it trains."""
+    """What the training loop holds: a loss function with the model that it trains."""
 
     model: Any
+    """The transformers model."""
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Start optimizer step ``step`` of ``steps``. Return the batch for all its passes, on the device of ``batch``."""

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class TrainingPlan:
-    """What ``begin`` of pruners, stop rules, adversaries and losses gets.
-
-    ``model`` is the model that is trained, on its device. ``steps`` is the number of optimizer steps at most. ``seed`` is the component's
-    own: draw random numbers from a generator of this seed. ``sparsity`` is that of every group of units in the tickets to be drawn, and 0
-    if no ticket is searched for; ``sparsities`` has those of groups (heads, neurons) that differ.
+    """What ``begin`` of pruners, stop rules, adversaries, losses and sessions gets.
 
     A pruner may score from training batches, with dropout off: :meth:`gradients`, :meth:`outputs` and :meth:`batches` shuffle the rows by
     ``seed``, start another epoch when all have been used, and take ``batch_size`` rows at a time, by default as many as the stage. The
@@ -35,10 +31,15 @@ class TrainingPlan:
     """
 
     model: PreTrainedModel
+    """The model that is trained, on its device."""
     steps: int
+    """The number of optimizer steps at most."""
     seed: int
+    """The component's own seed: draw random numbers from a generator of this seed."""
     sparsity: float = 0.0
+    """The sparsity of every group of units in the tickets to be drawn; 0 if no ticket is searched for."""
     sparsities: Mapping[str, float] = field(factory=dict)
+    """The sparsities of groups (heads, neurons) that differ."""
     _scoring: Callable[[], Scoring] | None = None
 
     @functools.cached_property
