@@ -1,26 +1,21 @@
-"""Generates the reference pages from the code: settings, recipes, hooks, the public Python names and the help of every command.
+"""Generates the reference pages from the code: settings, recipes, hooks, the public names of Python and the help of every command.
 
 Run ``python docs/generate.py`` after a change to any of these; a test compares the pages with the output of this script.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
-import textwrap
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import attrs
 import click
+from markdown_text import linked, paragraph, prose, table
+from python_pages import plugin_page, python_page
+from signatures import WIDTH, bare
 
-import ticketlab
-import ticketlab.auto
-import ticketlab.plugin
-import ticketlab.testing
 from ticketlab.cli.describe_settings import describe
 from ticketlab.cli.main import cli
 from ticketlab.core import hookspecs, registry
@@ -28,20 +23,19 @@ from ticketlab.core.component import Component
 from ticketlab.core.hookspecs import HOOK_OF_KIND
 from ticketlab.core.setting_values import settings_of
 from ticketlab.papers.catalogue import PAPERS, paper_studies
-from ticketlab.papers.costs import known_costs
+from ticketlab.papers.costs import Cost, known_costs
 from ticketlab.papers.counting import write_costs
 from ticketlab.recipes import tables
 from ticketlab.recipes.head import RecipeHead
 
-REFERENCE = Path(__file__).parent / "reference"
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- Written by docs/generate.py. -->\n\n"
-WIDTH = 100
 LINE = 140
 PLURALS = {"adversary": "Adversaries", "loss": "Losses", "metric": "Evaluation metrics"}
-HOOKIMPL = "A decorator that marks a function as the implementation of the hook of the same name; see [](hooks.md)."
 PROMISE = """\
-The public names are those of this page: `ticketlab` is for users, `ticketlab.plugin` for authors of plugins, `ticketlab.testing` for
-their tests, and `ticketlab.auto` for `transformers`. Everything else may change in any version.
+The public names are those of this page and of [](plugin.md): `ticketlab` is for users, `ticketlab.plugin` for authors of plugins,
+`ticketlab.testing` for their tests, and `ticketlab.auto` for `transformers`. Everything else may change in any version.
 
 ticketlab follows [Semantic Versioning](https://semver.org/). As long as the major version stays the same (before 1.0, the minor
 version):
@@ -54,7 +48,24 @@ version):
 
 A public name is deprecated before it is removed: for at least one minor version it still works and issues a `DeprecationWarning` that
 names its replacement. `CHANGELOG.md` lists every such change, under "Deprecated", "Removed" or "Changed". The wording of messages and
-the layout of tables may change at any time."""
+the layout of tables may change at any time.
+
+## The plugin API
+
+The plugin API has a version of its own, `MAJOR.MINOR`, which is `ticketlab.plugin.API_VERSION`. It covers the names of
+`ticketlab.plugin` and `ticketlab.testing`, the [hooks](hooks.md) with their arguments, the methods and class attributes of the base
+classes, and what is passed to and expected of them.
+
+- The minor version is raised when something is added: a name, a hook, an argument of a hook, or a method that has an implementation.
+  A plugin that is written for an earlier minor version works unchanged.
+- The major version is raised when something is removed, or changed so that a plugin may have to change. What is removed has been
+  deprecated before: in at least one minor version of the plugin API, and of ticketlab, it works and issues a `DeprecationWarning` that
+  names its replacement.
+
+A plugin states the version that it is written for in its entry module, as `TICKETLAB_API = "1.0"`; without this line it is 1.0. It is
+the lowest version that has all that the plugin uses. Plugins of the same major version, and the same minor version or an earlier one, are
+loaded. Others are refused with one line, before any code of theirs is imported. `ticketlab plugins` shows the version of each plugin and
+`ticketlab doctor` that of ticketlab."""
 
 
 def pages() -> dict[str, str]:
@@ -67,7 +78,8 @@ def pages() -> dict[str, str]:
             "papers.md": papers_page(),
             "hooks.md": hooks_page(),
             "commands.md": commands_page(),
-            "python.md": python_page(),
+            "python.md": python_page(PROMISE),
+            "plugin.md": plugin_page(),
         }
         for kind in HOOK_OF_KIND:
             if builtin.names(kind) and kind != "stage":
@@ -206,8 +218,10 @@ def papers_page() -> str:
     more = """
         The report of a study has the printed numbers next to ours, and what differs from the paper's set-up. Figures were published
         without their numbers, and the tables of EarlyRobust could not be read with certainty: these studies have our numbers only.
-        InfoBERT is not implemented; its rows have the numbers of the paper alone. `ticketlab papers NAME --show` prints the study file, to
-        read it or to change a copy. The column "Stages" counts those of all seeds. Some data sets must be copied by hand (`ticketlab show
+        Rows in the column "Needs a plugin" are computed if the plugin is installed or named with `--plugin`; without it they have the
+        printed numbers alone, and say what to install. Cells and stages are counted without such rows, and with them after the plus sign.
+        `ticketlab papers NAME --show` prints the study file, to read it or to change a copy. The column "Stages" counts those of all
+        seeds. Some data sets must be copied by hand (`ticketlab show
         task fever`). The text of ORTicket is WikiText-2; `--text` names another one.
         """
     studies, costs = paper_studies(), known_costs()
@@ -219,17 +233,24 @@ def papers_page() -> str:
                 f"`{study.name}`",
                 study.title.partition(", ")[2],
                 study.summary,
-                f"{costs[study.name].cells}",
+                with_more(costs[study.name], "cells"),
                 f"{study.seeds}",
-                f"{costs[study.name].stages:,}",
+                with_more(costs[study.name], "stages"),
                 str(study.published or ""),
-                ", ".join(study.unavailable),
+                ", ".join(f"{label} ({plugin})" for label, plugin in study.plugins.items()),
             )
             for study in of_paper
         ]
-        head = ("Study", "In the paper", "Shows", "Cells", "Seeds", "Stages", "Printed numbers", "Not computed")
+        head = ("Study", "In the paper", "Shows", "Cells", "Seeds", "Stages", "Printed numbers", "Needs a plugin")
         parts.append(f"## {method}\n\nPaper: {linked(of_paper[0].paper)}.\n\n{table(head, rows)}")
     return f"# Tables and figures of the papers\n\n{paragraph(intro)}\n\n{paragraph(more)}\n\n" + "\n\n".join(parts)
+
+
+def with_more(cost: Cost, count: str) -> str:
+    """Return a count of a study, and what levels that need a plugin add to it: ``15 + 3``."""
+    own = getattr(cost, count)
+    more = getattr(cost.with_plugins, count) - own if cost.with_plugins is not None else 0
+    return f"{own:,} + {more:,}" if more else f"{own:,}"
 
 
 def hooks_page() -> str:
@@ -238,9 +259,10 @@ def hooks_page() -> str:
         A plugin is a module (or an object) with functions of these names, decorated with `@ticketlab.plugin.hookimpl`. A function may
         omit parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: component classes, or references of the
         form `ticketlab.plugin.Lazy(name, summary, "package.module:Class")`, which are imported when they are first used. See
-        [](../howto/pruner.md), [](../howto/stop_rule.md), [](../howto/objective.md), [](../howto/bias_model.md), [](../howto/metric.md),
-        [](../howto/stage.md), [](../howto/task.md) and [](../howto/model_family.md), [](../howto/listener.md) for events, and
-        [](python.md#ticketlabplugin) for the base classes.
+        [](../howto/pruner.md), [](../howto/stop_rule.md), [](../howto/adversary.md), [](../howto/loss.md), [](../howto/objective.md),
+        [](../howto/bias_model.md), [](../howto/attack.md), [](../howto/metric.md), [](../howto/stage.md), [](../howto/task.md) and
+        [](../howto/model_family.md), [](../howto/listener.md) for events, [](../howto/compose.md#recipes-of-a-package) for recipes, and
+        [](plugin.md) for the base classes.
         """
     components = "\n\n".join(hook(name) for name in HOOK_OF_KIND.values())
     others = "\n\n".join(hook(name) for name in ("ticketlab_recipes", *hookspecs.EVENTS))
@@ -265,126 +287,6 @@ def definition(name: str, signature: str) -> str:
     return f"def {name}(\n{parameters}\n){result}: ..."
 
 
-def python_page() -> str:
-    """Return the page of public names."""
-    both = [name for name in ticketlab.plugin.__all__ if name in ticketlab.__all__]
-    parts = [
-        f"# Python\n\n{PROMISE}",
-        f"## ticketlab\n\n{prose(ticketlab.__doc__ or '')}",
-        *named_sections(ticketlab, ticketlab.__all__),
-        f"## ticketlab.plugin\n\n{prose(ticketlab.plugin.__doc__ or '')}\n\nIt also has {listed(both)} of `ticketlab`.",
-        *named_sections(ticketlab.plugin, [name for name in ticketlab.plugin.__all__ if name not in both]),
-        f"## ticketlab.testing\n\n{prose(ticketlab.testing.__doc__ or '')}",
-        *named_sections(ticketlab.testing, ticketlab.testing.__all__),
-        f"## ticketlab.auto\n\n{prose(ticketlab.auto.__doc__ or '')}",
-    ]
-    return "\n\n".join(parts)
-
-
-def named_sections(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
-    """Yield the section of each public class and function of a module."""
-    for name in names:
-        public = getattr(module, name)
-        if name == "hookimpl":
-            yield f"### {name}\n\n{HOOKIMPL}"
-        elif callable(public):
-            yield f"### {name}\n\n{signature(name, public)}{prose(own_docstring(public))}\n\n{members(public)}".rstrip()
-
-
-def members(public: Any) -> str:
-    """Return a list of the methods and properties of a class, each with the first paragraph of its docstring."""
-    found = vars(public).items() if inspect.isclass(public) else ()
-    functions = {name: value.fget if isinstance(value, property) else getattr(value, "__func__", value) for name, value in found}
-    lines = [
-        f"- `{name}`: {paragraph(prose(function.__doc__).partition(chr(10) * 2)[0])}"
-        for name, function in functions.items()
-        if inspect.isfunction(function) and not name.startswith("_") and function.__doc__
-    ]
-    return "\n".join(lines)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in code type, the last after "and"."""
-    return ", ".join(f"`{name}`" for name in names[:-1]) + f" and `{names[-1]}`"
-
-
-def own_docstring(public: Any) -> str:
-    """Return the docstring that was written for a class or function, not one that it inherits."""
-    return (public.__dict__.get("__doc__") if inspect.isclass(public) else public.__doc__) or ""
-
-
-def signature(name: str, public: Any) -> str:
-    """Return the signature of a function, or of a class, its methods and its properties, as a code block."""
-    if inspect.isfunction(public):
-        return f"```python\n{call(name, public)}\n```\n\n"
-    if not inspect.isclass(public):
-        return ""
-    lines = [call(name, public)] if "__init__" in vars(public) and inspect.signature(public).parameters else []
-    for member, value in vars(public).items():
-        function = getattr(value, "__func__", value)
-        if member == "__call__":
-            lines.append(call(f"{name}()", function))
-        elif member.startswith("_"):
-            continue
-        elif inspect.isfunction(function):
-            lines.append(call(f"{name}.{member}", function))
-        elif isinstance(value, property):
-            lines.append(f"{name}.{member}: {inspect.get_annotations(value.fget)['return']}")  # type: ignore[arg-type]
-    return "```python\n" + "\n".join(lines) + "\n```\n\n" if lines else ""
-
-
-def call(name: str, function: Any) -> str:
-    """Return a signature after a name: on one line, or where that is too long with each parameter on its own line."""
-    found = bare_signature(function)
-    line = f"{name}{found}"
-    if len(line) <= WIDTH:
-        return line
-    parameters = [str(parameter) for parameter in found.parameters.values()]
-    kinds = [parameter.kind for parameter in found.parameters.values()]
-    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        parameters.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
-    returned = str(found.replace(parameters=[])).removeprefix("()")
-    return f"{name}(\n" + "".join(f"    {parameter},\n" for parameter in parameters) + f"){returned}"
-
-
-def bare(function: Any) -> str:
-    """Return a signature on one line; see :func:`bare_signature`."""
-    return str(bare_signature(function))
-
-
-def bare_signature(function: Any) -> inspect.Signature:
-    """Return a signature, its annotations without quotation marks, without ``self`` and ``-> None``.
-
-    A field of an attrs class has its declared type, not that of what its converter accepts.
-    """
-    found = inspect.signature(function)
-    fields = {field.alias: field for field in attrs.fields(function)} if inspect.isclass(function) and attrs.has(function) else {}
-    parameters = []
-    for name, parameter in found.parameters.items():
-        if name in ("self", "cls"):
-            continue
-        annotation = fields[name].type if name in fields else parameter.annotation
-        default = parameter.default
-        if name in fields and isinstance(fields[name].default, attrs.Factory):  # type: ignore[arg-type]
-            default = _Bare("...")
-        elif inspect.isfunction(default):
-            default = _Bare(default.__name__)
-        parameters.append(parameter.replace(annotation=_bare(annotation), default=default))
-    returned = inspect.Signature.empty if inspect.isclass(function) else _bare(found.return_annotation)
-    return found.replace(parameters=parameters, return_annotation=returned)
-
-
-class _Bare(str):
-    """A string whose ``repr`` is the string itself."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _bare(annotation: Any) -> Any:
-    return _Bare(annotation) if isinstance(annotation, str) else annotation
-
-
 def commands_page() -> str:
     """Return the page of commands: the help of each."""
     intro = "The output of `--help`. `--plugin` and `--no-plugins` may also be given before the command."
@@ -405,35 +307,9 @@ def help_sections(command: click.Command, parent: click.Context | None, name: st
             yield from help_sections(found, context, subcommand)
 
 
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
-
-
-def paragraph(text: str) -> str:
-    """Return an indented text as one line."""
-    return " ".join(text.split())
-
-
-def prose(docstring: str) -> str:
-    """Return a docstring as Markdown: Sphinx roles and double backquotes become code."""
-    text = textwrap.dedent(inspect.cleandoc(docstring))
-    text = re.sub(r":(?:class|meth|func|data|attr):`~?\.?([^`]+)`", lambda match: f"`{match[1].rpartition('.')[2]}`", text)
-    text = re.sub(r":raises (\w+):", r"Raises `\1`:", text)
-    text = re.sub(r":param (\w+):", r"`\1`:", text).replace(":returns:", "Returns:")
-    return text.replace("``", "`")
-
-
-def linked(paper: str) -> str:
-    """Return a citation with its URL as a link."""
-    before, scheme, address = paper.partition("https://")
-    return f"{before}<{scheme}{address}>" if scheme else paper
-
-
 def main() -> None:
     """Write the pages, and what the papers' studies cost."""
-    write_costs()
+    write_costs([path.parent for path in sorted(ROOT.glob("plugins/*/src/*/__init__.py"))])
     REFERENCE.mkdir(exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,14 @@ def write_challenges(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
+def docs_modules() -> Iterator[None]:
+    """Modules of docs/ can be imported."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    yield
+    sys.path.remove(str(ROOT / "docs"))
+
+
+@pytest.fixture(scope="session")
 def shared_stages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stages of all labs: pages that run the same stage compute it once."""
     return tmp_path_factory.mktemp("shared") / "stages"
@@ -102,6 +112,7 @@ def folder(tmp_path: Path, shared_stages: Path, monkeypatch: pytest.MonkeyPatch)
 def reader(folder: Path, tiny: dict[str, Path]) -> Reader:
     """Follows pages in ``folder``, with small models and data in place of those that pages name."""
     models = {"demo": str(tiny["bert"]), "bert-base-uncased": str(tiny["bert"]), "roberta-base": str(tiny["roberta"])}
-    tasks = {"sst2": "./data/sst2"} | {name: name for name in ("mnli", "hans", "imdb", "ag_news")}  # the last two are composed but not read
+    tasks = {"sst2": "./data/sst2"} | {name: name for name in ("mnli", "hans", "demo_nli", "demo_nli_ood")}
+    tasks |= {name: name for name in ("imdb", "ag_news")}  # composed but not read
     tasks |= {"beads": "beads"}  # of a plugin
     return Reader(folder, models, tasks, {"Salesforce/wikitext": "articles.txt"})

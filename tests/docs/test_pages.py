@@ -50,6 +50,15 @@ def test_a_command_without_a_rule_fails(reader: Reader) -> None:
         reader.do_block(Block("console", "$ ticketlab run fine-tune --task elsewhere\n", 1))
 
 
+def test_the_tests_of_a_page_may_fail_and_its_files_may_change(reader: Reader) -> None:
+    reader.do_block(Block("python", "# test_own.py\nfrom own import NUMBER\n\ndef test_number():\n    assert NUMBER == 2\n", 1))
+    reader.do_block(Block("python", "# own.py\nNUMBER = 1\n", 1))
+    with pytest.raises(AssertionError, match="1 failed"):
+        reader.run(["pytest", "test_own.py"])
+    reader.do_block(Block("python", "# own.py\nNUMBER = 2\n", 1))
+    reader.run(["pytest"])
+
+
 def test_the_readme_has_one_command_for_the_demo_and_one_for_the_tests() -> None:
     found = INSTALL_AND.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert [then for _, then in found] == ["ticketlab demo", "python -m pytest -n 2"]

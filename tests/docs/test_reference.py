@@ -50,7 +50,7 @@ NAMES_OF_DATA = {
 
 
 @pytest.fixture(scope="module")
-def generate() -> Any:
+def generate(docs_modules: None) -> Any:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None

@@ -9,6 +9,8 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 from attrs import field, frozen
 from click.testing import CliRunner
+from support.inner_pytest import run_in_folder
 
 from ticketlab.cli.main import cli
 from ticketlab.core import registry
@@ -65,8 +68,11 @@ def commands(block: Block) -> Iterator[list[str]]:
 
 
 def installs(words: Sequence[str]) -> None:
-    """Check an installation command without running it: the project has its files, extras and packages."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """Check an installation command without running it: the project has its files, extras and packages.
+
+    The project is the one in the working directory, if a page has made one there.
+    """
+    root = Path.cwd() if Path("pyproject.toml").is_file() else ROOT
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
     arguments = list(words[2:])
     while arguments:
@@ -77,7 +83,9 @@ def installs(words: Sequence[str]) -> None:
             assert arguments.pop(0).startswith("https://"), words
         elif not word.startswith("-"):
             name, _, extras = word.partition("[")
-            assert not (unknown := set(extras.removesuffix("]").split(",")) - {"", *project["optional-dependencies"]}), unknown
+            folder = ROOT / name if (ROOT / name / "pyproject.toml").is_file() else root
+            project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+            assert not (unknown := set(extras.removesuffix("]").split(",")) - {"", *project.get("optional-dependencies", ())}), unknown
             plain = re.split(r"[=<>]", name)[0].lower()
             assert plain in {".", "ticketlab", "torch", *pinned} or (ROOT / plain / "pyproject.toml").is_file(), words
 
@@ -107,7 +115,7 @@ class Reader:
     def do_block(self, block: Block) -> None:
         """Write a file, run commands or execute Python; ignore a block of another kind."""
         if named := FILE.match(block.body):
-            path = self.folder / named["name"]
+            path = Path.cwd() / named["name"]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.body, encoding="utf-8")
         elif block.language in SHELL:
@@ -124,6 +132,19 @@ class Reader:
                 installs(words)
             case ["python", "-m", "pytest", *_]:
                 assert shlex.join(words) in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+            case ["cd", folder]:
+                os.chdir(folder)
+            case ["pytest", *files]:
+                assert all((Path.cwd() / file).is_file() for file in files), words
+                status, output = run_in_folder(files, Path.cwd())
+                assert status == 0, output
+            case ["python", "-m", "build"]:
+                _python("-m", "build", "--no-isolation")
+            case ["twine", "upload", pattern]:
+                assert {path.suffix for path in map(Path, _expanded(pattern))} == {".whl", ".gz"}
+            case ["git", "tag", tag]:
+                project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+                assert tag == f"v{project['version']}"
             case ["export", assignment]:
                 name, _, value = assignment.partition("=")
                 os.environ[name] = value
@@ -206,6 +227,13 @@ class Reader:
         for name, stand_in in {**self.models, **self.tasks, **self.texts}.items():
             code = code.replace(f'"{name}"', repr(stand_in))
         return code
+
+
+def _python(*arguments: str) -> None:
+    """Run Python in the working directory."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), "src"))}
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _expanded(pattern: str) -> list[str]:
