@@ -64,7 +64,7 @@ def build(attack: Any, parts: Parts, padding: Padding) -> Any:
     from textattack.constraints.pre_transformation import RepeatModification, StopwordModification
     from textattack.search_methods import GreedyWordSwapWIR
 
-    stopwords = stop_words.textfooler() if attack.name == "textfooler" else stop_words.english()
+    stopwords = stop_words.textfooler() if attack.name == "textfooler" else stop_words.english_stop_words()
     constraints = [RepeatModification(), StopwordModification(stopwords=stopwords)]
     swaps, more, ranking = RECIPES[attack.name](attack, parts, padding)
     goal = textattack.goal_functions.UntargetedClassification(wrapper(parts.victim, padding))

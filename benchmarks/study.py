@@ -19,7 +19,7 @@ from ticketlab.resources.textattack_import import import_textattack
 from ticketlab.studies.definition import Study, study_of
 from ticketlab.studies.plan import plan_study
 from ticketlab.studies.study import run_study
-from ticketlab.testing.tiny import tiny_model
+from ticketlab.testing.models.tiny import tiny_model
 
 TASK = {"name": "demo", "rows": 1200, "dev_rows": 50, "test_rows": 100}
 SETTINGS = {"max_length": 48, "precision": "fp32", "attack": ["deepwordbug"], "n": 20, "search.epochs": 2}

@@ -13,6 +13,8 @@ _EXPORTS = {
     "Adapter": "ticketlab.backbone.adapters",
     "Adversary": "ticketlab.adversaries.base",
     "AdversaryRun": "ticketlab.adversaries.base",
+    "API_VERSION": "ticketlab.core.plugin_api",
+    "as_embedding": "ticketlab.attacks.components.constraints",
     "ascend": "ticketlab.adversaries.base",
     "attach_mask": "ticketlab.backbone.masks",
     "Attack": "ticketlab.attacks.base",
@@ -30,9 +32,13 @@ _EXPORTS = {
     "draw": "ticketlab.tickets.draw",
     "DropoutMasks": "ticketlab.adversaries.base",
     "EncodedText": "ticketlab.resources.masked_lm",
+    "english_stop_words": "ticketlab.resources.stop_words",
     "Example": "ticketlab.tasks.base",
+    "fetch_neighbours": "ticketlab.attacks.components.word_swaps",
+    "few_edits": "ticketlab.attacks.components.edit_distance",
     "hash_texts": "ticketlab.tasks.trained_on",
     "hookimpl": "ticketlab.core.hookspecs",
+    "import_textattack": "ticketlab.resources.textattack_import",
     "Input": "ticketlab.stages.base",
     "Layer": "ticketlab.backbone.backbone",
     "Lazy": "ticketlab.core.hookspecs",
@@ -64,19 +70,26 @@ _EXPORTS = {
     "Pruner": "ticketlab.pruners.base",
     "ratio": "ticketlab.core.settings",
     "reference": "ticketlab.core.settings",
+    "resource_setting": "ticketlab.resources.settings",
     "ResourceError": "ticketlab.core.errors",
     "Resources": "ticketlab.resources.resources",
     "RunInfo": "ticketlab.core.hookspecs",
+    "same_part_of_speech": "ticketlab.attacks.components.constraints",
     "Search": "ticketlab.pruners.base",
-    "SentenceEncoder": "ticketlab.resources.sentence_encoder",
     "sentence_states": "ticketlab.training.sentence_states",
+    "SentenceEncoder": "ticketlab.resources.sentence_encoder",
     "setting": "ticketlab.core.settings",
     "SettingError": "ticketlab.core.errors",
+    "similar_sentence": "ticketlab.attacks.components.constraints",
     "Slices": "ticketlab.backbone.slices",
     "SplitWarning": "ticketlab.tasks.base",
     "Stage": "ticketlab.stages.base",
     "StopRule": "ticketlab.stop_rules.base",
     "structured_units": "ticketlab.pruners.base",
+    "swap_by_masking": "ticketlab.attacks.components.masked_swaps",
+    "swap_by_pieces": "ticketlab.attacks.components.masked_swaps",
+    "swap_homoglyphs": "ticketlab.attacks.components.word_swaps",
+    "swap_synonyms": "ticketlab.attacks.components.word_swaps",
     "Task": "ticketlab.tasks.base",
     "TaskData": "ticketlab.tasks.base",
     "TaskStage": "ticketlab.stages.base",
@@ -112,6 +125,15 @@ if TYPE_CHECKING:
     from ticketlab.adversaries.base import plain_step as plain_step
     from ticketlab.adversaries.base import uniform_in_ball as uniform_in_ball
     from ticketlab.attacks.base import Attack as Attack
+    from ticketlab.attacks.components.constraints import as_embedding as as_embedding
+    from ticketlab.attacks.components.constraints import same_part_of_speech as same_part_of_speech
+    from ticketlab.attacks.components.constraints import similar_sentence as similar_sentence
+    from ticketlab.attacks.components.edit_distance import few_edits as few_edits
+    from ticketlab.attacks.components.masked_swaps import swap_by_masking as swap_by_masking
+    from ticketlab.attacks.components.masked_swaps import swap_by_pieces as swap_by_pieces
+    from ticketlab.attacks.components.word_swaps import fetch_neighbours as fetch_neighbours
+    from ticketlab.attacks.components.word_swaps import swap_homoglyphs as swap_homoglyphs
+    from ticketlab.attacks.components.word_swaps import swap_synonyms as swap_synonyms
     from ticketlab.backbone.adapters import Adapter as Adapter
     from ticketlab.backbone.backbone import Backbone as Backbone
     from ticketlab.backbone.backbone import Layer as Layer
@@ -140,6 +162,7 @@ if TYPE_CHECKING:
     from ticketlab.core.hookspecs import Lazy as Lazy
     from ticketlab.core.hookspecs import RunInfo as RunInfo
     from ticketlab.core.hookspecs import hookimpl as hookimpl
+    from ticketlab.core.plugin_api import API_VERSION as API_VERSION
     from ticketlab.core.settings import component as component
     from ticketlab.core.settings import ratio as ratio
     from ticketlab.core.settings import reference as reference
@@ -166,6 +189,9 @@ if TYPE_CHECKING:
     from ticketlab.resources.masked_lm import MaskPredictions as MaskPredictions
     from ticketlab.resources.resources import Resources as Resources
     from ticketlab.resources.sentence_encoder import SentenceEncoder as SentenceEncoder
+    from ticketlab.resources.settings import resource_setting as resource_setting
+    from ticketlab.resources.stop_words import english_stop_words as english_stop_words
+    from ticketlab.resources.textattack_import import import_textattack as import_textattack
     from ticketlab.resources.word_vectors import WordVectors as WordVectors
     from ticketlab.resources.wordnet import WordNet as WordNet
     from ticketlab.stages.base import Context as Context

@@ -41,7 +41,10 @@ class Adversary(TrainingComponent):
         return AdversaryRun(self)
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
-        """Run any number of forward-backward passes that accumulate the parameters' gradients. Return the loss, a detached scalar."""
+        """Run any number of forward-backward passes that accumulate the parameters' gradients.
+
+        Return the loss that the gradients are of, a detached scalar. It is logged, and shows when a training diverges.
+        """
         raise NotImplementedError
 
 
@@ -51,7 +54,9 @@ class AdversaryRun(Callback):
     Its state changes in a step of the training; :meth:`state_dict` returns every tensor that the next step depends on.
     """
 
+    of_kind: ClassVar[str] = "adversary"
     settings: Adversary
+    """The settings that the run was made with."""
 
     def __init__(self, settings: Adversary) -> None:
         self.settings = settings

@@ -7,7 +7,7 @@ An adapter is a list of names. To support another family, a plugin returns anoth
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
@@ -28,55 +28,74 @@ REQUIRED = ("layers", "query", "key", "value", "attention_output", "ffn_in", "ff
 
 @frozen
 class Adapter(Component):
-    """The module paths of an encoder. ``layers`` and ``pooler`` are relative to the base model, the matrices to a layer.
-
-    - ``model_types`` are the values of ``model_type`` in the configs of the family.
-    - ``layers`` is the list of layers. A ``*`` stands for each member of a list of such lists. Layers that share a module are one layer.
-    - ``query``, ``key`` and ``value`` may name the same module, a fused matrix: it has the outputs of all queries first, then those of
-      all keys, then those of all values.
-    - ``gated``: ``ffn_in`` is a fused matrix with two outputs per neuron, those of all gates before or after all the others.
-      ``ffn_gate`` is the matrix of the gates if it is a module of its own.
-    - ``transposed``: the matrices are Conv1D modules instead of Linear ones, with weights (inputs, outputs).
-    - ``heads``, ``neurons`` and ``positions`` are attributes of the model's config.
-    - ``per_head`` lists additional modules of a layer: linear ones, whose outputs belong to heads like those of the query, and embeddings
-      with a column for each head. A model may lack them.
-    - ``per_head_inputs`` are inputs of the attention module of shape (rows, heads, length, length) that all layers share, such as a bias
-      for relative positions. A shrunk layer gets those of its heads.
-    - ``pooler`` is the hidden layer that pruners mask with their setting of this name; empty for a family without one. With
-      ``pooler_in_head`` it is part of the classifier's head instead of the encoder, and its path is relative to the whole model. All other
-      linear modules of the head are the classifier.
-    - ``attention``, ``attention_heads`` and ``attention_width`` are needed for shrinking: the attention module of a layer, and its
-      attributes for the number of heads and their total width. Without ``attention`` models can be masked but not shrunk.
-    - ``decoder``: a text is classified from its last token, and there may be neither a padding token nor special ones around a text.
-    - ``config_values`` are set in the config of each loaded model, where it has an attribute of this name.
+    """The module paths of a family of encoders. ``layers`` and ``pooler`` are relative to the base model, the matrices to a layer.
 
     Override the methods where names do not suffice.
     """
 
     kind: ClassVar[str] = "backbone"
     model_types: ClassVar[tuple[str, ...]]
+    """The values of ``model_type`` in the configs of the family."""
     layers: ClassVar[str]
+    """The list of layers. A ``*`` stands for each member of a list of such lists. Layers that share a module are one layer."""
     query: ClassVar[str]
+    """The matrix of the queries.
+
+    ``query``, ``key`` and ``value`` may name the same module, a fused matrix: it has the outputs of all queries first, then those of all
+    keys, then those of all values.
+    """
     key: ClassVar[str]
+    """The matrix of the keys."""
     value: ClassVar[str]
+    """The matrix of the values."""
     attention_output: ClassVar[str]
+    """The matrix that reads the output of the heads."""
     ffn_in: ClassVar[str]
+    """The first matrix of the feed-forward network, whose outputs are the neurons."""
     ffn_out: ClassVar[str]
+    """The second matrix of the feed-forward network, which reads the neurons."""
     gated: ClassVar[bool] = False
+    """Whether ``ffn_in`` is a fused matrix with two outputs per neuron: those of all gates before or after all the others."""
     ffn_gate: ClassVar[str] = ""
+    """The matrix of the gates, if it is a module of its own."""
     transposed: ClassVar[bool] = False
+    """Whether the matrices are Conv1D modules instead of Linear ones, with weights (inputs, outputs)."""
     per_head: ClassVar[tuple[str, ...]] = ()
+    """Additional modules of a layer. A model may lack them.
+
+    They are linear ones, whose outputs belong to heads like those of the query, and embeddings with a column for each head.
+    """
     per_head_inputs: ClassVar[tuple[str, ...]] = ()
+    """Inputs of the attention module of shape (rows, heads, length, length) that all layers share.
+
+    An example is a bias for relative positions. A shrunk layer gets those of its heads.
+    """
     attention: ClassVar[str] = ""
+    """The attention module of a layer, which shrinking needs. Without it models can be masked but not shrunk."""
     attention_heads: ClassVar[str] = "num_attention_heads"
+    """The attribute of the attention module for its number of heads, if it has one."""
     attention_width: ClassVar[str] = "all_head_size"
+    """The attribute of the attention module for the total width of its heads, if it has one."""
     pooler: ClassVar[str] = ""
+    """The hidden layer that pruners mask with their setting of this name; empty for a family without one."""
     pooler_in_head: ClassVar[bool] = False
+    """Whether the pooler is part of the classifier's head instead of the encoder.
+
+    Its path is then relative to the whole model. All other linear modules of the head are the classifier.
+    """
     heads: ClassVar[str] = "num_attention_heads"
+    """The attribute of the config for the number of heads of a layer."""
     neurons: ClassVar[str] = "intermediate_size"
+    """The attribute of the config for the number of neurons of a layer."""
     positions: ClassVar[str] = "max_position_embeddings"
+    """The attribute of the config for the maximum length of an input."""
     decoder: ClassVar[bool] = False
+    """Whether a text is classified from its last token.
+
+    There may then be neither a padding token nor special ones around a text.
+    """
     config_values: ClassVar[Mapping[str, Any]] = {}
+    """Values that are set in the config of each loaded model, where it has an attribute of this name."""
     mlm_heads: ClassVar[tuple[str, ...]] = ()
     """Paths of the first module of the masked-language-model head; the first that exists is used. Empty for a family without one."""
 
@@ -160,7 +179,7 @@ def adapter_of(model_type: str) -> Adapter:
     found = [cls for cls in classes if model_type in cls.model_types]
     if len(found) > 1:
         both = " and ".join(f"`{cls.name}` of {source_of(cls)}" for cls in found)
-        raise UsageError(f"the model type `{model_type}` has {len(found)} adapters, {both}; switch a plugin off with --no-plugin NAME")
+        raise UsageError(f"the model type `{model_type}` has {len(found)} adapters, {both}; {_how_to_choose(found)}")
     if found:
         _check_names(found[0])
         return found[0]()
@@ -169,6 +188,19 @@ def adapter_of(model_type: str) -> Adapter:
         f"no backbone adapter supports the model type `{model_type}`; supported are {', '.join(known)}"
         f"; a plugin can add a family with the hook ticketlab_backbones{broken}"
     )
+
+
+def _how_to_choose(classes: Sequence[type[Adapter]]) -> str:
+    """Return how to leave out all of several adapters but one."""
+    sources = dict.fromkeys(entry.source for cls in classes if (entry := registry.current().entry_of(cls)) is not None)
+    ways = [
+        f"omit --plugin {source.label}" if source.code.places else f"add --no-plugin {source.name}"
+        for source in sources
+        if not source.is_built_in
+    ]
+    if len(sources) == 1:
+        return f"remove one from {next(iter(sources)).label}"
+    return f"leave one out: {' or '.join(ways)}"
 
 
 def has_adapter(model_type: str) -> bool:

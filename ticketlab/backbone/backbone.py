@@ -27,25 +27,34 @@ ROLES = ("query", "key", "value", "attention_output", "ffn_in", "ffn_out")
 
 @frozen(eq=False)
 class Layer:
-    """One layer of the encoder. Paths are relative to the base model.
-
-    - ``matrices`` has its matrices by path, each once, in the order of their units. A unit ``weights/<path>.weight`` is one of them.
-    - ``heads`` and ``neurons`` say where the units are in the modules of the layer, those of the family that are no matrices included.
-      The last of each, :attr:`head_reader` and :attr:`neuron_reader`, is the matrix that reads the units: what it multiplies is the
-      output of the heads, or the activation of the neurons.
-    - The other attributes are the matrices by their role; for a fused matrix, several are the same module.
-    """
+    """One layer of the encoder. Paths are relative to the base model."""
 
     path: str
+    """The path of the layer."""
     matrices: Mapping[str, Matrix]
+    """Its matrices by path, each once, in the order of their units. A unit ``weights/<path>.weight`` is one of them."""
     heads: tuple[Slices, ...]
+    """Where the heads are in the modules of the layer, those of the family that are no matrices included.
+
+    The last one, :attr:`head_reader`, is the matrix that reads them: what it multiplies is the output of the heads.
+    """
     neurons: tuple[Slices, ...]
+    """Where the neurons are in the modules of the layer.
+
+    The last one, :attr:`neuron_reader`, is the matrix that reads them: what it multiplies is the activation of the neurons.
+    """
     query: Matrix
+    """The matrix of the queries. In a fused matrix, ``query``, ``key`` and ``value`` are the same module."""
     key: Matrix
+    """The matrix of the keys."""
     value: Matrix
+    """The matrix of the values."""
     attention_output: Matrix
+    """The matrix that reads the heads."""
     ffn_in: Matrix
+    """The first matrix of the feed-forward network."""
     ffn_out: Matrix
+    """The second matrix of the feed-forward network, which reads the neurons."""
 
     @property
     def head_reader(self) -> Slices:
@@ -70,11 +79,17 @@ class Backbone:
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
+        """The model."""
         self.base: nn.Module = model.base_model
+        """The model without its head."""
         self.adapter: Adapter = adapter_for(model)
+        """The adapter of its family."""
         self.num_heads = self._config_value("num_heads", self.adapter.heads)
+        """The number of heads of a layer of the full size."""
         self.head_dim = self._config_value("head_dim", "hidden_size")
+        """The width of a head."""
         self.layers = tuple(self._layer(path) for path in self._layer_paths())
+        """The layers of the encoder."""
 
     def _config_value(self, method: str, attribute: str) -> int:
         """Return a size from the model's config, by a method of the adapter."""

@@ -25,6 +25,7 @@ class MaskedWeight(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.effective: Tensor | None = None
+        """The weight that the module uses, in the shape of its own; None to use its own."""
 
     def forward(self, original: Tensor) -> Tensor:
         """Return the effective weight, or the original one if none is set."""

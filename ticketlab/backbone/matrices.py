@@ -20,7 +20,9 @@ class Matrix(nn.Module):
     """The type of a module whose output is its input times a weight matrix: Linear (outputs, inputs) or Conv1D (inputs, outputs)."""
 
     weight: nn.Parameter
+    """The weight, (outputs, inputs) or (inputs, outputs)."""
     bias: nn.Parameter | None
+    """The bias, (outputs,); None if there is none."""
 
 
 def is_transposed(module: nn.Module) -> bool:

@@ -74,8 +74,11 @@ class OnnxClassifier(nn.Module):
     def __init__(self, path: Path, config: PretrainedConfig) -> None:
         super().__init__()
         self.path = path
+        """The ONNX file."""
         self.config = config
+        """The config of the exported model."""
         self.anchor = nn.Parameter(torch.zeros(()), requires_grad=False)  # tells callers the device
+        """A parameter on the CPU, by which callers find the device."""
         self._session: tuple[int, Any] | None = None
         self.eval()
         unknown = [name for name in self.input_names if name not in INPUTS]

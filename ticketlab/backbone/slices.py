@@ -18,16 +18,19 @@ if TYPE_CHECKING:
 class Slices:
     """Where the units of a layer, heads or neurons, are in a module: along the outputs of the module, or along its inputs.
 
-    Each of ``blocks`` equal blocks has ``width`` consecutive entries per unit. A matrix of queries has one block, a fused matrix of
-    queries, keys and values three. ``path`` is the module's. A unit also has its entries of the bias if they are outputs. With
-    ``transposed``, the module's weight has the shape (inputs, outputs) instead of (outputs, inputs).
+    Each of ``blocks`` equal blocks has ``width`` consecutive entries per unit. A unit also has its entries of the bias if they are outputs.
     """
 
     path: str
+    """The path of the module."""
     outputs: bool
+    """Whether the units are along the outputs of the module, and not along its inputs."""
     width: int = 1
+    """The number of consecutive entries of a unit in a block."""
     blocks: int = 1
+    """The number of blocks: one of a matrix of queries, three of a fused matrix of queries, keys and values."""
     transposed: bool = False
+    """Whether the weight of the module has the shape (inputs, outputs) instead of (outputs, inputs)."""
 
     @property
     def dimension(self) -> int:

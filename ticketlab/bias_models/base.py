@@ -21,13 +21,11 @@ Features = NDArray[np.float64]
 
 @frozen
 class BiasModel(Component):
-    """Settings of the features. All bias models use the same classifier on them.
-
-    ``columns`` is the number of text columns that the features need: 2 if they compare the texts of a pair or use the second one.
-    """
+    """Settings of the features. All bias models use the same classifier on them."""
 
     kind: ClassVar[str] = "bias model"
     columns: ClassVar[int] = 1
+    """The number of text columns that the features need: 2 if they compare the texts of a pair or use the second one."""
 
     word_vectors: str | None = setting(
         None,

@@ -87,11 +87,14 @@ class FromFile(WordVectorSource):
 
 @frozen
 class WordTable:
-    """The distinct words of a set of texts, numbered, with their vectors (words, width). A word without a vector has zeros."""
+    """The distinct words of a set of texts, numbered, with their vectors."""
 
     numbers: Mapping[str, int]
+    """The number of each word."""
     vectors: Matrix
+    """The vectors, (words, width). A word without a vector has zeros."""
     known: NDArray[np.bool_]
+    """Which words have a vector, (words,)."""
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]], words: WordVectorSource) -> WordTable:

@@ -99,10 +99,18 @@ def plugins_loaded(ctx: click.Context) -> Iterator[None]:
         registry.use(loaded)
         for source in loaded.off:
             progress.say(f"{source.label} is switched off")
-        for problem in loaded.problems:
-            warn(problem.message)
+        _show_problems(loaded)
         try:
             yield
         finally:
-            for problem in loaded.problems:  # hooks may have failed during the block
-                warn(problem.message)
+            _show_problems(loaded)  # hooks may have failed during the block
+
+
+def _show_problems(loaded: registry.Registry) -> None:
+    """Print the problems of plugins that have not been shown, each message once."""
+    seen = {problem.message for problem in loaded.shown}
+    for problem in loaded.problems:
+        if problem.message not in seen:
+            progress.warn(one_line(problem.message))
+        seen.add(problem.message)
+        loaded.shown.add(problem)

@@ -13,6 +13,7 @@ from ticketlab.cli.command import Command
 from ticketlab.core import registry
 from ticketlab.core.errors import ResourceError
 from ticketlab.core.formatting import counted
+from ticketlab.core.plugin_api import API_VERSION
 
 HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -37,7 +38,7 @@ def doctor(as_json: bool) -> None:
         resource["name"]: resource["where"] if resource["found"] else f"missing: {resource['how_to_get']}"
         for resource in facts["resources"]
     }
-    plugins = {"plugins": "; ".join(facts["plugin_problems"]) or "no problems"}
+    plugins = {"plugin API": facts["plugin_api"], "plugins": "; ".join(facts["plugin_problems"]) or "no problems"}
     width = max(map(len, [*lines, *resources, *plugins]))
     for part in (lines, resources, plugins):  # not a table, which would cut paths in a narrow terminal
         for name, text in part.items():
@@ -56,6 +57,7 @@ def _examine() -> dict[str, Any]:
         "precision": pick_precision("auto"),
         "hub_offline": any(os.environ.get(name, "0").lower() in ("1", "true", "yes", "on") for name in HUB_SWITCHES),
         "resources": [_demo_model(), *(attrs.asdict(status) for status in resources.survey())],
+        "plugin_api": API_VERSION,
         "plugin_problems": [problem.message for problem in registry.current().problems],
     }
 

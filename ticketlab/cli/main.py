@@ -31,6 +31,7 @@ COMMANDS = {
     "recipes": ("ticketlab.cli.recipes:recipes", "list recipes, or show one"),
     "plugins": ("ticketlab.cli.plugins:plugins", "list components and where they come from"),
     "show": ("ticketlab.cli.show:show", "explain a component and its settings"),
+    "new-plugin": ("ticketlab.cli.new_plugin:new_plugin", "write a package for a plugin of your own"),
     "doctor": ("ticketlab.cli.doctor:doctor", "show versions, the device and the resources of attacks"),
 }
 

@@ -7,6 +7,7 @@ import click
 from ticketlab.cli import run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import registry
+from ticketlab.core.plugin_api import API_VERSION
 
 
 @click.command(cls=Command, epilog="Example: ticketlab plugins --plugin my_pruner.py")
@@ -22,7 +23,8 @@ def plugins(as_json: bool) -> None:
     if as_json:
         run_recipe.print_json(
             {
-                "sources": [{"name": source.label, "version": source.version} for source in known.sources],
+                "api": API_VERSION,
+                "sources": [{"name": source.label, "version": source.version, "api": source.api} for source in known.sources],
                 "components": [
                     {"kind": entry.kind, "name": known.name_of(entry), "summary": entry.summary, "source": entry.source.label}
                     for entry in entries
@@ -50,3 +52,6 @@ def plugins(as_json: bool) -> None:
     for name, (_, source) in sorted(known.recipes.items()):
         table.add_row("recipe", cell_text(name), "", cell_text(source.label))
     run_recipe.print_table(table)
+    for source in known.sources:
+        if not source.is_built_in:
+            run_recipe.print_line(f"{source.label} is written for plugin API {source.api}; this is {API_VERSION}")

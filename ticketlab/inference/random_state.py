@@ -84,11 +84,22 @@ def isolated(seed: int) -> Iterator[None]:
     """Like :func:`seeded`, with a seed of up to 63 bits, and seed and restore the generators of GPUs too."""
     devices = capture()
     with seeded(seed % 2**32):
-        torch.manual_seed(seed)
+        seed_tensors(seed)
         try:
             yield
         finally:
             restore(devices)
+
+
+def seed_tensors(seed: int) -> None:
+    """Seed torch's generators, also those of GPUs.
+
+    Without a GPU, ``torch.manual_seed`` would format the stack of the caller several times, for GPUs that may appear later.
+    """
+    if torch.cuda.is_available():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
 
 
 def seed_all(seed: int) -> None:

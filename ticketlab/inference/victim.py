@@ -32,10 +32,15 @@ class Victim:
         self, model: nn.Module, tokenizer: Any, label_names: Sequence[str], *, max_length: int = 128, precision: Precision = "fp32"
     ) -> None:
         self.model = model
+        """The model."""
         self.tokenizer = tokenizer
+        """Its tokenizer."""
         self.label_names = tuple(label_names)
+        """The names of the labels, in the order of the logits."""
         self.max_length = min(max_length, longest_input(model, tokenizer))
+        """The maximum length of an input in tokens."""
         self.batch_invariant_model = BatchInvariantModel(model, self._logits, precision=precision, packing=Packing(model, first_only=True))
+        """The model, which gives a row the same bits in any batch."""
         self.tally: Any = None
         """In a worker process, the shared counter of its rows."""
         self.tallies: list[Any] = []

@@ -27,18 +27,7 @@ KEYWORDS: Mapping[str, str] = {"bias": "bias_log_probs", "teacher": "teacher_pro
 
 @frozen
 class Loss(TrainingComponent):
-    """Settings of a loss. ``reduction`` sets what the weighted sum over a batch is divided by.
-
-    ``required_inputs`` names the inputs that the loss takes in addition to logits and labels. They are passed by keyword:
-
-    - ``bias``: ``bias_log_probs``, the log-probabilities of a bias model, (rows, classes);
-    - ``teacher``: ``teacher_probs``, the probabilities of a teacher, (rows, classes);
-    - ``teacher_hidden_states``: ``teacher_hidden_states``, the teacher's, layers + 1 tensors (rows, length, width). The teacher runs in
-      every step, on the tokens of the student, so both must have the same vocabulary;
-    - ``attention_mask``: ``attention_mask``, 1 for tokens and 0 for padding, (rows, length);
-    - ``progress``: ``progress``, the fraction of the training steps that are done, from 0 to 1.
-
-    What ``required_outputs`` names is passed by keyword too: ``hidden_states``, layers + 1 tensors (rows, length, width).
+    """Settings of a loss, which gives each example of a batch a loss and a weight.
 
     A loss with parameters or state of its own returns a :class:`LossRun` from :meth:`begin`; any other only computes :meth:`per_example`.
     """
@@ -49,6 +38,17 @@ class Loss(TrainingComponent):
 
     kind: ClassVar[str] = "loss"
     required_inputs: ClassVar[tuple[str, ...]] = ()
+    """The inputs that the loss takes in addition to logits and labels. They are passed by keyword.
+
+    - ``bias``: ``bias_log_probs``, the log-probabilities of a bias model, (rows, classes);
+    - ``teacher``: ``teacher_probs``, the probabilities of a teacher, (rows, classes);
+    - ``teacher_hidden_states``: ``teacher_hidden_states``, the teacher's, layers + 1 tensors (rows, length, width). The teacher runs in
+      every step, on the tokens of the student, so both must have the same vocabulary;
+    - ``attention_mask``: ``attention_mask``, 1 for tokens and 0 for padding, (rows, length);
+    - ``progress``: ``progress``, the fraction of the training steps that are done, from 0 to 1.
+
+    What ``required_outputs`` names is passed by keyword too: ``hidden_states``, layers + 1 tensors (rows, length, width).
+    """
 
     reduction: Literal["weights", "batch"] = setting(
         "weights", choices=("weights", "batch"), help="divide the sum of weight x loss by the sum of weights, or by the batch size"
@@ -83,7 +83,9 @@ class LossRun(Callback):
     whatever a search freezes, and are not part of the model: they are dropped when the training ends.
     """
 
+    of_kind: ClassVar[str] = "loss"
     settings: Loss
+    """The settings that the run was made with."""
 
     def __init__(self, settings: Loss) -> None:
         self.settings = settings

@@ -28,18 +28,21 @@ RESERVED = {
 class Predictions:
     """Predictions on a set of examples, at least one; row for row in the order of the set.
 
-    ``labels`` and ``predicted`` are (rows,), indices into ``label_names``; a prediction that is not a label of the set is :data:`OUTSIDE`.
-    ``probabilities`` is (rows, labels): where several labels of the model mean one of the set, it is their sum. The arrays are read-only,
-    since all metrics get the same ones. ``confidence`` is (rows,): the probability of the predicted label of the set, or else of the
-    predicted label of the model. ``positive`` is the index of the label that the set declares for binary F1, if any.
+    The arrays are read-only, since all metrics get the same ones.
     """
 
     labels: NDArray[np.int64]
+    """The true labels, (rows,): indices into ``label_names``."""
     predicted: NDArray[np.int64]
+    """The predicted labels, (rows,): indices into ``label_names``, or -1 for a prediction that is not a label of the set."""
     probabilities: NDArray[np.float64]
+    """The probability of each label, (rows, labels): the sum, where several labels of the model mean one of the set."""
     confidence: NDArray[np.float64]
+    """The probability of the predicted label, (rows,): of the label of the set, or else of that of the model."""
     label_names: tuple[str, ...]
+    """The labels of the set."""
     positive: int | None = None
+    """The index of the label that the set declares for binary F1, if any."""
 
     def __attrs_post_init__(self) -> None:
         for name in ("labels", "predicted", "probabilities", "confidence"):
@@ -78,18 +81,19 @@ class Predictions:
 
 @frozen
 class Metric(Component):
-    """Settings of a metric. ``evaluate`` stages compute it on each of their sets, and training stages on the development examples.
-
-    ``better`` says which values are better. ``heading`` is that of its column in tables, by default its name, ``digits`` the number of
-    decimal places there, and ``percent`` shows a fraction as a percentage. ``limits`` are the least and the greatest possible value.
-    """
+    """Settings of a metric. ``evaluate`` stages compute it on each of their sets, and training stages on the development examples."""
 
     kind: ClassVar[str] = "metric"
     better: ClassVar[Literal["higher", "lower"]]
+    """Which values are better. Tables mark the best, and selections follow it."""
     heading: ClassVar[str] = ""
+    """The heading of its column in tables; empty for its name."""
     percent: ClassVar[bool] = False
+    """Whether tables show a fraction as a percentage."""
     digits: ClassVar[int] = 3
+    """The number of decimal places in tables."""
     limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    """The least and the greatest possible value. A value outside of them is an error."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)

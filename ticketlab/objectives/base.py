@@ -39,50 +39,58 @@ Head = Literal["found", "new"]
 
 @frozen
 class TrainingContext:
-    """What a stage passes to :meth:`Objective.start_session`.
-
-    ``start`` is the folder or name of the model to start from. ``data`` is empty if the objective uses no task. ``loss_inputs`` maps the
-    keywords of the loss to its inputs for the training examples, each (rows, classes) in their order. ``metrics`` are to be computed on
-    the development examples. ``teacher`` is the model of the teacher, in evaluation mode on the device, if the loss requires its hidden
-    states. ``warn`` is called with problems of the model or its tokenizer, ``say`` with notices about the texts that the objective reads.
-    """
+    """What a stage passes to :meth:`Objective.start_session`."""
 
     start: str
+    """The folder or name of the model to start from."""
     data: TaskData
+    """The task; empty if the objective uses none."""
     loss: Loss
+    """The loss of the stage."""
     max_length: int
+    """The maximum length of an input in tokens."""
     precision: Precision
+    """The precision to compute in."""
     seed: int
+    """The objective's own seed, for all its random numbers."""
     loss_inputs: Mapping[str, Tensor] = field(factory=dict)
+    """The inputs of the loss for the training examples by keyword, each (rows, classes) in their order."""
     metrics: Sequence[Metric] = ()
+    """The metrics to compute on the development examples."""
     teacher: Any = None
+    """The model of the teacher, in evaluation mode on the device, if the loss requires its hidden states."""
     warn: Warn = python_warning
+    """Called with problems of the model or its tokenizer."""
     say: Callable[[str], None] = progress.say
+    """Called with notices about the texts that the objective reads."""
 
 
 @frozen
 class TrainingParts:
-    """The other parts of a training, which its loss function calls or serves. See :meth:`TrainingSession.loss_function`.
-
-    ``loss`` is the running loss of the stage, None for an objective that does not use the task. ``outputs`` are required of each pass.
-    """
+    """The other parts of a training, which its loss function calls or serves. See :meth:`TrainingSession.loss_function`."""
 
     callbacks: Sequence[Callback] = ()
+    """The callbacks of the training: call ``on_pass_start`` of each before a pass."""
     loss: LossRun | None = None
+    """The running loss of the stage; None for an objective that does not use the task."""
     outputs: frozenset[str] = frozenset()
+    """The outputs that some component requires of each pass."""
 
 
 class TrainingSession(ABC):
-    """The model, tokenizer and rows of one training run. The model has the objective's head and starts on the CPU.
-
-    ``head`` tells whether the head was in the checkpoint (``found``) or is newly initialised (``new``), for objectives whose head is kept
-    from one training run to the next. It is None for all others.
-    """
+    """The model, tokenizer and rows of one training run."""
 
     model: Any
+    """A transformers model with the objective's head, on the CPU. The stage moves it to the device, trains it and saves it."""
     tokenizer: Any
+    """Its tokenizer."""
     rows: TokenizedRows
+    """The training examples."""
     head: Head | None = None
+    """Whether the head was in the checkpoint (``found``) or is newly initialised (``new``).
+
+    It is for objectives whose head is kept from one training run to the next, and None for all others.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

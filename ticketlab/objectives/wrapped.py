@@ -26,9 +26,13 @@ class WrappedSession(TrainingSession):
 
     def __init__(self, inner: TrainingSession) -> None:
         self.inner = inner
+        """The session of the other objective."""
         self.tokenizer = inner.tokenizer
+        """The tokenizer of the inner session."""
         self.rows = inner.rows
+        """The rows of the inner session."""
         self.head = inner.head
+        """That of the inner session."""
 
     @property
     def model(self) -> Any:
@@ -73,8 +77,11 @@ class WrappedLossFunction:
 
     def __init__(self, inner: TrainingLoss) -> None:
         self.inner = inner
+        """The loss function of the other objective."""
         self.model = inner.model
+        """The model of the inner loss function."""
         self.embedding_dim = inner.embedding_dim
+        """The width of its word embeddings."""
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Return the batch as the inner loss function prepares it."""

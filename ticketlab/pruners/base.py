@@ -49,6 +49,8 @@ def sparsity_metrics(kept: Mapping[str, Tensor]) -> dict[str, float]:
 class Search(Callback):
     """One running search, a callback of the training loop. When it ends, ``draw`` ranks its :meth:`scores`."""
 
+    of_kind: ClassVar[str] = "pruner"
+
     def scores(self) -> Mapping[str, Tensor]:
         """Return a float tensor on the CPU for each group of units. Units with the lowest scores are removed first.
 
@@ -77,23 +79,21 @@ class Search(Callback):
 
 @frozen
 class Pruner(TrainingComponent):
-    """Settings of a pruner.
-
-    - ``trains_weights``: whether the weights are trained during the search.
-    - ``searches``: False for a pruner that needs no training steps.
-    - ``needs_sparsity``: whether the search itself depends on the sparsity to be drawn.
-    - ``leaves_model``: whether the weights at the end of the search, with the ticket applied, are a model to use without further training.
-    - ``has_penalty``: whether the search adds a penalty to the loss.
-    - ``scores_batches``: whether a pruner that takes no training steps scores from training examples, by methods of its plan.
-    """
+    """Settings of a pruner."""
 
     kind: ClassVar[str] = "pruner"
     trains_weights: ClassVar[bool] = False
+    """Whether the weights are trained during the search. If not, they are frozen, and must have the same bits after it."""
     searches: ClassVar[bool] = True
+    """False for a pruner that needs no training steps."""
     needs_sparsity: ClassVar[bool] = False
+    """Whether the search itself depends on the sparsity to be drawn."""
     leaves_model: ClassVar[bool] = False
+    """Whether the weights at the end of the search, with the ticket applied, are a model to use without further training."""
     has_penalty: ClassVar[bool] = True
+    """Whether the search adds a penalty to the loss."""
     scores_batches: ClassVar[bool] = False
+    """Whether a pruner that takes no training steps scores from training examples, by methods of its plan."""
 
     @property
     def learns_at_rate(self) -> bool:

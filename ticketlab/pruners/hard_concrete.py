@@ -196,8 +196,8 @@ class HardConcreteSearch(Search):
         self._generator.set_state(state["generator"].cpu())
 
     def scores(self) -> Mapping[str, Tensor]:
-        """Return the locations (log alpha)."""
-        return {name: log_alpha.detach().cpu() for name, log_alpha in self.log_alpha.items()}
+        """Return the locations (log alpha), copied."""
+        return {name: log_alpha.detach().to("cpu", copy=True) for name, log_alpha in self.log_alpha.items()}
 
     def close(self) -> None:
         """Remove the gates. The weights are unchanged."""

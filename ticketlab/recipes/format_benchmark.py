@@ -40,7 +40,8 @@ def format_benchmark(
     """Return the recipe. Its stages are ``FORMAT`` (export), ``FORMAT-measure``, ``FORMAT-evaluate`` and ``FORMAT-attack-NAME``.
 
     Without ``formats`` they are dense, shrunk if the model was shrunk or a ``ticket`` is given, onnx and onnx-int8. ``measured`` and
-    ``attacked`` are settings of the measure and attack stages, and ``attacks`` the tables of the attacks.
+    ``attacked`` are settings of the measure and attack stages, and ``attacks`` the tables of the attacks. In ``sets``, a path may begin
+    with the kind of a stage in place of its name, as in ``attack.workers=1``: it then sets all stages of that kind.
 
     :raises UsageError: there is no task, an unknown format, or an invalid setting.
     """
@@ -69,8 +70,20 @@ def format_benchmark(
             table[f"{name}-attack-{file_name(label)}"] = {"kind": "attack", "model": name, "attacks": [attack], **(attacked or {})}
     plain = recipe.build_recipe(NAME, table)
     for assignment in sets:
-        table = tables.override(table, assignment)
+        for single in _for_each_stage(table, assignment):
+            table = tables.override(table, single)
     return evolve(recipe.build_recipe(NAME, table), without_overrides=plain)
+
+
+def _for_each_stage(table: Table, assignment: str) -> list[str]:
+    """Return an assignment to a kind of stage as one for each stage of the kind; a setting of an attack for those that have the attack."""
+    (kind, *path), _ = tables.parse_assignment(assignment)
+    stages = [name for name, stage in table.items() if isinstance(stage, Mapping) and stage.get("kind") == kind]
+    if kind in table or not stages:
+        return [assignment]
+    if kind == "attack" and path[:1] == ["attacks"] and len(path) > 2:
+        stages = [name for name in stages if table[name]["attacks"][0].get("name") == path[1]] or stages
+    return [assignment.strip().replace(kind, name, 1) for name in stages]
 
 
 def _is_shrunk(model: MeasuredModel) -> bool:

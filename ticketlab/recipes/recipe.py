@@ -34,15 +34,16 @@ STAGE_NAME = re.compile(r"[\w-]+")
 
 @frozen(kw_only=True)
 class Recipe(RecipeHead):
-    """A resolved recipe: its head and its stages, which run in order. Each stage names the earlier ones that it needs.
-
-    ``per_task`` maps the name of each task that has its own settings to the recipe for that task; everything else is for the other tasks.
-    """
+    """A resolved recipe: its head and its stages, which run in order. Each stage names the earlier ones that it needs."""
 
     name: str
+    """The name of the recipe, or that of its file."""
     stages: Mapping[str, Stage]
+    """The stages by name."""
     source: str = field(default="", eq=False)
+    """Where the recipe comes from: a file, a package, or empty."""
     per_task: Mapping[str, Recipe] = field(factory=dict)
+    """The recipe of each task that has its own settings, by the name of the task; everything else is for the other tasks."""
     without_overrides: Recipe | None = field(default=None, eq=False, repr=False)
     """The recipe of this name without overrides, at this scale and on these tasks, if known: labels list the differences from it."""
 

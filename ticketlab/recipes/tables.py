@@ -164,6 +164,10 @@ def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:
     if isinstance(below, list):
         items = [{"name": item} if isinstance(item, str) else item for item in below]
         names = [item.get("name") for item in items if isinstance(item, Mapping)]
+        for length in range(len(keys), 1, -1):  # a name may have dots
+            if (joined := ".".join(keys[:length])) in names:
+                key, rest = joined, keys[length:]
+                break
         if key not in names and not rest and items and all(isinstance(item, Mapping) for item in below):
             return [_put(item, keys, value, where) for item in items]
         if key not in names:

@@ -44,6 +44,7 @@ def notify(hook: str, **arguments: Any) -> None:
     with _undisturbed():
         known.notify(hook, **arguments)
     for problem in known.problems[reported:]:
+        known.shown.add(problem)
         progress.warn(f"{problem.message}; it is not told about anything more")
 
 

@@ -33,6 +33,7 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
     :raises TicketlabError: any error that :func:`ticketlab.runs.run.run` would raise before computing anything.
     """
     preflight.check_precision(recipe)
+    preflight.check_files_of_tasks(recipe)
     be_deterministic()
     unavailable: list[str] = []
 

@@ -16,6 +16,7 @@ from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.core.references import stage_of
 from ticketlab.lab.layout import BIAS, TICKET
 from ticketlab.pruners.base import Pruner
+from ticketlab.recipes import task_groups
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.resources import textattack_import
 from ticketlab.runs import external_inputs
@@ -60,6 +61,16 @@ def _of_stage(stage: Stage, known: dict[int, tuple[Stage, Signature]]) -> Signat
         settings = (getattr(stage, setting, None) for setting in CHECKED_SETTINGS)
         known[id(stage)] = stage, (stage.name, stage.uses_task, *settings, *stage.references().items())
     return known[id(stage)][1]
+
+
+def check_files_of_tasks(recipe: Recipe) -> None:
+    """Check that the files of all tasks and challenge sets exist, before the first of them is read.
+
+    :raises DataError: a file does not exist or is not readable.
+    """
+    parts = recipe.parts()
+    for task in dict.fromkeys((*recipe.tasks, *(task for part in parts for task in part.ood), *task_groups.own_tasks(recipe))):
+        task.check_files_exist()
 
 
 def check_labels(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]) -> None:

@@ -40,7 +40,9 @@ class Run:
     """
 
     directory: Path
+    """The directory of the run."""
     results: Mapping[str, Any]
+    """The content of ``results.json``."""
 
     def stages(self, *, task: str | None = None, seed: int | None = None) -> Mapping[str, Mapping[str, Any]]:
         """Return the results of the stages of a task and seed, by stage.

@@ -68,6 +68,7 @@ def load_run_inputs(recipe: Recipe, cache: InputCache | None = None) -> RunInput
 
     :raises UsageError: one of them does not exist or cannot be read.
     """
+    preflight.check_files_of_tasks(recipe)
     cache = cache or InputCache()
     data = {task.label: cache.task(recipe.of(task), task) for task in recipe.tasks}
     sets = {task.label: cache.challenge_set(task) for part in recipe.parts() for task in part.ood}

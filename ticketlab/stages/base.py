@@ -38,7 +38,9 @@ class Input:
     """A resolved reference of a stage: the folder of a finished stage, or a path or model name outside the recipe."""
 
     location: str
+    """The folder of the stage, or the path or name."""
     is_stage: bool
+    """Whether it is a stage, of this recipe or of another run."""
     at: str = ""
     """The checkpoint of a train stage or search, such as ``500`` in ``finetune@500``; empty for the end."""
     inside: bool = False
@@ -76,25 +78,34 @@ class Input:
 
 @frozen
 class Context:
-    """Everything that a stage depends on besides its settings. ``directory`` is the stage's own and is kept when the stage is interrupted.
-
-    ``data`` is empty for a stage that does not use the task. ``ood`` are the recipe's challenge sets, and ``ood_map`` pairs the task's
-    labels with the challenge sets' names for them. ``keep`` names the checkpoints that other stages use.
-    """
+    """Everything that a stage depends on besides its settings."""
 
     directory: Path
+    """The folder of the stage, which it writes its files to. It is kept when the stage is interrupted."""
     key: str
+    """The key of the result in the lab."""
     name: str
+    """The name of the stage in the recipe."""
     model: str
+    """The model of the recipe: a folder or a hub name."""
     max_length: int
+    """The maximum length of an input in tokens."""
     data: TaskData
+    """The task that the stage uses; empty for a stage that uses none."""
     seed: int
+    """The seed of the run, for every random number of the stage."""
     precision: Precision
+    """The precision to compute in."""
     inputs: Mapping[str, Input]
+    """The stages and paths that the settings made by ``reference`` name, by setting."""
     log: Callable[[dict[str, Any]], None]
+    """Appends a record to the log of the run; listeners get it too."""
     ood: Sequence[TaskData] = ()
+    """The challenge sets of the recipe."""
     ood_map: Sequence[str] = ()
+    """Pairs the labels of the task with the challenge sets' names for them."""
     keep: Collection[str] = ()
+    """The checkpoints of this stage that other stages use, such as ``500``."""
     warnings: list[str] = field(factory=list)
     """The messages of :meth:`warn`. The runner stores them in the result and repeats them when the result is found in the lab."""
     input_warnings: list[str] = field(factory=list)
@@ -160,13 +171,12 @@ def split_setting(help: str) -> Any:
 
 @frozen
 class UnusedSetting:
-    """Why a setting cannot change the result of its stage.
-
-    ``harmless`` marks a setting that does not mislead when it is in a recipe: only setting it by name is refused.
-    """
+    """Why a setting cannot change the result of its stage."""
 
     reason: str
+    """The reason, which completes the sentence that names the setting."""
     harmless: bool = False
+    """Whether the setting does not mislead when it is in a recipe: only setting it by name is refused."""
 
 
 @frozen

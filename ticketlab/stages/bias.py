@@ -63,12 +63,14 @@ class BiasStage(TaskStage):
         fold = assign_folds([self.model.sees(example) for example in train], labels["train"], self.folds)
         check(labels["train"][single], fold[single], names, self.folds)
         words = self._words(context)
-        features = {split: self._features(examples, words) for split, examples in splits.items()}
+        features = {split: self._features(examples, words) for split, examples in splits.items() if examples}
         with progress.bar("bias model", self.folds + 1) as bar:
             found, converged = cross_fit(features["train"], labels["train"], fold, len(names), self.c, bar.advance)
             whole = Classifier(features["train"][single], labels["train"][single], len(names), self.c)
         probabilities.write(context.directory / BIAS, train, found, names)
-        measures = {split: measure(whole(features[split]), labels[split], names) for split in ("dev", "test")}
+        measures = {
+            split: measure(whole(features[split]), labels[split], names) if split in features else None for split in ("dev", "test")
+        }
         cross_fitted = measure(found[single], labels["train"][single], names)
         if cross_fitted is not None:
             progress.say(

@@ -34,6 +34,8 @@ class Monitor(Callback):
     Everything it remembers between observations is in :meth:`state_dict`.
     """
 
+    of_kind: ClassVar[str] = "stop rule"
+
     def observe(self, observation: Observation) -> bool:
         """Process an observation. Return True to end the search here."""
         raise NotImplementedError

@@ -14,25 +14,28 @@ from ticketlab.core.settings import ratio, setting
 
 @frozen
 class Example:
-    """One labelled example.
-
-    ``id`` is unique in the data set. ``texts`` has one text for each column. ``label`` is an index of the label names. ``subsets`` are the
-    values in the columns :attr:`TaskData.subsets`, an empty string for a missing value.
-    """
+    """One labelled example."""
 
     id: str
+    """An id that is unique in the data set."""
     texts: tuple[str, ...]
+    """One text for each column."""
     label: int
+    """The index of the label in the label names."""
     subsets: tuple[str, ...] = ()
+    """The values in the columns :attr:`TaskData.subsets`, an empty string for a missing value."""
 
 
 @frozen
 class SplitWarning:
-    """A warning about the examples of a split, or of ``all``. If ``trained``, it applies only to models trained on ``train``."""
+    """A warning about the examples of a split."""
 
     split: str
+    """The split, or ``all``."""
     text: str
+    """The warning."""
     trained: bool = False
+    """Whether it applies only to models trained on ``train``."""
 
 
 @frozen
@@ -43,9 +46,13 @@ class TaskData:
     """
 
     name: str
+    """The name of the task in results."""
     columns: tuple[str, ...]
+    """The names of the text columns: one, or two for pairs."""
     label_names: tuple[str, ...]
+    """The names of the labels, in the order of the outputs of classifiers."""
     splits: Mapping[str, tuple[Example, ...]]
+    """The examples of each split."""
     fingerprint: str = ""
     """The hash of the content. It is computed when a task is loaded; whatever :meth:`Task.load` sets is replaced."""
     dropped: Mapping[str, int] = field(factory=dict)
@@ -111,7 +118,9 @@ class Task(Component):
         return self.name
 
     def check_files_exist(self) -> None:
-        """Check that the files to read exist, without reading them. Data that is not on this machine is not checked.
+        """Check that the files to read exist, without reading them. It is called before the data of any task of a run is read.
+
+        Data that is not on this machine is not checked.
 
         :raises DataError: a file does not exist or is not readable.
         """

@@ -33,9 +33,10 @@ NO_HASHES = np.empty(0, np.uint64)
 
 @frozen(eq=False)
 class TrainedOn:
-    """Sorted hashes by use. They cover the known training data; the pre-training data is not included."""
+    """Hashes of the known training texts of a model. Its pre-training data is not included."""
 
     hashes: Mapping[str, Hashes] = field(factory=dict)
+    """Sorted hashes by use: ``train`` (with labels), ``dev`` (for selection), ``text`` (without labels)."""
 
     def __bool__(self) -> bool:
         return any(map(len, self.hashes.values()))

@@ -55,26 +55,25 @@ def _plain(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 @frozen(eq=False)
 class Ticket:
-    """Binary masks over a backbone. Two tickets with the same content are equal, and their files have the same bytes.
-
-    - ``masks``: a boolean tensor per group of units, True for kept units, named and shaped as in
-      :meth:`ticketlab.backbone.backbone.Backbone.units`.
-    - ``structure``: the fingerprint of the backbone.
-    - ``found_on``: the hash of the weights that the ticket was found on.
-    - ``rewind_to``: the hash of the weights that it is meant to be applied to.
-    - ``provenance``: how the ticket was made, as plain JSON values.
-    - ``head``: the tensors of the classifier that it was found with, named as in the whole model; empty for a ticket that has to be
-      trained before use.
-    - ``labels``: the label names of that classifier, in the order of its outputs.
-    """
+    """Binary masks over a backbone. Two tickets with the same content are equal, and their files have the same bytes."""
 
     masks: Mapping[str, Tensor] = field(converter=_masks)
+    """A boolean tensor for each group of units, True for kept units, named and shaped as in :meth:`Backbone.units`."""
     structure: str
+    """The fingerprint of the backbone."""
     found_on: str
+    """The hash of the weights that the ticket was found on."""
     rewind_to: str
+    """The hash of the weights that it is meant to be applied to."""
     provenance: Mapping[str, Any] = field(factory=dict, converter=_plain)
+    """How the ticket was made, as plain JSON values."""
     head: Mapping[str, Tensor] = field(factory=dict)
+    """The tensors of the classifier that the ticket was found with, named as in the whole model.
+
+    It is empty for a ticket that has to be trained before use.
+    """
     labels: tuple[str, ...] = ()
+    """The label names of that classifier, in the order of its outputs."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ticket):
