@@ -71,6 +71,7 @@ SLOW = (
     "runs/test_run.py",
     "stages",
     "tasks/test_scoring.py",
+    "testing",
     "training/test_loop.py",
     "tuning/test_store.py",
     "tuning/test_tune.py",
@@ -140,7 +141,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Tiny checkpoints of the supported families, by name."""
     from support.families import FAMILIES
 
-    from ticketlab.testing.tiny import tiny_model
+    from ticketlab.testing.models.tiny import tiny_model
 
     root = tmp_path_factory.mktemp("tiny")
     models = {family: tiny_model(family, root / family) for family in FAMILIES}

@@ -54,6 +54,16 @@ def test_markers_select_the_tests() -> None:
     assert "python -m pytest -m system --no-skips\n" in text(".ci/run")
 
 
+def test_every_package_in_plugins_is_checked_and_can_be_imported_by_tests() -> None:
+    packages = [path.parent.name for path in (ROOT / "plugins").glob("*/pyproject.toml")]
+    assert set(PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"]) == {"tests", *(f"plugins/{name}/src" for name in packages)}
+    for name in packages:
+        assert list((ROOT / "plugins" / name / "tests").glob("test_*.py")), name
+        assert (ROOT / "plugins" / name / "src" / name.replace("-", "_") / "py.typed").is_file(), name
+    assert "pytest -n 2 plugins\n" in text(".ci/run")
+    assert ".ci/types\n" in text(".ci/run")
+
+
 def test_directories_and_files_of_slow_tests_exist() -> None:
     (slow,) = [
         ast.literal_eval(node.value)

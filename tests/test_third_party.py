@@ -1,4 +1,4 @@
-"""The components in tests/third_party are written as an outside author writes them: against the public names, and strictly typed."""
+"""Third-party components, and those in plugins, are written as an outside author writes them: with public names, strictly typed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "third_party"
+PLUGINS = ROOT / "plugins"
+FILES = sorted([*FOLDER.glob("*.py"), *PLUGINS.glob("*/src/**/*.py"), *PLUGINS.glob("*/tests/**/*.py")])
 PUBLIC = {"ticketlab", "ticketlab.plugin", "ticketlab.testing"}
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_third_parties_import_public_names_only(file: Path) -> None:
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}

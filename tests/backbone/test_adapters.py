@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from third_party import families
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModel
 
 from ticketlab.backbone.adapters import Adapter, adapter_of
 from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.families import Bert
-from ticketlab.backbone.masks import expand, zero_removed
+from ticketlab.backbone.masks import expand
 from ticketlab.backbone.shrinking import shrink
 from ticketlab.backbone.slices import Slices
 from ticketlab.core import registry
@@ -113,23 +114,6 @@ def test_layers_of_mpnet_keep_the_bias_that_they_share() -> None:
     assert not any("relative" in name for name in expand(backbone, {"heads/0": torch.tensor([False, True])}))
 
 
-@pytest.mark.parametrize("model_type", ["llama", "gpt_neox"])
-def test_other_layouts_of_a_plugin_are_masked_and_shrunk_alike(model_type: str) -> None:
-    with registry.using(registered(families.Llama, families.NeoX)), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        config = AutoConfig.for_model(model_type, **(SIZES | {"intermediate_size": 6, "pad_token_id": 0, "initializer_range": 0.5}))
-        model = AutoModelForSequenceClassification.from_config(config).eval()
-        masks = {"heads/0": torch.tensor([False, True]), "heads/1": torch.zeros(2, dtype=torch.bool), "neurons/1": torch.arange(6) % 2 > 0}
-        small = shrink(model, masks)
-        with torch.inference_mode():
-            whole = model(input_ids=IDS).logits
-            zero_removed(Backbone(model), masks)
-            torch.testing.assert_close(small(input_ids=IDS).logits, model(input_ids=IDS).logits, rtol=0, atol=1e-5)
-            assert not torch.allclose(model(input_ids=IDS).logits, whole, atol=1e-3)
-        weights = [name for name in Backbone(model).units() if name.startswith("weights/layers.0")]
-        assert len(weights) == (7 if model_type == "llama" else 4)
-
-
 @pytest.mark.parametrize(
     ("cls", "model_type", "message"),
     [
@@ -188,9 +172,23 @@ def test_two_adapters_for_one_model_type_are_refused_with_both_sources() -> None
         pytest.raises(UsageError, match="`bert` of ticketlab and `bert` of their-plugin"),
     ):
         adapter_of("bert")
+    assert str(caught.value).endswith("; leave one out: add --no-plugin their-plugin")
     mine, other = variant("mine"), variant("other")
-    with registry.using(registered(mine, other)), pytest.raises(UsageError, match=r"`mine` of their-plugin 1.0 and `other` of"):
+    with (
+        registry.using(registered(mine, other)),
+        pytest.raises(UsageError, match=r"`mine` of their-plugin 1.0 and .*; remove one"),
+    ):
         adapter_of("megatron-bert")
+
+
+def test_of_two_adapters_in_files_one_is_left_out_by_its_option(tmp_path: Path) -> None:
+    adapter = (Path(__file__).parents[1] / "third_party" / "failing.py").read_text(encoding="utf-8")
+    files = [tmp_path / "one.py", tmp_path / "two.py"]
+    for file in files:
+        file.write_text(adapter, encoding="utf-8")
+    with registry.using(registry.load(files, entry_points=False)), pytest.raises(UsageError) as caught:
+        adapter_of("failing")
+    assert str(caught.value).endswith(f"; leave one out: omit --plugin {files[0]} or omit --plugin {files[1]}")
 
 
 def test_one_name_instead_of_a_tuple_of_names_is_refused() -> None:

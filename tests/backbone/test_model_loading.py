@@ -11,7 +11,6 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, resolve_model, save
 from ticketlab.backbone.masks import attach_mask, detach_mask
 from ticketlab.core.errors import ResourceError, UsageError
-from ticketlab.testing.tiny import tiny_model
 
 LABELS = ("negative", "positive")
 
@@ -295,12 +294,3 @@ def test_an_altered_demo_model_is_refused(monkeypatch):
     with pytest.raises(ResourceError, match="does not hold the demo model"):
         resolve_model("demo")
     loading._demo.cache_clear()
-
-
-def test_tiny_models_depend_on_the_seed_alone_and_have_an_english_vocabulary(tmp_path):
-    one, same, other = (tiny_model("bert", tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
-    assert (one / "model.safetensors").read_bytes() == (same / "model.safetensors").read_bytes()
-    assert (one / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
-    assert load_tokenizer(str(one)).tokenize("A great movie, zany!") == ["a", "great", "movie", ",", "z", "##a", "##n", "##y", "!"]
-    with pytest.raises(UsageError, match="unknown model family `t5`"):
-        tiny_model("t5", tmp_path / "d")  # type: ignore[arg-type]

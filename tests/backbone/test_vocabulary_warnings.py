@@ -12,8 +12,8 @@ from transformers import BertTokenizer, PreTrainedTokenizerFast
 
 from ticketlab.backbone.loading import load_classifier, load_finished, load_tokenizer, save
 from ticketlab.backbone.vocabulary_warnings import tokenizer_warnings, unknown_token_id
-from ticketlab.testing.tiny import BERT_SPECIAL
-from ticketlab.testing.words import WORDS, vocabulary
+from ticketlab.testing.models.tiny_tokenizer import BERT_SPECIAL
+from ticketlab.testing.models.words import WORDS, vocabulary
 
 PLAIN = vocabulary(tuple(BERT_SPECIAL.values()))
 CASED = [*PLAIN, *"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *(word.capitalize() for word in WORDS)]

@@ -53,7 +53,10 @@ def test_a_plugin_is_used_in_a_recipe(invoke: Any, plugin: Path) -> None:
 def test_a_broken_plugin_is_a_warning_that_names_it(invoke: Any, broken: str) -> None:
     result = invoke("plugins")
     assert result.exit_code == 0
-    problem = "ModuleNotFoundError: No module named 'a_package_that_is_not_here' (broken_plugin.py:1)"
+    problem = (
+        "ModuleNotFoundError: No module named 'a_package_that_is_not_here' (broken_plugin.py:1): "
+        "install the package that has the module `a_package_that_is_not_here`"
+    )
     assert result.stderr == f"warning: {broken} does not load: {problem}\n"
     assert "hard-concrete" in result.stdout
 

@@ -11,7 +11,7 @@ from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.shrinking import shrink, unshrink
 from ticketlab.pruners.importance import Importance
-from ticketlab.testing import tiny
+from ticketlab.testing.models import tiny
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import forward
 from ticketlab.training.plan import TrainingPlan

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 from ticketlab.core import files
 from ticketlab.core.errors import DataError, UsageError
 from ticketlab.runs.plan import describe
 from ticketlab.runs.run import run
+from ticketlab.tasks.base import Task
 from ticketlab.tasks.datasets.hub import Sst2
 from ticketlab.tasks.datasets.local import LocalDataset
 
@@ -49,3 +52,22 @@ def test_the_plan_raises_the_preflight_errors_of_a_run(make_recipe, tmp_path):
     recipe = make_recipe("finetune.loss=poe", f"finetune.bias={tmp_path / 'bias.jsonl'}")
     with pytest.raises(DataError, match="bias"):
         list(describe(recipe, tmp_path))
+
+
+@frozen
+class Unread(Task):
+    name: ClassVar[str] = "unread"
+    summary: ClassVar[str] = "must not be read"
+
+    def load(self):
+        raise AssertionError("read before all files were checked")
+
+
+@pytest.mark.parametrize("where", ["tasks", "ood"])
+@pytest.mark.parametrize("start", [lambda recipe, lab: list(describe(recipe, lab)), run], ids=["dry run", "run"])
+def test_a_missing_file_is_an_error_before_any_data_is_read(make_recipe, tmp_path, where, start):
+    missing = LocalDataset(path=str(tmp_path / "gone.csv"))
+    recipe = make_recipe()
+    recipe = evolve(recipe, **({"tasks": (Unread(), missing)} if where == "tasks" else {"tasks": (Unread(),), "ood": (missing,)}))
+    with pytest.raises(DataError, match=r"gone\.csv: there is no such file or folder"):
+        start(recipe, tmp_path / "lab")

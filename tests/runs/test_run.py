@@ -30,7 +30,7 @@ from ticketlab.stages.evaluate import Evaluate
 from ticketlab.stages.search import SearchStage
 from ticketlab.stages.train import Train
 from ticketlab.tasks.datasets.local import LocalDataset
-from ticketlab.testing.tiny import tiny_model
+from ticketlab.testing.models.tiny import tiny_model
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ticketlab.testing.tiny import Family
+from ticketlab.testing.models.tiny_config import Family
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 WITH_MLM = tuple(family for family in FAMILIES if family != "gpt2")

@@ -14,7 +14,7 @@ from ticketlab.core.callback import Callback
 from ticketlab.losses.base import LossRun
 from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
-from ticketlab.testing import tiny
+from ticketlab.testing.models import tiny
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import Loop

@@ -8,6 +8,24 @@ from support.small_recipe import TABLE
 
 from ticketlab.studies.definition import Study, study_of
 
+NOISE = """
+from attrs import frozen
+from ticketlab.plugin import Adversary, hookimpl, plain_step
+
+
+@frozen
+class Noise(Adversary):
+    name, summary = "noise", "an example"
+
+    def backward(self, loss_function, batch):
+        return plain_step(loss_function, batch)
+
+
+@hookimpl
+def ticketlab_adversaries():
+    return [Noise]
+"""
+"""A plugin with an adversary that is plain training."""
 DEMO = {"name": "demo", "rows": 48, "dev_rows": 12, "test_rows": 24}
 
 

@@ -64,7 +64,7 @@ class DistillationRun(LossRun):
 def difference(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
     """Return the mean squared difference of each example over its tokens, (rows,), from two (rows, length, width)."""
     by_token = (student - teacher).square().mean(dim=2) * mask
-    return by_token.sum(dim=1) / mask.sum(dim=1)
+    return by_token.sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
 
 @hookimpl

@@ -18,7 +18,7 @@ from ticketlab.backbone.classifier_head import head_of, put_head
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.backbone.masks import expand
 from ticketlab.core.errors import UsageError
-from ticketlab.testing.tiny import tiny_model
+from ticketlab.testing.models.tiny import tiny_model
 from ticketlab.tickets.comparison import overlap
 from ticketlab.tickets.draw import draw
 from ticketlab.tickets.ticket import Ticket

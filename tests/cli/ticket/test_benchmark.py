@@ -77,3 +77,36 @@ def test_missing_packages_are_reported_before_anything_is_computed(
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.splitlines()[-1].endswith('needs the package no_such_package; `pip install "ticketlab[onnx]"`')
     assert not (tmp_path / "lab" / "stages").exists()
+
+
+@pytest.mark.parametrize(
+    ("assignment", "changed"),
+    [
+        ("attack.workers=3", {"dense-attack-deepwordbug", "onnx-attack-deepwordbug", "dense-attack-pwws", "onnx-attack-pwws"}),
+        ("attack.attacks.pwws.query_budget=7", {"dense-attack-pwws", "onnx-attack-pwws"}),
+        ("measure.repeats=3", {"dense-measure", "onnx-measure"}),
+        ("onnx-measure.repeats=3", {"onnx-measure"}),
+    ],
+)
+def test_a_setting_of_a_kind_of_stage_is_that_of_all_its_stages(tiny: dict[str, Path], assignment: str, changed: set[str]) -> None:
+    data = ChosenData((DemoTask(),), (), ())
+    attacks = [{"name": "deepwordbug"}, {"name": "pwws"}]
+    plain, other = (
+        format_benchmark(MeasuredModel(str(tiny["bert"]), str(tiny["bert"])), data, formats=["dense", "onnx"], attacks=attacks, sets=sets)
+        for sets in ([], [assignment])
+    )
+    assert {name for name, stage in other.stages.items() if stage != plain.stages[name]} == changed
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("attack.workerz=1", r"dense-attack-deepwordbug\.workerz: .* did you mean `workers`"),
+        ("atack.workers=1", r"the recipe has no stage or setting `atack`"),
+        ("attack.attacks.pwws.query_budget=1", r"the list has no `pwws`; available: `deepwordbug`"),
+    ],
+)
+def test_a_wrong_setting_of_a_kind_of_stage_is_refused(tiny: dict[str, Path], assignment: str, message: str) -> None:
+    data = ChosenData((DemoTask(),), (), ())
+    with pytest.raises(UsageError, match=message):
+        format_benchmark(MeasuredModel(str(tiny["bert"]), str(tiny["bert"])), data, attacks=[{"name": "deepwordbug"}], sets=[assignment])
