@@ -294,3 +294,20 @@ def test_an_altered_demo_model_is_refused(monkeypatch):
     with pytest.raises(ResourceError, match="does not hold the demo model"):
         resolve_model("demo")
     loading._demo.cache_clear()
+
+
+def test_a_bias_that_transformers_leaves_uninitialised_is_zero(tiny, monkeypatch):
+    """As in the masked-language-model head of ERNIE."""
+    from transformers import AutoModelForMaskedLM
+
+    original = AutoModelForMaskedLM.from_pretrained
+
+    def from_pretrained(*arguments, **settings):
+        model, found = original(*arguments, **settings)
+        model.cls.predictions.bias.data.fill_(torch.nan)
+        return model, found
+
+    monkeypatch.setattr(AutoModelForMaskedLM, "from_pretrained", from_pretrained)
+    model, _, complete = loading.load_mlm(str(tiny["bert"]), 0)
+    assert not complete
+    assert not model.cls.predictions.bias.any()

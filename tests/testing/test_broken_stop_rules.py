@@ -68,8 +68,14 @@ class SavesHalf(Saved):
 
 
 class Guesses(Monitor):
+    guess = 0.0
+
     def observe(self, observation: Observation) -> bool:
-        return random.random() < 0.5
+        self.guess = random.random()
+        return self.guess < 0.5
+
+    def metrics(self) -> dict[str, float]:
+        return {"guess": self.guess}
 
 
 class ReturnsATensor(Monitor):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,7 @@ def load_weights(
             **settings,
         )
     _check_shapes(name, source, model, found["mismatched_keys"])
+    _zero_biases(model, found["missing_keys"])
     unexpected = sorted(found["unexpected_keys"])
     if has_adapter(config.model_type):
         adapter = adapter_of(config.model_type)
@@ -104,6 +105,13 @@ def load_weights(
     if broken:
         raise TicketlabError(f"{name}: the weights in `{broken}` are not all finite numbers; its training must have failed")
     return model.eval(), sorted(found["missing_keys"]), [key for key in unexpected if not OTHER_HEADS.search(key)]
+
+
+def _zero_biases(model: PreTrainedModel, missing: Collection[str]) -> None:
+    """Set missing biases to 0, as families initialise them. transformers leaves those of some heads (ERNIE's) as memory happens to be."""
+    for key, parameter in model.named_parameters():
+        if key in missing and key.endswith(".bias") and parameter.ndim == 1:
+            parameter.data.zero_()
 
 
 def check_missing(name: str, missing: Sequence[str]) -> None:
