@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from ticketlab.lab.active_runs import active_runs, lab_lock, registered
+from ticketlab.lab.active_runs import ActiveRun, active_runs, lab_lock, registered
 
 HOLD = """
 import sys, time
@@ -30,7 +32,7 @@ def test_a_run_is_active_while_its_block_runs(tmp_path: Path) -> None:
         assert len(active_runs(tmp_path)) == 2
     first.__exit__(None, None, None)
     assert active_runs(tmp_path) == []
-    assert [path.name for path in (tmp_path / "active").iterdir() if path.name != ".lock"] == []
+    assert [path.name for path in (tmp_path / "active").iterdir()] == []
 
 
 def test_the_run_of_a_killed_process_is_not_active(tmp_path: Path) -> None:
@@ -42,4 +44,20 @@ def test_the_run_of_a_killed_process_is_not_active(tmp_path: Path) -> None:
     process.wait()
     process.stdout.close()
     assert active_runs(tmp_path) == []
-    assert not list((tmp_path / "active").glob("*.json"))
+    assert not list((tmp_path / "active").iterdir())
+
+
+def test_registrations_of_earlier_versions_count_for_a_day(tmp_path: Path) -> None:
+    active = tmp_path / "active"
+    active.mkdir()
+    (active / ".lock").touch()
+    os.utime(active / ".lock", (0, 0))
+    for name, days in (("now", 0), ("old", 2)):
+        for end, content in ((".json", f'{{"run": "{name}", "keys": ["{"ab" * 32}"]}}'), (".lock", "")):
+            path = active / f"abcdef-1-{name}{end}"
+            path.write_text(content)
+            os.utime(path, (time.time() - days * 24 * 3600,) * 2)
+    assert active_runs(tmp_path) == [ActiveRun("now", frozenset(["ab" * 32]))]
+    assert sorted(path.name for path in active.iterdir()) == ["abcdef-1-now.json", "abcdef-1-now.lock"]
+    with lab_lock(tmp_path), registered(tmp_path, "mine", []):
+        assert {run.run for run in active_runs(tmp_path)} == {"now", "mine"}

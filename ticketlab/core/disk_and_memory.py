@@ -24,6 +24,7 @@ OUT_OF_MEMORY = re.compile(
 REQUESTED_AMOUNT = re.compile(r"tried to allocate ([\d.]+ ?(?:bytes|[KMG]iB))", re.IGNORECASE)
 GPU_MEMORY = re.compile(r"total capacity of ([\d.]+ \w+) of which ([\d.]+ \w+) is free")
 RESUME_HINT = "finished work is kept: the same command resumes from there"
+MEMORY_FACTS = Path("/proc/meminfo")
 MEGABYTE = 1e6
 NEEDED_SPACE = 1000 * MEGABYTE
 """Address space that the imports of a run need (measured: 1,100 MB with torch for CPUs, 2,500 MB with an attack)."""
@@ -89,6 +90,14 @@ def check_limit() -> None:
         )
 
 
+def available_memory() -> int | None:
+    """Return the bytes of main memory that the system can give to programs now; None if it does not tell, as on macOS and Windows."""
+    with contextlib.suppress(OSError, ValueError, LookupError):
+        fields = dict(line.split(":", 1) for line in MEMORY_FACTS.read_text().splitlines())
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    return None
+
+
 def _address_space_limit() -> int | None:
     """Return the limit on the address space of the process in bytes, or None if there is none."""
     with contextlib.suppress(ImportError, OSError, ValueError):
@@ -151,9 +160,9 @@ def _readable(amount: str) -> str:
 def _system_memory() -> list[str]:
     """Return the free memory of the system, and the limit of the process if there is one."""
     facts = []
-    with contextlib.suppress(OSError, ValueError, LookupError):
-        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        facts.append(f"{int(fields['MemAvailable'].split()[0]) / 1000:,.0f} MB are free")
+    available = available_memory()
+    if available is not None:
+        facts.append(f"{available / MEGABYTE:,.0f} MB are free")
     limit = _address_space_limit()
     if limit is not None:
         facts.append(f"`ulimit -v` allows this process {limit / MEGABYTE:,.0f} MB: raise it if you can")

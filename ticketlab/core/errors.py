@@ -48,6 +48,10 @@ class Damaged(TicketlabError):
     """A damaged file in a lab: its content is not what was written."""
 
 
+class LeaseLost(TicketlabError):
+    """Another process computes the stage now, because this one did not renew its lease in time. Nothing more was written."""
+
+
 class TrainingDiverged(TicketlabError):
     """The loss of a training stage is no longer finite. The last finite checkpoint is kept."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from ticketlab.core import disk_and_memory, temporary
+from ticketlab.core import disk_and_memory, platforms, temporary
 from ticketlab.core.errors import UsageError
 
 
@@ -25,10 +26,65 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     try:
         with disk_and_memory.writing(path):
             write(written)
-            written.replace(path)
+            replace(written, path)
     except BaseException:
         written.unlink(missing_ok=True)
         raise
+
+
+class Guard(Protocol):
+    """Decides whether this process may still write in a folder."""
+
+    def check(self) -> None:
+        """Raise an error if it may not."""
+
+    def move(self, source: Path, target: Path) -> None:
+        """Move a file or folder in the folder to its place, or raise an error if this process may not write there."""
+
+
+_guards: dict[Path, Guard] = {}
+
+
+@contextlib.contextmanager
+def guarded(folder: Path, guard: Guard) -> Iterator[None]:
+    """Ask ``guard`` before each write in a folder while the block runs: another process may have taken it over."""
+    folder = folder.absolute()
+    _guards[folder] = guard
+    try:
+        yield
+    finally:
+        del _guards[folder]
+
+
+def forget_guards() -> None:
+    """Drop all guards, in a process that was forked: they are those of its parent."""
+    _guards.clear()
+
+
+def replace(source: Path, target: Path) -> None:
+    """Move a file or folder that has been written to its place, in one step.
+
+    :raises TicketlabError: the place is in a folder that another process has taken over.
+    """
+    guard = _guard_of(target)
+    if guard is None:
+        platforms.replace(source, target)
+    else:
+        guard.move(source, target)
+
+
+def check_guard(path: Path) -> None:
+    """Check that this process may still write to a file. Raises the error of :func:`replace`."""
+    guard = _guard_of(path)
+    if guard is not None:
+        guard.check()
+
+
+def _guard_of(path: Path) -> Guard | None:
+    if not _guards:
+        return None
+    path = path.absolute()
+    return next((guard for place in path.parents if (guard := _guards.get(place)) is not None), None)
 
 
 def write_new(path: Path, write: Callable[[Path], object]) -> None:
@@ -49,8 +105,8 @@ def write_new(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically, as UTF-8."""
-    write_atomic(path, lambda written: written.write_text(text, encoding="utf-8"))
+    """Write a text file atomically, as UTF-8 and with the same line ends on all systems."""
+    write_atomic(path, lambda written: written.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -7,14 +7,14 @@ still running on another machine is unknown, so its files are stale after a day;
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 import stat
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from ticketlab.core import processes
 
 NAME = re.compile(r"\.(?P<of>.+)\.(?:(?P<machine>[0-9a-f]{6})-(?P<pid>\d+)-)?[0-9a-f]{8}(?:\.old)?", re.DOTALL)
 FOLDER = re.compile(r"ticketlab-(?:nltk-|(?:nltk-)?(?P<machine>[0-9a-f]{6})-(?P<pid>\d+)-)[a-z0-9_]{8}")
@@ -22,6 +22,8 @@ FOLDER = re.compile(r"ticketlab-(?:nltk-|(?:nltk-)?(?P<machine>[0-9a-f]{6})-(?P<
 LONGEST = 50
 """Characters of a file's name that its temporary name keeps, so that it stays within the length limit of file systems."""
 DAY = 24 * 3600.0
+MACHINE = 6
+"""Digits of the id of a machine in a name."""
 
 
 def temporary_path(path: Path) -> Path:
@@ -31,7 +33,7 @@ def temporary_path(path: Path) -> Path:
 
 def mark() -> str:
     """Return an identifier of this process: the machine (or container) and the process id there."""
-    return f"{_machine()}-{os.getpid()}-"
+    return f"{processes.machine()[:MACHINE]}-{os.getpid()}-"
 
 
 def sweep_temporaries_of(path: Path) -> None:
@@ -74,21 +76,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_stale(entry: os.DirEntry[str], found: re.Match[str]) -> bool:
-    if found["machine"] == _machine():
-        return not _is_running(int(found["pid"]))
+    if found["machine"] == processes.machine()[:MACHINE]:
+        return processes.is_gone(int(found["pid"]))
     with contextlib.suppress(OSError):
         return time.time() - entry.stat(follow_symlinks=False).st_mtime > DAY
     return False
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # a process of another account
-        return True
-    return True
 
 
 def _is_mine(entry: os.DirEntry[str]) -> bool:
@@ -103,13 +95,3 @@ def _remove(entry: os.DirEntry[str]) -> None:
             shutil.rmtree(entry.path, ignore_errors=True)
         else:
             Path(entry.path).unlink()
-
-
-@functools.cache
-def _machine() -> str:
-    """Return an id of this machine and its process id namespace; each container has its own namespace."""
-    facts = [os.uname().nodename] if hasattr(os, "uname") else []
-    with contextlib.suppress(OSError):
-        facts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
-        facts.append(os.readlink("/proc/self/ns/pid"))  # noqa: PTH115  # the link does not point to a path
-    return f"{zlib.crc32('/'.join(facts).encode()):08x}"[:6]

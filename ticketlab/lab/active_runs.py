@@ -1,24 +1,34 @@
 """Runs in progress. Each process registers its run with the stages that it needs, so that no other process removes them.
 
-A registration is a file in ``LAB/active/`` next to a lock that its process holds. The system releases the lock when the process ends,
-however it ends, and a registration without its lock is void. To register and to remove, a process holds the lock of the lab: what is
-removed is not needed by a registered run, and a run that starts later finds it missing and computes it again.
+A registration is a lease in ``LAB/active/`` (:mod:`ticketlab.lab.lease`), which is void when its process has ended, however it ended. To
+register and to remove, a process holds the lock of the lab: what is removed is not needed by a registered run, and a run that starts later
+finds it missing and computes it again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
-from filelock import FileLock, Timeout
 
 from ticketlab.core import files, progress, temporary
-from ticketlab.lab.layout import ACTIVE
+from ticketlab.lab import lease, store_lease
+from ticketlab.lab.holder import Holder
+from ticketlab.lab.layout import ACTIVE, LEASE
+from ticketlab.lab.lease import Lease
+from ticketlab.lab.mirror import mirror_at
 
-LAB_LOCK = ".lock"
+LAB = "lab"
+"""The name of the lock of a lab in a store."""
+SUFFIX = ".run"
+"""The end of the name of a registration."""
+EARLIER = (".json", ".lock")
+"""The ends of the names of the files of registrations by earlier versions."""
 
 
 @frozen
@@ -30,53 +40,73 @@ class ActiveRun:
 
 
 @contextlib.contextmanager
-def lab_lock(lab: Path) -> Iterator[None]:
-    """Hold the lock of a lab: no run starts, and nothing is removed by others, while the block runs."""
-    (lab / ACTIVE).mkdir(parents=True, exist_ok=True)
-    lock = FileLock(lab / ACTIVE / LAB_LOCK)
+def lab_lock(lab: Path) -> Iterator[Lease]:
+    """Hold the lock of a lab: no run starts, and nothing is removed by others, while the block runs.
+
+    :raises LeaseLost: another process has taken the lock over, because this one was stopped for too long.
+    """
+
+    def tell(holder: Holder) -> None:
+        progress.say(f"{lab}: {holder} is removing stages or starting a run; waiting")
+
+    held = lease.acquire(lab / ACTIVE / LEASE, {}, title=str(lab), waiting=tell)
+    assert held is not None
     try:
-        lock.acquire(timeout=1)
-    except Timeout:
-        progress.say(f"{lab}: another process is removing stages or starting a run; waiting")
-        lock.acquire()
+        with _held_in_store(lab, LAB, {}, waiting=tell):
+            yield held
+            held.check()
+    finally:
+        held.release()
+
+
+@contextlib.contextmanager
+def _held_in_store(lab: Path, name: str, about: Mapping[str, Any], *, waiting: Callable[[Holder], None] | None = None) -> Iterator[None]:
+    """Hold a lease in the store of a lab at a URL, so that it holds on all machines. Does nothing for a directory."""
+    mirror = mirror_at(lab)
+    if mirror is None:
+        yield
+        return
+    held = store_lease.acquire(mirror.store, name, about, title=mirror.url, waiting=waiting)
+    assert held is not None
     try:
         yield
+        if name == LAB:  # nobody takes over a registration
+            held.check()
     finally:
-        lock.release()
+        held.release(forget=name != LAB)
 
 
 @contextlib.contextmanager
 def registered(lab: Path, run: str, keys: Collection[str]) -> Iterator[None]:
     """Register a run while the block runs. Enter it with the lock of the lab."""
-    name = f"{temporary.mark()}{os.urandom(4).hex()}"
-    lock = FileLock(lab / ACTIVE / f"{name}.lock")
-    lock.acquire()
-    entry = lab / ACTIVE / f"{name}.json"
+    name, about = f"{temporary.mark()}{os.urandom(4).hex()}{SUFFIX}", {"run": run, "keys": sorted(keys)}
+    held = lease.acquire(lab / ACTIVE / name, about, title=run, waiting=None)
+    assert held is not None
     try:
-        files.write_json(entry, {"run": run, "keys": sorted(keys)})
-        yield
+        with _held_in_store(lab, f"{ACTIVE}/{name}", about):
+            yield
     finally:
-        _remove(entry, lock)
+        held.release()
 
 
 def active_runs(lab: Path) -> list[ActiveRun]:
     """Return the runs in progress. Registrations of processes that have ended are removed if the lab can be written."""
     found = []
-    for entry in sorted((lab / ACTIVE).glob("*.json")):
-        lock = FileLock(entry.with_suffix(".lock"))
-        try:
-            lock.acquire(timeout=0)
-        except (Timeout, OSError):  # in progress, or unknown in a lab that cannot be written
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # ended in the meantime
-                content = files.read_json(entry)
-                found.append(ActiveRun(str(content["run"]), frozenset(map(str, content["keys"]))))
-        else:
-            _remove(entry, lock)
-    return found
+    for entry in sorted((lab / ACTIVE).glob("*")):
+        if entry.suffix == SUFFIX:
+            holder = lease.sweep(entry)
+            if holder is not None:
+                found.append(_run_of(holder))
+        elif entry.name.endswith(EARLIER):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                if time.time() - entry.stat().st_mtime > temporary.DAY:
+                    entry.unlink()
+                elif entry.suffix == EARLIER[0]:
+                    content = files.read_json(entry)
+                    found.append(ActiveRun(str(content["run"]), frozenset(map(str, content["keys"]))))
+    mirror = mirror_at(lab)
+    return found if mirror is None else [*found, *map(_run_of, store_lease.holders_in(mirror.store, ACTIVE).values())]
 
 
-def _remove(entry: Path, lock: FileLock) -> None:
-    with contextlib.suppress(OSError):
-        entry.unlink(missing_ok=True)
-        Path(lock.lock_file).unlink(missing_ok=True)
-    lock.release()
+def _run_of(holder: Holder) -> ActiveRun:
+    return ActiveRun(str(holder.about.get("run", "")), frozenset(map(str, holder.about.get("keys", ()))))
