@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ticketlab.core.errors import Damaged
-from ticketlab.lab import integrity
+from ticketlab.lab import file_hash, integrity
 from ticketlab.lab.lab import Lab
 from ticketlab.runs.run import run
 
@@ -84,12 +84,12 @@ def test_a_stage_without_hashes_is_used_and_reported_once(again: Any, capsys: py
 def test_hashes_are_not_part_of_results_and_are_computed_once_per_process(whole: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lab, stages = whole
     assert all(integrity.SEALED not in integrity.read_result(lab / folder / "result.json") for folder in stages.values())
-    integrity._hash_once.cache_clear()
+    file_hash._hash_once.cache_clear()
     integrity.check(lab / stages["retrain"] / "model")
-    made = integrity._hash_once.cache_info().misses
+    made = file_hash._hash_once.cache_info().misses
     integrity.check(lab / stages["retrain"] / "model" / "model.safetensors")
     integrity.check(lab / stages["retrain"])
-    assert integrity._hash_once.cache_info().misses == made > 1
+    assert file_hash._hash_once.cache_info().misses == made > 1
 
 
 def test_a_foreign_file_of_this_name_is_ignored(tmp_path: Path) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from filelock import FileLock
 
-from ticketlab.core.errors import TicketlabError
+from ticketlab.core import temporary
+from ticketlab.core.errors import LeaseLost, TicketlabError
+from ticketlab.lab import lease
 from ticketlab.lab.lab import Lab
 from ticketlab.runs.run import run
 
@@ -35,9 +37,29 @@ def test_a_complete_lab_can_be_read_only(make_recipe: Any, tmp_path: Path, monke
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(FileLock, "acquire", refuse)
+    monkeypatch.setattr(lease, "acquire", refuse)
     with pytest.raises(TicketlabError, match="the lab is read-only, and it lacks `demo seed 0 finetune`"):
         run(make_recipe("finetune.epochs=1", "finetune.lr=0.5", without=ONLY_TRAINED), tmp_path)
+
+
+def test_a_stage_whose_lease_is_lost_leaves_nothing_and_is_computed_by_the_next_run(
+    make_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = make_recipe("finetune.epochs=1", "finetune.checkpoint_seconds=0", without=ONLY_TRAINED)
+    sweep = temporary.sweep
+
+    def lose(folder: Path, *, locked: bool = False) -> None:
+        sweep(folder, locked=locked)
+        if locked:  # as if another process had found the lease free, in the first moment
+            shutil.rmtree(folder / ".lease")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(temporary, "sweep", lose)
+        with pytest.raises(LeaseLost, match=r"^demo seed 0 finetune: this process was stopped, or could not write, for more than 60 s"):
+            run(recipe, tmp_path)
+    (folder,) = tmp_path.glob("stages/*/*")
+    assert list(folder.iterdir()) == []
+    assert run(recipe, tmp_path).results["tasks"]["demo"]["0"]["finetune"]["train"]["steps"] == 6
 
 
 def test_a_run_with_another_number_of_threads_has_the_same_directory_and_reports_it(
@@ -62,4 +84,4 @@ def test_temporary_files_of_killed_processes_are_removed_from_a_lab_and_checkpoi
             os.utime(lab.stage(key) / name, (0, 0))
     lab.sweep()
     assert not lab.stage("a" * 64).exists()
-    assert sorted(path.name for path in lab.stage("b" * 64).iterdir()) == [".lock", "checkpoint.safetensors"]
+    assert sorted(path.name for path in lab.stage("b" * 64).iterdir()) == ["checkpoint.safetensors"]

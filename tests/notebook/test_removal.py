@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import define
-from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fake_lab import NOW, fake_run, fake_stage, key, measured
 from support.small_recipe import without_cost
 
 from ticketlab.core import files
-from ticketlab.core.errors import UsageError
-from ticketlab.lab.active_runs import registered
+from ticketlab.core.errors import LeaseLost, UsageError
+from ticketlab.lab import lease
+from ticketlab.lab.active_runs import lab_lock, registered
+from ticketlab.lab.layout import LEASE
+from ticketlab.lab.lease import Lease
+from ticketlab.notebook import removal
 from ticketlab.notebook.references import referenced_keys
 from ticketlab.notebook.removal import remove_runs, remove_stages, unneeded_stages
 from ticketlab.notebook.sizes import stage_keys
@@ -33,7 +38,7 @@ class RandomLab:
 
     root: Path
     needed: set[str]
-    locked: list[FileLock]
+    locked: list[Lease]
 
 
 @st.composite
@@ -43,7 +48,7 @@ def labs(draw: st.DrawFn) -> RandomLab:
     (root / "runs").mkdir()
     (root / "stages").mkdir()
     needed: set[str] = set()
-    locked: list[FileLock] = []
+    locked: list[Lease] = []
 
     def some(*, are_needed: bool = True) -> list[str]:
         chosen = draw(st.lists(st.sampled_from(STAGES), max_size=3))
@@ -72,9 +77,9 @@ def labs(draw: st.DrawFn) -> RandomLab:
     (study / "study.json").write_text(" ".join(map(key, some())))
     (study / "optuna.db").write_bytes(b"\0\xff" + b"\0".join(key(name).encode() for name in some()))
     for name in draw(st.lists(st.sampled_from(STAGES), max_size=2, unique=True)):
-        lock = FileLock(root / "stages" / key(name)[:2] / key(name) / ".lock")
-        lock.acquire()
-        locked.append(lock)
+        held = lease.acquire(root / "stages" / key(name)[:2] / key(name) / LEASE, {}, waiting=None)
+        assert held is not None
+        locked.append(held)
     return RandomLab(root, _with_inputs(needed, inputs), locked)
 
 
@@ -92,7 +97,7 @@ def _with_inputs(needed: set[str], inputs: dict[str, list[str]]) -> set[str]:
 @given(labs())
 def test_exactly_what_nothing_needs_is_removed(lab: RandomLab) -> None:
     try:
-        in_progress = {name for name in STAGES for lock in lab.locked if key(name) in lock.lock_file}
+        in_progress = {name for name in STAGES for held in lab.locked if key(name) in str(held.path)}
         removable = {key(name) for name in STAGES} - {key(name) for name in lab.needed | in_progress}
         assert {stage.key for stage in unneeded_stages(lab.root)} == removable
         removed = remove_stages(lab.root, [key(name) for name in STAGES])  # as if all were unneeded when they were listed
@@ -100,8 +105,8 @@ def test_exactly_what_nothing_needs_is_removed(lab: RandomLab) -> None:
         assert set(stage_keys(lab.root)) == {key(name) for name in STAGES} - removable
         assert not (lab.root / "trash").exists()
     finally:
-        for lock in lab.locked:
-            lock.release()
+        for held in lab.locked:
+            held.release()
         shutil.rmtree(lab.root)
 
 
@@ -117,6 +122,26 @@ def test_a_run_in_progress_keeps_its_stages_and_its_directory(tmp_path: Path) ->
     remove_runs([folder])
     assert len(unneeded_stages(tmp_path)) == 3
     assert not folder.exists()
+
+
+def test_a_removal_that_lost_the_lock_of_the_lab_removes_nothing(tmp_path: Path) -> None:
+    folder = fake_run(tmp_path, "mine", {"sst2": {0: measured("a", 0.5)}})
+    fake_stage(tmp_path, "b")
+    content = sorted(tmp_path.rglob("*"))
+    for remove in (lambda: remove_runs([folder]), lambda: remove_stages(tmp_path, [key("b")])):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(removal, "lab_lock", lost)
+            with pytest.raises(LeaseLost, match="another process took it over"):
+                remove()
+    assert [path for path in sorted(tmp_path.rglob("*")) if "trash" not in path.parts and "active" not in path.parts] == content
+
+
+@contextlib.contextmanager
+def lost(lab: Path) -> Iterator[Lease]:
+    """Hold the lock of a lab like a process that was stopped for too long."""
+    with lab_lock(lab) as held:
+        shutil.rmtree(held.folder)
+        yield held
 
 
 def test_only_old_stages_may_be_asked_for(tmp_path: Path) -> None:

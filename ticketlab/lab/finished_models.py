@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import MODEL, RESULTS, checkpoint_folder, is_run, lab_of_run, model_inside, stage_folder
 from ticketlab.lab.results import augmentation_sources, checkpoint_name, read_results, stage_results
 
@@ -40,6 +41,7 @@ def resolve(model: str, *, task: str | None = None, seed: int | None = None) -> 
         folder = model_of_run(folder, task, seed).folder
     else:
         check_not_of_run(model, task, seed)
+    mirror.fetch(folder)
     folder = model_inside(folder) or folder
     return str(folder) if folder.exists() else model
 
@@ -83,6 +85,7 @@ def model_of_run(run: Path, task: str | None = None, seed: int | None = None) ->
     if not found:
         raise UsageError(_no_such_model(run, task, seed))
     first = found[0]
+    mirror.fetch(first.folder)
     if not first.folder.is_dir():
         raise UsageError(f"{run}: the model of `{first.name}` is no longer in the lab ({first.folder} is missing)")
     if len({model.folder for model in found}) > 1:

@@ -12,6 +12,7 @@ from attrs import frozen
 from ticketlab.core import files, progress
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import RESULTS, finished_runs, is_run
 from ticketlab.lab.results import augmentation_sources, works_as
 from ticketlab.lab.run_file import read_run_file
@@ -54,6 +55,7 @@ def find_run(name: str, lab: Path, kind: Kind) -> str:
         of = "" if name != LATEST else f" of `{newest.recipe}`"
         number = "the only finished run" if len(found) == 1 else f"the latest of {counted(len(found), 'finished run')}"
         progress.say(f"{name}: {newest.folder}, {number}{of} on {', '.join(newest.tasks)}")
+        mirror.fetch(newest.folder)
         return str(newest.folder)
     if name == LATEST:
         _refuse_latest(lab, kind)
@@ -83,6 +85,7 @@ def _finished(name: str, run: Path) -> str:
         raise UsageError(f"{name}: the run {run} is not finished; repeat its command to resume it (`ticketlab lab show {run.name}`)")
     if run.name != name:
         progress.say(f"{name}: {run}")
+    mirror.fetch(run)
     return str(run)
 
 

@@ -6,15 +6,18 @@
     LAB/runs/NAME/        one run: run.json, recipe.toml, environment.json, log.jsonl, results.json, tickets/, predictions/
     LAB/studies/NAME/     one study: study.toml, study.json
     LAB/tuning/NAME.db    one tuning: the trials, in SQLite
-    LAB/active/           the runs in progress: one file for each process that runs one
+    LAB/active/           the runs in progress: a lease for each process that runs one
     LAB/trash/            what is being removed
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 RESULT = "result.json"
+SEALED = "sealed"
+"""The entry of a result with the sizes and hashes of the stage's files."""
 SCORES = "scores.safetensors"
 MASKS = "masks.safetensors"
 TICKET = "ticket.safetensors"
@@ -29,7 +32,10 @@ CHECKPOINT = "checkpoint.safetensors"
 BEST = "best.safetensors"
 UNTIL_DONE = (CHECKPOINT, BEST)
 """Files that a stage removes once it has its result."""
-LOCK = ".lock"
+LEASE = ".lease"
+"""The folder of the lease of the process that computes a stage."""
+EARLIER_LOCK = ".lock"
+"""The lock of earlier versions in the folder of a stage, without meaning now."""
 
 RUN_FILE = "run.json"
 RECIPE = "recipe.toml"
@@ -39,6 +45,8 @@ RESULTS = "results.json"
 TICKETS = "tickets"
 PREDICTION_FILES = "predictions"
 """Files and folders in the directory of a run."""
+CELLS = "study.json"
+"""The file in the folder of a study that says which run each cell is."""
 
 STAGES = "stages"
 RUNS = "runs"
@@ -52,6 +60,11 @@ TRASH = "trash"
 def stage_folder(lab: Path, key: str) -> Path:
     """Return the folder of the stage with this key, finished or not."""
     return Path(lab, STAGES, key[:2], key)
+
+
+def stage_name(key: str) -> str:
+    """Return the path of the folder of a stage inside a lab, with slashes."""
+    return f"{STAGES}/{key[:2]}/{key}"
 
 
 def model_folder(checkpoint: str = "") -> str:
@@ -101,7 +114,11 @@ def lab_of_run(run: Path) -> Path:
 
 def run_directories(lab: Path) -> list[Path]:
     """Return the directories of all runs, finished or not, sorted by name."""
-    return sorted(path for path in (lab / RUNS).glob("*") if path.is_dir() and not path.name.startswith("."))
+    try:
+        with os.scandir(lab / RUNS) as entries:  # most file systems list what is a folder: no entry needs an operation of its own
+            return sorted(Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def finished_runs(lab: Path, pattern: str = "*") -> list[Path]:

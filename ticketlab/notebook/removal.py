@@ -14,13 +14,15 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from attrs import frozen
-from filelock import FileLock, Timeout
 
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import joined
+from ticketlab.lab import lease
 from ticketlab.lab.active_runs import active_runs, lab_lock
-from ticketlab.lab.lab import is_read_only
-from ticketlab.lab.layout import LOCK, TRASH, is_lab, lab_of_run, stage_folder
+from ticketlab.lab.lab import Lab, is_read_only
+from ticketlab.lab.layout import LEASE, TRASH, is_lab, lab_of_run, stage_folder
+from ticketlab.lab.lease import Lease
+from ticketlab.lab.open_lab import open_lab
 from ticketlab.notebook.references import referenced_keys
 from ticketlab.notebook.sizes import sizes_in, stage_keys
 
@@ -38,34 +40,41 @@ def unneeded_stages(lab: Path, older_than: float = 0.0, now: float | None = None
 
     :raises UsageError: the folder is not a lab.
     """
+    place = open_lab(lab)
+    place.refresh()
     check_lab(lab)
     needed = referenced_keys(lab)
     limit = (time.time() if now is None else now) - older_than
     return [
         Unneeded(key, sizes_in(folder).total())
         for key in stage_keys(lab)
-        if key not in needed and _last_change(folder := stage_folder(lab, key)) <= limit and not _is_locked(folder)
+        if key not in needed and _last_change(place, folder := stage_folder(lab, key)) <= limit and not place.is_locked(key)
     ]
 
 
 def remove_stages(lab: Path, keys: Collection[str]) -> list[Unneeded]:
-    """Remove those of the stages that are still unneeded, and what earlier removals left. Returns what was removed.
+    """Remove those of the stages that are still unneeded, and what earlier removals and killed processes left.
+
+    Returns the stages that were removed.
 
     :raises UsageError: the folder is not a lab.
     :raises OSError: a file cannot be read or removed.
     """
     check_lab(lab)
     removed = []
-    with lab_lock(lab):
+    place = open_lab(lab)
+    with lab_lock(lab) as held:
+        place.refresh()
         needed = referenced_keys(lab)
         for key in sorted(keys):
             folder = stage_folder(lab, key)
-            if key in needed or not folder.is_dir():
+            if key in needed or not (folder.is_dir() or place.files_in(folder)):
                 continue
             size = sizes_in(folder).total()
-            if _move_to_trash(lab, folder):
+            if not place.is_locked(key) and _move_to_trash(place, folder, held):
                 removed.append(Unneeded(key, size))
         _empty_trash(lab)
+        Lab(lab).sweep()
     return removed
 
 
@@ -75,10 +84,12 @@ def remove_runs(runs: Sequence[Path]) -> None:
     :raises UsageError: one of them is in progress; none is removed.
     """
     lab = lab_of_run(runs[0])
-    with lab_lock(lab):
+    place = open_lab(lab)
+    with lab_lock(lab) as held:
         check_not_running(lab, runs)
         for run in runs:
-            _to_trash(lab, run)
+            place.remove(run)
+            _to_trash(lab, run, held)
         _empty_trash(lab)
 
 
@@ -104,25 +115,25 @@ def check_lab(lab: Path) -> None:
         raise UsageError(f"{lab}: the lab is read-only")
 
 
-def _move_to_trash(lab: Path, folder: Path) -> bool:
+def _move_to_trash(place: Lab, folder: Path, held: Lease) -> bool:
     """Move the folder of a stage to the trash unless a process is computing it. Returns whether it was moved."""
-    lock = FileLock(folder / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+    own = lease.acquire(folder / LEASE, {}, waiting=None)
+    if own is None:
         return False
     try:
-        _to_trash(lab, folder)
+        place.remove(folder)
+        _to_trash(place.root, folder, held)
     finally:
-        lock.release()
+        own.release()
     with contextlib.suppress(OSError):
         folder.parent.rmdir()  # unless other stages are there
     return True
 
 
-def _to_trash(lab: Path, folder: Path) -> None:
+def _to_trash(lab: Path, folder: Path, held: Lease) -> None:
+    """Move a folder to the trash with the lock of the lab, which may have been lost: a run that has started since may need the folder."""
     (lab / TRASH).mkdir(exist_ok=True)
-    folder.rename(lab / TRASH / f"{folder.name[:50]}-{os.urandom(6).hex()}")
+    held.move(folder, lab / TRASH / f"{folder.name[:50]}-{os.urandom(6).hex()}")
 
 
 def _empty_trash(lab: Path) -> None:
@@ -130,18 +141,9 @@ def _empty_trash(lab: Path) -> None:
         shutil.rmtree(lab / TRASH)
 
 
-def _is_locked(folder: Path) -> bool:
-    if not (folder / LOCK).exists():
-        return False
-    lock = FileLock(folder / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    lock.release()
-    return False
-
-
-def _last_change(folder: Path) -> float:
+def _last_change(place: Lab, folder: Path) -> float:
     """Return the time of the last change in a folder, in seconds since the epoch."""
+    stored = place.files_in(folder)
+    if stored is not None:
+        return max((file.modified for file in stored.values()), default=0.0)
     return max((path.stat().st_mtime for path in (folder, *folder.rglob("*")) if path.exists()), default=0.0)

@@ -11,7 +11,8 @@ import attrs
 
 from ticketlab.core import quantities
 from ticketlab.core.formatting import counted
-from ticketlab.lab.layout import RESULT, lab_of_run, stage_folder
+from ticketlab.lab.layout import lab_of_run, stage_folder
+from ticketlab.lab.open_lab import open_lab
 from ticketlab.lab.run_file import read_run_file
 from ticketlab.notebook.entries import Entry, entry_of
 from ticketlab.notebook.run_columns import seed_text
@@ -115,7 +116,8 @@ def _state(entry: Entry) -> str:
     ago = f"{quantities.age(time.time() - entry.changed)} ago"
     if entry.state == "finished":
         return f"finished {ago}"
-    done = sum((_folder(entry.folder, key) / RESULT).is_file() for key in entry.keys)
+    lab = open_lab(lab_of_run(entry.folder))
+    done = sum(lab.has(key) for key in entry.keys)
     progress = f", {done} of {counted(len(entry.keys), 'stage')} in the lab" if entry.keys else ""
     advice = {"unfinished": "; its command resumes it", "damaged": "; its command writes results.json again", "running": ""}
     return f"{entry.state}, last changed {ago}{progress}{advice[entry.state]}"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from ticketlab.lab.integrity import KEY
 from ticketlab.lab.layout import (
     BEST,
     CHECKPOINT,
@@ -19,11 +18,13 @@ from ticketlab.lab.layout import (
     PREDICTION_FILES,
     RECORDS,
     SCORES,
-    STAGES,
     TICKET,
     TICKETS,
     stage_folder,
 )
+from ticketlab.lab.mirror import find_mirror
+from ticketlab.lab.open_lab import open_lab
+from ticketlab.lab.store import Entry
 
 OTHER = "other"
 KINDS = ("models", "tickets", "scores", "records", "predictions", "checkpoints", "exports", OTHER)
@@ -49,8 +50,16 @@ def kind_of(name: str) -> str:
 
 
 def sizes_in(folder: Path) -> Counter[str]:
-    """Return the bytes in a folder by kind. A folder that does not exist has none, and symbolic links count as themselves."""
+    """Return the bytes in a folder by kind, for a lab at a URL those in the store.
+
+    A folder that does not exist has none, and symbolic links count as themselves.
+    """
     sizes: Counter[str] = Counter()
+    stored = _in_store(folder)
+    if stored is not None:
+        for name, file in stored.items():
+            sizes[kind_of(name.partition("/")[0])] += file.size
+        return sizes
     for entry in _entries(folder):
         sizes[kind_of(entry.name)] += _bytes_of(entry)
     return sizes
@@ -58,13 +67,7 @@ def sizes_in(folder: Path) -> Counter[str]:
 
 def stage_keys(lab: Path) -> list[str]:
     """Return the keys of all stages in a lab, finished or not."""
-    return sorted(
-        entry.name
-        for shelf in _entries(lab / STAGES)
-        if shelf.is_dir()
-        for entry in _entries(Path(shelf.path))
-        if KEY.fullmatch(entry.name) and entry.name.startswith(shelf.name)
-    )
+    return open_lab(lab).stage_keys()
 
 
 @frozen
@@ -91,6 +94,12 @@ def add(sizes: Iterable[Mapping[str, int]]) -> Counter[str]:
     for one in sizes:
         total.update(one)
     return total
+
+
+def _in_store(folder: Path) -> Mapping[str, Entry] | None:
+    """Return the files of a folder of a lab at a URL; None for any other folder."""
+    found = find_mirror(folder)
+    return None if found is None else open_lab(found[0].root).files_in(folder)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -9,7 +9,8 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.core import files
-from ticketlab.lab.layout import LOG, RESULT, lab_of_run, stage_folder
+from ticketlab.lab.layout import LOG, lab_of_run
+from ticketlab.lab.open_lab import open_lab
 from ticketlab.lab.results import stage_results
 from ticketlab.notebook.sizes import StageSizes
 
@@ -36,12 +37,13 @@ class StageLine:
 def stages_of(run: Path, results: Mapping[str, Any]) -> list[StageLine]:
     """Return the stages of a finished run, in the order of its results."""
     lab = lab_of_run(run)
+    place = open_lab(lab)
     sizes, computed = StageSizes(lab), _computed_keys(run / LOG)
     lines = []
     for stage in stage_results(results):
         same = [str(part) for part in stage.result.get("same_as", ())]
         origin = "same" if same else "computed" if stage.key in computed else "found"
-        if not (stage_folder(lab, stage.key) / RESULT).is_file():
+        if not place.has(stage.key):
             origin = "missing"
         seconds = stage.result.get("cost", {}).get("seconds")
         line = StageLine(

@@ -10,9 +10,8 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.core import files
-from ticketlab.lab.layout import STUDIES
+from ticketlab.lab.layout import CELLS, STUDIES
 
-CELLS = "study.json"
 DEFINITION = "study.toml"
 
 

@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.inference.random_state import derive_seed
+from ticketlab.lab import lease
 from ticketlab.tuning.space import Dimension, Range
 from ticketlab.tuning.trials import Trial
 
@@ -112,14 +111,14 @@ def open_store(
     :raises ResourceError: Optuna is not installed.
     """
     optuna = _optuna()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_suffix(".lock"))
+    held_at = path.with_suffix(".lease")
+    held = lease.acquire(held_at, {"tuning": path.stem}, title=path.stem, waiting=None)
+    if held is None:
+        by = lease.held_by(held_at) or "another process"
+        raise UsageError(f"{path}: {by} works on this tuning; wait for it, or use another --name")
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise UsageError(f"{path}: another process works on this tuning; wait for it, or use another --name") from None
-    try:
-        engine = {"creator": lambda: sqlite3.connect(path)}
+        place = f"{path.absolute().as_uri()}?nolock=1"  # this process holds the lease, and network file systems may have no locks
+        engine = {"creator": lambda: sqlite3.connect(place, uri=True)}
         storage = optuna.storages.RDBStorage("sqlite://", engine_kwargs=engine)
         direction = "minimize" if lower_is_better else "maximize"
         study = optuna.create_study(storage=storage, study_name=path.stem, direction=direction, load_if_exists=True)
@@ -128,7 +127,7 @@ def open_store(
         storage.remove_session()
         storage.engine.dispose()
     finally:
-        lock.release()
+        held.release()
 
 
 def _check_definition(path: Path, study: Any, definition: Mapping[str, Any]) -> None:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ticketlab.core import files, progress
+from ticketlab.core import progress
 from ticketlab.core.errors import OutOfSpace, TicketlabError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.layout import TUNING
+from ticketlab.lab.mirror import mirror_at
+from ticketlab.lab.open_lab import lab_folder
 from ticketlab.recipes.compose import DEFAULT
 from ticketlab.recipes.overrides import find_tasks, task_tables
 from ticketlab.recipes.run_name import file_system_safe
@@ -67,7 +69,9 @@ def tune(
     name = name or file_system_safe(f"{Path(tuned.recipe).stem}-{_digest(definition)}")
     if file_system_safe(name) != name:
         raise UsageError(f"--name {name}: cannot be the name of a file everywhere; use letters, digits, `-` and `_`")
-    root = files.expand(lab)
+    root = lab_folder(lab)
+    if (mirror := mirror_at(root)) is not None:
+        raise UsageError(f"--lab {mirror.url}: a tuning keeps its trials in an SQLite file, which needs a directory; use --lab FOLDER")
     path = root / TUNING / f"{name}.db"
     lower = lower_is_better(metric)
     opened = open_store(path, definition, space, lower_is_better=lower, sampler_seed=sampler_seed)
