@@ -140,6 +140,14 @@ KINDS: Mapping[str, PluginKind] = {
             "StageTests",
             guide="stage",
         ),
+        PluginKind(
+            "executor",
+            "executor",
+            "compute each stage in a new process",
+            f"ticketlab run fine-tune {DEMO} --attack none --seeds 2 --executor {{name}} --jobs 2",
+            "ExecutorTests",
+            guide="executor",
+        ),
         PluginKind(LISTENER, LISTENER, "writes the history of all trainings of a run to one csv file", TRAIN, guide="listener"),
         PluginKind(
             RECIPE,

@@ -23,6 +23,7 @@ _EXPORTS = {
     "AttackTests": "ticketlab.testing.attack_tests",
     "BiasModelTests": "ticketlab.testing.bias_model_tests",
     "ComponentTests": "ticketlab.testing.component_tests",
+    "ExecutorTests": "ticketlab.testing.executor_tests",
     "LossTests": "ticketlab.testing.loss_tests",
     "MetricTests": "ticketlab.testing.metric_tests",
     "ObjectiveTests": "ticketlab.testing.objective_tests",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ticketlab.testing.attack_tests import AttackTests as AttackTests
     from ticketlab.testing.bias_model_tests import BiasModelTests as BiasModelTests
     from ticketlab.testing.component_tests import ComponentTests as ComponentTests
+    from ticketlab.testing.executor_tests import ExecutorTests as ExecutorTests
     from ticketlab.testing.loss_tests import LossTests as LossTests
     from ticketlab.testing.metric_tests import MetricTests as MetricTests
     from ticketlab.testing.models.tiny import tiny_model as tiny_model

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ticketlab.core.callback import with_nested
-from ticketlab.core.component import Component
+from ticketlab.core.component import Component, with_components
 from ticketlab.core.errors import SettingError, TrainingDiverged
 from ticketlab.core.setting_values import settings_of
 from ticketlab.core.settings import component_table
@@ -27,9 +27,13 @@ from ticketlab.testing.trials.recorded_run import Outcome, Runner
 from ticketlab.testing.trials.trial import Trial, same_bits, same_state
 from ticketlab.testing.trials.workspace import LENGTH, Workspace
 from ticketlab.training.batch import Batch
+from ticketlab.training.component import TrainingComponent
 
 STAGE = "tested"
 """The name of the stage that the component takes part in."""
+PARTS = 3
+SAME_GRADIENTS = 1e-3
+"""The largest relative difference of gradients that is due to rounding."""
 FORGOTTEN = "changes from step to step and is not in a state_dict"
 
 
@@ -114,6 +118,23 @@ class TrainingTests(ComponentTests):
         _, whole = self._whole(made, workspace)
         forgotten = [warning for warning in whole.warnings if FORGOTTEN in warning]
         require(not forgotten, "; ".join(forgotten))
+
+    def test_a_batch_in_parts_has_the_same_gradients(self, made: Component, workspace: Workspace) -> None:
+        """The gradients of a batch in micro-batches are those of the whole batch, unless the component declares ``whole_batch``."""
+        if any(isinstance(part, TrainingComponent) and part.whole_batch for part in with_components(made)):
+            pytest.skip("it needs all rows of a batch at once")
+        whole, divided = self._trial(made, workspace), self._trial(made, workspace)
+        if not whole.trains:
+            pytest.skip("it takes no training steps")
+        for trial, parts in ((whole, 1), (divided, PARTS)):
+            trial.model.eval()  # no dropout
+            trial.backward(trial.batch(), parts=parts)
+        for expected, found in zip(whole.gradients(), divided.gradients(), strict=True):
+            require(
+                float((expected - found).norm()) <= SAME_GRADIENTS * float(expected.norm()) + torch.finfo(torch.float32).eps,
+                "the gradients of a batch in parts are not those of the whole batch: draw random numbers for rows by drawn_for_batch, add "
+                "only means over rows to a loss, and declare `whole_batch` if rows are compared with each other",
+            )
 
     def test_the_state_that_was_saved_is_restored(self, made: Component, workspace: Workspace) -> None:
         """What ``state_dict`` returned, loaded into a fresh run, is what its ``state_dict`` returns."""

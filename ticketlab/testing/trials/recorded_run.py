@@ -147,7 +147,7 @@ def _without_costs(value: Any) -> Any:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in (RESULT, ".lock")]
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != RESULT]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 

@@ -31,6 +31,7 @@ from ticketlab.training.batch import Batch
 from ticketlab.training.begin import begin
 from ticketlab.training.component import outputs_of
 from ticketlab.training.optimizer import adamw
+from ticketlab.training.split_step import SplitStep, gradient_leaves
 
 SEED = 3
 STEPS = 4
@@ -135,14 +136,23 @@ class Trial:
         """Return rows of the training data from ``start`` on, padded to the longest of them; after the last one comes the first again."""
         return self.session.rows.collate([index % len(self.session.rows) for index in range(start, start + rows)])
 
-    def backward(self, batch: Batch, step: int = 0, *, seed: int = SEED) -> Tensor:
-        """Take optimizer step ``step`` up to the gradients of the loss, and return the loss. ``seed`` seeds torch's global generator."""
+    def backward(self, batch: Batch, step: int = 0, *, seed: int = SEED, parts: int = 1) -> Tensor:
+        """Take optimizer step ``step`` up to the gradients of the loss, and return the loss. ``seed`` seeds torch's global generator.
+
+        With several ``parts``, the batch is divided into micro-batches.
+        """
         self.optimizer  # noqa: B018  # starts the training
         prepared = self.loss_function.prepare(batch, step, self.steps)
         for callback in self.callbacks:
             callback.on_step_start(step)
         seed_tensors(derive_seed(seed, step))
-        loss = self.runs.adversary.step(self.loss_function, prepared, step)
+        if parts == 1:
+            loss = self.runs.adversary.step(self.loss_function, prepared, step)
+        else:
+            split = SplitStep(None, parts, seed, self.runs.callbacks)
+            loss = split.gradients(
+                self.runs.adversary, self.loss_function, prepared, step, lambda: gradient_leaves(self.model, self.parameters())
+            )
         for callback in self.callbacks:
             callback.on_after_backward()
         return loss

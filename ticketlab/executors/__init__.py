@@ -1,0 +1,1 @@
+"""Executors: where the stages of a study are computed."""
