@@ -11,7 +11,9 @@ from torch import Tensor
 from ticketlab.core.callback import Callback
 from ticketlab.core.settings import setting
 from ticketlab.inference import random_state
+from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
+from ticketlab.training.batch_part import drawn_for_batch
 from ticketlab.training.component import TrainingComponent
 from ticketlab.training.loss_function import LossFunction
 from ticketlab.training.plan import TrainingPlan
@@ -23,6 +25,10 @@ class Adversary(TrainingComponent):
 
     An adversary with state or parameters of its own returns an :class:`AdversaryRun` from :meth:`begin`; any other only computes
     :meth:`backward`.
+
+    With several processes or micro-batches (``accumulate``), a step is taken for each part of a batch. Norms are those of each example, so
+    this changes nothing if random numbers for the rows are drawn by :func:`ticketlab.plugin.drawn_for_batch`. An adversary that compares
+    rows of a batch with each other declares ``whole_batch``.
     """
 
     kind: ClassVar[str] = "adversary"
@@ -86,7 +92,8 @@ def uniform_in_ball(attention_mask: Tensor, dim: int, magnitude: float) -> Tenso
     ``attention_mask`` is (rows, length). The result is (rows, length, dim); its Frobenius norm per example is about magnitude / sqrt(3).
     """
     mask = attention_mask.unsqueeze(-1).float()
-    noise = torch.empty(*attention_mask.shape, dim, device=mask.device).uniform_(-1, 1)
+    rows, length = attention_mask.shape
+    noise = drawn_for_batch(rows, lambda count: torch.empty(count, length, dim, device=mask.device).uniform_(-1, 1))
     lengths = attention_mask.sum(dim=1).clamp(min=1).float().view(-1, 1, 1)
     return noise * mask * magnitude / torch.sqrt(lengths * dim)
 
@@ -114,8 +121,13 @@ class DropoutMasks:
 
     def __init__(self, *, shared: bool) -> None:
         self._states = random_state.capture() if shared else None
+        self._part = batch_part.current()
+        self._shared_state = None if self._part is None else self._part.shared_random_state
 
     def renew(self) -> None:
         """Restore the random state from before the first pass. Call it before each pass."""
-        if self._states is not None:
-            random_state.restore(self._states)
+        if self._states is None:
+            return
+        random_state.restore(self._states)
+        if self._part is not None and self._shared_state is not None:
+            self._part.shared_random_state = self._shared_state

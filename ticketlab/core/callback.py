@@ -32,6 +32,10 @@ class Callback:
     of_kind: ClassVar[str] = ""
     """The kind of component whose run this is, for messages about errors; empty for other callbacks."""
 
+    observes: ClassVar[bool] = False
+    """Whether it only watches a training, and changes neither gradients nor parameters. In a training by several processes it is then
+    called in the first one alone, which writes all files; the training ends when it says so."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_method_names(cls, OTHER_NAMES, reserved="on_")
@@ -58,10 +62,17 @@ class Callback:
         """Called before an optimizer step."""
 
     def on_pass_start(self, index: int) -> None:
-        """Called before forward-backward pass number ``index`` of the step. Adversaries make several passes."""
+        """Called before forward-backward pass number ``index`` of the step. Adversaries make several passes.
+
+        If a batch is computed in several parts one after the other (``accumulate``), the passes of each part are numbered from 0: random
+        numbers must be the same in passes of the same number.
+        """
 
     def on_after_backward(self) -> None:
-        """Called when the gradients of the loss are complete, before penalties, clipping and the optimizer."""
+        """Called when the gradients of the loss are complete, before penalties, clipping and the optimizer.
+
+        They are those of the whole batch, however many processes or micro-batches it was divided among.
+        """
 
     def penalty(self) -> Tensor | None:
         """Return a scalar, a function of the trained parameters, to add to the loss once per step, however many passes the step makes."""

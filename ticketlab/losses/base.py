@@ -70,6 +70,14 @@ class Loss(TrainingComponent):
         """
         raise NotImplementedError
 
+    def batch_weights(self, labels: Tensor, **loss_inputs: Tensor) -> Tensor | None:
+        """Return the weights that :meth:`per_example` will give to the rows of a whole batch, (rows,); None if all are 1.
+
+        It is called where the batch is computed in parts, because the sum of its weights must be known before. ``loss_inputs`` are those
+        with values for each example. A loss whose weights depend on the outputs of the model cannot tell them: it is refused there.
+        """
+        return None
+
     def reduce(self, losses: Tensor, weights: Tensor) -> Tensor:
         """Return the scalar to minimise. It is 0 if all weights are 0."""
         divisor = weights.sum() if self.reduction == "weights" else torch.tensor(float(len(weights)), device=weights.device)
@@ -98,6 +106,10 @@ class LossRun(Callback):
         ``loss_inputs`` also has the inputs of losses in the settings; pass them all on to the inner run by calling it.
         """
         return self.settings.per_example(logits, labels, **loss_inputs)
+
+    def batch_weights(self, labels: Tensor, **loss_inputs: Tensor) -> Tensor | None:
+        """Return the weights of the rows of a whole batch. See :meth:`Loss.batch_weights`."""
+        return self.settings.batch_weights(labels, **loss_inputs)
 
     def reduce(self, losses: Tensor, weights: Tensor) -> Tensor:
         """Return the scalar to minimise. See :meth:`Loss.reduce`."""

@@ -11,9 +11,11 @@ from torch import Tensor
 
 from ticketlab.core.callback import Callback
 from ticketlab.core.component import Precision
-from ticketlab.losses.base import LossRun
+from ticketlab.core.errors import UsageError
+from ticketlab.losses.base import Loss, LossRun
+from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
-from ticketlab.training.loss_function import HiddenStates, LossOutput, forward_outputs, weighted
+from ticketlab.training.loss_function import HiddenStates, LossOutput, Passes, forward_outputs, weighted
 
 
 class ClassificationLoss:
@@ -44,22 +46,22 @@ class ClassificationLoss:
         self.embedding_dim = int(self.word_embeddings.embedding_dim)
         self.teacher = teacher
         self._taught: tuple[Batch, HiddenStates] | None = None
-        self._pass = 0
+        self._passes = Passes(self.callbacks)
+        self._whole: Batch | None = None
         self._progress = 0.0
         self._members = _members(int(model.config.num_labels), label_sets) if label_sets else None
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Count passes from 0 again. The batch is returned unchanged."""
-        self._pass = 0
+        self._passes.restart()
+        self._whole = batch
         self._progress = step / steps
         self._taught = None
         return batch
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass. See :class:`~ticketlab.training.loss_function.LossFunction`."""
-        for callback in self.callbacks:
-            callback.on_pass_start(self._pass)
-        self._pass += 1
+        self._passes.start()
         kept = "hidden_states" in self.outputs
         logits, states = forward_outputs(self.model, batch, self.precision, self.word_embeddings, delta, hidden_states=kept)
         inputs = {**batch.loss_inputs, "hidden_states": states, "attention_mask": batch.attention_mask, "progress": self._progress}
@@ -67,14 +69,37 @@ class ClassificationLoss:
             inputs["teacher_hidden_states"] = self._teacher_states(batch)
         losses, own_weights = self.loss(logits, self._labels(batch), inputs)
         all_weights = weighted(own_weights, weights)
-        return LossOutput(self.loss.reduce(losses, all_weights), losses, all_weights, logits, states)
+        loss = self.loss.reduce(losses, all_weights)
+        if batch_part.current() is not None:
+            loss = self._balanced(loss, own_weights, weights)
+        return LossOutput(loss, losses, all_weights, logits, states)
 
     def with_model(self, model: Any) -> ClassificationLoss:
         """Return the loss of another model at the same step. See :class:`~ticketlab.training.loss_function.LossFunction`."""
         other = copy.copy(self)
-        other.model, other.callbacks = model, ()
+        other.model, other.callbacks, other._passes = model, (), Passes(())
         other.word_embeddings = model.get_input_embeddings()
         return other
+
+    def _balanced(self, loss: Tensor, own_weights: Tensor, weights: Tensor | None) -> Tensor:
+        """Return the loss of a part of the batch, divided by the sum of the weights of all its rows if it divides by a sum of weights.
+
+        :raises UsageError: that sum cannot be known before all parts have been computed.
+        """
+        settings = self.loss.settings
+        name = f"the loss `{settings.name}`"
+        if type(self.loss).reduce is not LossRun.reduce or type(settings).reduce is not Loss.reduce:
+            raise UsageError(f"{name} reduces the losses of a batch in its own way: train in one process with accumulate = 1")
+        if settings.reduction == "batch":
+            return loss
+        assert self._whole is not None, "`prepare` gets the whole batch"
+        with torch.no_grad():
+            inputs = {key: values.to(loss.device) for key, values in self._whole.loss_inputs.items()}
+            of_batch = self.loss.batch_weights(self._labels(self._whole).to(loss.device), **inputs)
+        batch_part.check_weights(name, own_weights, of_batch)
+        if weights is not None:
+            batch_part.check_weights("the adversary", weights, None)
+        return loss if of_batch is None else batch_part.balanced(loss, own_weights, of_batch)
 
     def _teacher_states(self, batch: Batch) -> HiddenStates:
         if self._taught is None or self._taught[0] is not batch:

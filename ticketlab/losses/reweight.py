@@ -31,4 +31,8 @@ class Reweight(Loss):
     def per_example(self, logits: Tensor, labels: Tensor, *, bias_log_probs: Tensor) -> tuple[Tensor, Tensor]:
         """Return the plain losses and the weights 1 - beta. See :meth:`Loss.per_example`."""
         losses = -log_likelihood(logits.log_softmax(dim=1), labels)
-        return losses, 1 - log_likelihood(bias_log_probs, labels).exp().clamp(max=1)
+        return losses, self.batch_weights(labels, bias_log_probs=bias_log_probs)
+
+    def batch_weights(self, labels: Tensor, **loss_inputs: Tensor) -> Tensor:
+        """Return the weights 1 - beta. See :meth:`Loss.batch_weights`."""
+        return 1 - log_likelihood(loss_inputs["bias_log_probs"], labels).exp().clamp(max=1)

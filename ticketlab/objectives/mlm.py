@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from ticketlab.backbone import loading
+from ticketlab.backbone.device import where_float64_works
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
 from ticketlab.core.setting_values import parse_ratio
@@ -113,7 +114,7 @@ class _MaskedLMSession(TrainingSession):
                 moved = batch.to(device)
                 output = loss_function(moved)
                 targets = moved.labels[moved.labels != NOT_MASKED]
-                loss += float((output.losses * output.weights).double().sum())
+                loss += float(where_float64_works(output.losses * output.weights).double().sum())
                 right += int((output.logits.argmax(dim=1) == targets).sum())
                 count += len(targets)
         return {"dev_accuracy": right / count, "dev_loss": loss / count}

@@ -13,6 +13,7 @@ import torch
 from attrs import frozen
 from torch import Tensor, nn
 
+from ticketlab.backbone.device import generator_device
 from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Pruner, Search, weight_units
 from ticketlab.pruners.gates import Gates, weight_gates
@@ -137,7 +138,9 @@ class HardConcreteSearch(Search):
         self._slopes: dict[str, Tensor] = {}
         start = location_of(settings.init_gate)
         self.log_alpha = {name: nn.Parameter(own.filled(start)) for name, own in gates.items()}
-        self._generator = torch.Generator(next(iter(self.log_alpha.values())).device).manual_seed(plan.seed)
+        self._generator = torch.Generator(generator_device(next(iter(self.log_alpha.values())).device)).manual_seed(plan.seed)
+        self._passes = 0
+        self._first_noise: Tensor | None = None
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the gates' locations as one optimizer group."""
@@ -148,13 +151,22 @@ class HardConcreteSearch(Search):
         self._step = step
         for log_alpha in self.log_alpha.values():
             log_alpha.grad = None
+        self._passes, self._first_noise = 0, self._generator.get_state()
         self._sample()
 
     def on_pass_start(self, index: int) -> None:
-        """Sample new gates if each pass has its own."""
-        if index > 0 and self._settings.resample == "pass":
+        """Sample new gates if each pass has its own. Passes of the same number, of several parts of the batch, have the same gates."""
+        if self._settings.resample == "pass" and self._passes > 0:
             self._collect()
+            if index == 0 and self._first_noise is not None:
+                self._generator.set_state(self._first_noise)
             self._sample()
+        self._passes += 1
+
+    def on_step_end(self, step: int) -> bool:
+        """Forget what belongs to the step."""
+        self._passes, self._first_noise = 0, None
+        return False
 
     def on_after_backward(self) -> None:
         """Propagate the gradients of the masked weights to the gates."""
@@ -207,7 +219,7 @@ class HardConcreteSearch(Search):
     @torch.no_grad()
     def _sample(self) -> None:
         for name, gates in self._gates.items():
-            noise = torch.rand(gates.shape, generator=self._generator, device=self.log_alpha[name].device)
+            noise = torch.rand(gates.shape, generator=self._generator, device=self._generator.device).to(self.log_alpha[name].device)
             gate, self._slopes[name] = sample_gate(self.log_alpha[name], noise, self._settings.temperature)
             gates.multiply(gate)
 

@@ -13,6 +13,7 @@ from attrs import frozen
 from torch import Tensor, nn
 
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.device import where_float64_works
 from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Pruner, Search
 from ticketlab.pruners.gates import unit_gates
@@ -84,7 +85,7 @@ class ImportanceSearch(Search):
         found: dict[str, float] = {}
         for group in ("heads", "neurons"):
             coefficients = torch.cat([value.detach() for name, value in self.coefficients.items() if name.startswith(f"{group}/")])
-            norm = float(coefficients.abs().sum(dtype=torch.float64))
+            norm = float(where_float64_works(coefficients.abs()).sum(dtype=torch.float64))
             found |= {f"{group}_l1": norm, f"{group}_importance": norm / len(coefficients)}
         return found
 

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from attrs import evolve, frozen
 
 from ticketlab.attacks.base import Attack
+from ticketlab.attacks.engine.chunk_work import model_reference
+from ticketlab.attacks.engine.executor import SharedVictim
 from ticketlab.attacks.engine.run import IN_FLIGHT, run_attack, sample
 from ticketlab.attacks.results import caveats, record_header
 from ticketlab.attacks.results.metrics import measure
@@ -90,6 +92,7 @@ class AttackStage(TaskStage):
             raise SettingError(f"{context.name}.precision: an ONNX file has its own precision, which stays as it is; choose fp32")
         output_names = label_map.labels_of_outputs(model_names, labels, self.label_map)
         victim = Victim(model.to(pick_device()), tokenizer, output_names, max_length=context.max_length, precision=self.precision)
+        shared = _shared(context)
         trained_on = context.inputs["model"].trained_on()
         encoder = find_encoder(self.similarity)
         results: dict[str, Any] = {}
@@ -122,6 +125,7 @@ class AttackStage(TaskStage):
                 resources=prepared[attack.label],
                 in_flight=self.in_flight,
                 workers=self.workers,
+                shared=shared,
             )
             if encoder:
                 loaded = encoder.load_encoder(victim.device)
@@ -148,3 +152,11 @@ class AttackStage(TaskStage):
                 **({} if trained_on is None else {"trained_on": trained_on.count(chosen)}),
             },
         }
+
+
+def _shared(context: Context) -> SharedVictim | None:
+    """Return how workers of an executor find the victim; None if there is no executor."""
+    execution = context.attack_execution
+    if execution is None:
+        return None
+    return SharedVictim(execution, model_reference(context.inputs["model"].model, execution.lab))

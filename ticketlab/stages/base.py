@@ -25,6 +25,8 @@ from ticketlab.tasks.trained_on import TrainedOn, load_hashes
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from ticketlab.attacks.engine.executor import AttackExecution
+
 Split = Literal["test", "dev", "train", "all"]
 MEASURED = ("train", "search", "export")
 """The kinds of stages whose models can be measured."""
@@ -112,6 +114,8 @@ class Context:
     """The messages of :meth:`warn_of_input`: like ``warnings``, but a run prints each once, even if it concerns several stages."""
     printed: set[str] = field(factory=set)
     """The messages about inputs of stages that the run has already printed."""
+    attack_execution: AttackExecution | None = None
+    """The workers that attacks share their examples out to; None for this process and its own workers."""
 
     def trained_on(self, *others: Input) -> TrainedOn:
         """Return the known texts that the stage's inputs, and the ``others``, were trained on."""

@@ -38,7 +38,7 @@ from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.loop import TrainingResult, steps_per_epoch
 from ticketlab.training.plan import TrainingPlan
 
-OF_BATCHES = ("loss", "bias", "teacher", "teacher_labels", "adversary", "augment", "mix_ood", "batch_size")
+OF_BATCHES = ("loss", "bias", "teacher", "teacher_labels", "adversary", "augment", "mix_ood", "batch_size", "accumulate")
 """The settings that the loss of a batch depends on, in addition to the model and the task."""
 SCORE, WEIGHT = "score/", "weight/"
 GROUPS = ("heads", "neurons", "weights")
@@ -190,6 +190,7 @@ class SearchStage(Training):
             common = self.heads is None and self.neurons is None
             result["search"] |= {"looks_at_sparsity": self.sparsity if common else sparsities}
             result["search"] |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history, **found}
+            result["search"] |= finished.made_by()
             result["search"] |= {"planned_steps": self.steps(session), "trainable_parameters": finished.parameters}
             result |= {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
         weights = {name.removeprefix(WEIGHT): value for name, value in best.items() if name.startswith(WEIGHT)}

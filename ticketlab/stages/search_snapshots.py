@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from attrs import frozen
 from torch import Tensor
@@ -31,6 +31,8 @@ Scores = Callable[[], Mapping[str, Tensor]]
 
 class ScoreSnapshots(Callback):
     """Saves the scores that draws use, ``scores@STEP.safetensors``, during the search."""
+
+    observes: ClassVar[bool] = True
 
     def __init__(self, context: Context, scores: Scores, steps: int) -> None:
         self._directory = context.directory
@@ -86,6 +88,8 @@ class MaskSnapshots(Callback):
 
     :raises UsageError: the file would be larger than :data:`LARGEST`.
     """
+
+    observes: ClassVar[bool] = True
 
     def __init__(self, kept: KeptMasks, drawing: MaskDrawing, scores: Scores, *, title: str, steps: int, steps_per_snapshot: float) -> None:
         self._kept = kept

@@ -107,6 +107,7 @@ class Train(Training):
             finished = self._fit(context, session, callbacks)
             result |= {"steps": finished.steps, "loss": finished.loss, "history": finished.history}
             result["trainable_parameters"] = finished.parameters - sum(mask.held for mask in callbacks)
+            result |= finished.made_by()
             if session.head is not None:
                 result["after"] = session.evaluate()
             cost = {"training_seconds": finished.seconds, "earlier_seconds": finished.earlier_seconds}
@@ -163,6 +164,8 @@ class Train(Training):
 
 class _ModelCheckpoints(Callback):
     """Saves the models that other stages start from, ``model@STEP/``, during the training."""
+
+    observes: ClassVar[bool] = True
 
     def __init__(self, context: Context, session: TrainingSession, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
         self._context = context

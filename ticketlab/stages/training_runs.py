@@ -39,6 +39,7 @@ class TrainingRuns:
     steps: int
     batch_size: int
     seed: int
+    accumulate: int = 1
 
     def plan(self, part: str, sparsity: float = 0.0, *, scores: bool = False) -> TrainingPlan:
         """Return the plan of the training for one component. ``part`` names it, for its seed; ``scores`` lets it score from batches."""
@@ -103,4 +104,5 @@ class TrainingRuns:
             self.session.rows,
             self.batch_size,
             start_step=max(part.start_step for part in adversaries),
+            accumulate=self.accumulate,
         )

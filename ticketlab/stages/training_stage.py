@@ -22,11 +22,13 @@ from ticketlab.stages import input_warnings, loss_inputs
 from ticketlab.stages.base import Context, Input, Stage, TaskStage, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.stages.challenge_scores import challenge_scores
+from ticketlab.stages.followers import Followed, ignored
 from ticketlab.stages.training_data import AUGMENT, added_examples, check_augmentation, training_data
 from ticketlab.stages.training_runs import TrainingRuns
 from ticketlab.tasks.trained_on import DEV, TrainedOn
+from ticketlab.training import parallel
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.component import outputs_of
+from ticketlab.training.component import TrainingComponent, outputs_of
 from ticketlab.training.forgotten import ForgottenChecks
 from ticketlab.training.loop import Loop, TrainingResult, total_steps
 from ticketlab.training.optimizer import adamw
@@ -65,6 +67,14 @@ class Training(TaskStage):
     )
     epochs: float = setting(3.0, above=0, unit="epochs", help="passes over the training examples")
     batch_size: int = setting(32, at_least=1, unit="examples", help="examples per optimizer step")
+    accumulate: int = setting(
+        1,
+        at_least=1,
+        unit="micro-batches",
+        added_later=True,
+        help="compute the gradients of a batch in this many parts, one after the other, which needs less memory; the gradients are those "
+        "of the whole batch, and only dropout differs",
+    )
     lr: float = setting(2e-5, above=0, help="peak learning rate of the weights")
     weight_decay: float = setting(0.01, at_least=0, help="AdamW's weight decay; none on biases and layer norms")
     warmup: float = setting(
@@ -142,10 +152,24 @@ class Training(TaskStage):
             raise SettingError(f"select_on: the objective `{self.objective.name}` has no {self.select_on}; choose accuracy")
         if self.uses_task and self.mix_ood and "bias" in sources_of(self.loss):
             raise SettingError(f"mix_ood: the loss `{self.loss.name}` needs a bias model, which covers no examples of the OOD sets")
+        if self.accumulate > 1 and "accumulate" not in unused:
+            try:
+                self.check_divides_batches()
+            except SettingError as problem:
+                raise SettingError(f"accumulate: {problem}, so accumulate must be 1") from None
         if AUGMENT in self.references():
             if "bias" in sources_of(self.loss):
                 raise SettingError(f"augment: the loss `{self.loss.name}` needs a bias model, which covers no changed texts")
             check_augmentation(str(self.augment), named.get(AUGMENT))
+
+    def check_divides_batches(self) -> None:
+        """Check that the gradients of a batch can be computed in parts, by several processes or in micro-batches.
+
+        :raises SettingError: a component needs all rows of a batch at once.
+        """
+        for part in components_in(self, self.identity()):
+            if isinstance(part, TrainingComponent) and part.whole_batch:
+                raise SettingError(f"the {part.kind} `{part.name}` needs all rows of a batch at once")
 
     def unused(self) -> dict[str, UnusedSetting]:
         """Return what the loss, the objective and the selection do not use; see :meth:`Stage.unused`."""
@@ -227,7 +251,8 @@ class Training(TaskStage):
         """Return the objective, the loss and the adversary of the training, which have not begun."""
         outputs = outputs_of(components_in(self, self.identity()))
         loss = self.loss if self.uses_task else None
-        return TrainingRuns(session, self.objective, self.adversary, loss, outputs, self.steps(session), self.batch_size, context.seed)
+        steps = self.steps(session)
+        return TrainingRuns(session, self.objective, self.adversary, loss, outputs, steps, self.batch_size, context.seed, self.accumulate)
 
     def offer(
         self, best: BestCheckpoint, scores: Mapping[str, float], step: int, steps: int, tensors: Callable[[], Mapping[str, Tensor]]
@@ -265,10 +290,16 @@ class Training(TaskStage):
     ) -> TrainingResult:
         """Train, resuming from the checkpoint in the stage's directory if there is one.
 
-        The trained parameters that the result counts are those of the model and of ``callbacks``, not those of ``runs``.
+        The trained parameters that the result counts are those of the model and of ``callbacks``, not those of ``runs``. In a group of
+        processes, the first one tells the others to run the stage too; there, this method does not return.
         """
-        callbacks = [*with_nested(callbacks), *runs.callbacks]
-        callbacks.append(ForgottenChecks(session.model, tuple(callbacks), runs.callbacks, context.warn))
+        group = parallel.group()
+        followed = [*with_nested(callback for callback in callbacks if not callback.observes), *runs.callbacks]
+        if group is None or group.leads:
+            callbacks = [*with_nested(callbacks), *runs.callbacks]
+            callbacks.append(ForgottenChecks(session.model, tuple(callbacks), runs.callbacks, context.warn))
+        else:
+            callbacks = followed
         if "lr" in self.unused():
             runs.check_rates()
         loop = Loop(
@@ -289,6 +320,15 @@ class Training(TaskStage):
             title=context.name,
             evaluate=evaluate,
             evaluate_steps=self.eval_steps,
+            accumulate=self.accumulate,
+            group=group,
+            runs=runs.callbacks,
+            followed=followed,
         )
+        if group is not None and not group.leads:
+            loop.follow()
+            raise Followed
+        if group is not None:
+            group.share((self, evolve(context, log=ignored, printed=set(), keep=())))
         finished = loop.run()
         return evolve(finished, parameters=finished.parameters - runs.parameters())

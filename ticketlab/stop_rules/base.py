@@ -34,6 +34,7 @@ class Monitor(Callback):
     Everything it remembers between observations is in :meth:`state_dict`.
     """
 
+    observes: ClassVar[bool] = True
     of_kind: ClassVar[str] = "stop rule"
 
     def observe(self, observation: Observation) -> bool:

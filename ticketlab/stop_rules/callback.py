@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 class StopRuleCallback(Callback):
     """Passes ``rule`` an observation at the end of every mini-epoch, and keeps a record of each."""
+
+    observes: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -42,6 +42,13 @@ class Batch:
     def __len__(self) -> int:
         return int(self.labels.shape[0])
 
+    def rows(self, first: int, count: int) -> Batch:
+        """Return ``count`` rows from ``first`` on, with the padding of the batch."""
+        chosen = slice(first, first + count)
+        types = None if self.token_type_ids is None else self.token_type_ids[chosen]
+        loss_inputs = {name: values[chosen] for name, values in self.loss_inputs.items()}
+        return Batch(self.input_ids[chosen], self.attention_mask[chosen], types, self.labels[chosen], loss_inputs)
+
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
         types = None if self.token_type_ids is None else self.token_type_ids.to(device)

@@ -30,14 +30,7 @@ class Checkpoint:
 
     def save(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], progress: Mapping[str, Any]) -> None:
         """Write the optimizer's parameters and state, and the states of the callbacks and random generators, atomically."""
-        tensors: dict[str, Tensor] = {}
-        for index, parameter in enumerate(_parameters(optimizer)):
-            tensors[f"parameter/{index}"] = parameter.detach()
-            for name, value in optimizer.state.get(parameter, {}).items():
-                tensors[f"moment/{index}/{name}"] = torch.as_tensor(value)
-        for index, callback in enumerate(callbacks):
-            tensors |= {f"live/{index}/{name}": value for name, value in callback.state_dict().items()}
-        tensors |= {f"random/{name}": state for name, state in random_state.capture().items()}
+        tensors = state_tensors(optimizer, callbacks)
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(dict(progress))
         metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, text=text)}
@@ -49,16 +42,7 @@ class Checkpoint:
         if content is None:
             return None
         tensors, progress = content
-        for index, parameter in enumerate(_parameters(optimizer)):
-            with torch.no_grad():
-                parameter.copy_(tensors[f"parameter/{index}"])
-            moments = {name.split("/")[2]: value for name, value in tensors.items() if name.startswith(f"moment/{index}/")}
-            if moments:
-                optimizer.state[parameter] = {name: value.to(_device(name, parameter, optimizer)) for name, value in moments.items()}
-        for index, callback in enumerate(callbacks):
-            prefix = f"live/{index}/"
-            callback.load_state_dict({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)})
-        random_state.restore({name.removeprefix("random/"): value for name, value in tensors.items() if name.startswith("random/")})
+        restore_tensors(tensors, optimizer, callbacks)
         return progress
 
     def step(self) -> int:
@@ -91,6 +75,32 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the file if it exists."""
         self.path.unlink(missing_ok=True)
+
+
+def state_tensors(optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback]) -> dict[str, Tensor]:
+    """Return the optimizer's parameters and state, and the states of the callbacks and random generators, by name."""
+    tensors: dict[str, Tensor] = {}
+    for index, parameter in enumerate(_parameters(optimizer)):
+        tensors[f"parameter/{index}"] = parameter.detach()
+        for name, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"moment/{index}/{name}"] = torch.as_tensor(value)
+    for index, callback in enumerate(callbacks):
+        tensors |= {f"live/{index}/{name}": value for name, value in callback.state_dict().items()}
+    return tensors | {f"random/{name}": state for name, state in random_state.capture().items()}
+
+
+def restore_tensors(tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback]) -> None:
+    """Restore what :func:`state_tensors` returned."""
+    for index, parameter in enumerate(_parameters(optimizer)):
+        with torch.no_grad():
+            parameter.copy_(tensors[f"parameter/{index}"])
+        moments = {name.split("/")[2]: value for name, value in tensors.items() if name.startswith(f"moment/{index}/")}
+        if moments:
+            optimizer.state[parameter] = {name: value.to(_device(name, parameter, optimizer)) for name, value in moments.items()}
+    for index, callback in enumerate(callbacks):
+        prefix = f"live/{index}/"
+        callback.load_state_dict({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)})
+    random_state.restore({name.removeprefix("random/"): value for name, value in tensors.items() if name.startswith("random/")})
 
 
 def _parameters(optimizer: torch.optim.Optimizer) -> list[Tensor]:

@@ -24,6 +24,13 @@ class TrainingComponent(Component):
     of each layer, layers + 1 tensors (rows, length, width). Nothing is kept where no component asks for it.
     """
 
+    whole_batch: ClassVar[bool] = False
+    """Whether it needs all rows of a batch at once, because it compares them with each other, or keeps a state that depends on them.
+
+    It is then refused where a batch is computed in parts: with several processes, or in micro-batches (``accumulate``). What is a mean over
+    the rows, or a number of each row, needs no such declaration.
+    """
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_names(cls, "required_outputs", OUTPUTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -25,6 +25,8 @@ class ForgottenChecks(Callback):
     :raises PluginError: a parameter has a gradient and is in no group of the optimizer; a state is not made of tensors, or is not restored;
         the run of an inner component is not in ``nested``.
     """
+
+    observes: ClassVar[bool] = True
 
     def __init__(self, model: nn.Module, callbacks: Sequence[Callback], learners: Sequence[Callback], warn: Callable[[str], None]) -> None:
         self._model, self._callbacks, self._learners, self._warn = model, callbacks, learners, warn

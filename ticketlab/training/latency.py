@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ticketlab.backbone.device import wait_for
 from ticketlab.backbone.onnx_classifier import OnnxClassifier
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.training.evaluation import evaluating
@@ -31,8 +32,7 @@ def seconds_per_pass(model: Any, tokenizer: Any, *, batch_size: int, length: int
         for number in range(WARM_UP + repeats):
             started = time.perf_counter()
             compute(batch)
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
+            wait_for(device)
             if number >= WARM_UP:
                 seconds.append(time.perf_counter() - started)
     return seconds

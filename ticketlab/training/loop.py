@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from attrs import frozen
 from torch import Tensor
 
+from ticketlab.backbone.device import wait_for
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import PluginError, TrainingDiverged
 from ticketlab.training import interruption
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.begin import unchanged
-from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.checkpoint import Checkpoint, restore_tensors, state_tensors
 from ticketlab.training.loss_function import TrainingLoss
-from ticketlab.training.scoring import LossStep
+from ticketlab.training.parallel import Group
+from ticketlab.training.split_step import LossStep, SplitStep, gradient_leaves
 
 Log = Callable[[dict[str, Any]], None]
 OWN_METRICS = ("step", "loss")
@@ -76,6 +79,14 @@ class Loop:
     """Steps between evaluations. None evaluates at the end of each epoch. The last step is always followed by an evaluation."""
     clip_penalty: bool = True
     """Whether the gradients of penalties are clipped together with that of the loss, or added after clipping."""
+    accumulate: int = 1
+    """The number of micro-batches that each process divides its rows of a batch into."""
+    group: Group | None = None
+    """The processes that train together; None if this one is alone."""
+    runs: Sequence[Callback] = ()
+    """Those of ``callbacks`` whose state a pass may change: objective, loss and adversary."""
+    followed: Sequence[Callback] = ()
+    """Those of ``callbacks`` that every process of the group calls."""
 
     @property
     def steps_per_epoch(self) -> int:
@@ -92,36 +103,35 @@ class Loop:
 
         :raises TrainingDiverged: a loss, gradient or parameter is not finite; the last checkpoint is kept.
         :raises Interrupted: on Ctrl-C, SIGTERM or SIGHUP, after a checkpoint was written.
+        :raises LostProcess: another process of the group has failed or ended.
         """
-        schedule = Schedule(self.steps, round(self.warmup * self.steps))
-        rates = [group["lr"] for group in self.optimizer.param_groups]
         fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}
+        learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.seed)
         state = self.checkpoint.load(self.optimizer, self.callbacks) or fresh
+        if self.group is not None:
+            self.group.share_tensors(state_tensors(self.optimizer, self.followed))
         for callback in self.callbacks:
             callback.on_train_start(self.optimizer)
         if state["step"]:
             progress.say(f"{self.title}: resuming after step {state['step']} of {self.steps}")
+        processes = self._processes(state)
         history: list[dict[str, float]] = list(state["history"])
         recent: float = state["loss"]
         seconds: float = state["seconds"]
         started = time.perf_counter() - state["elapsed"]
         saved = time.monotonic()
         self.loss_function.model.train()
-        device = next(self.loss_function.model.parameters()).device
-        batches: list[list[int]] = []
         with progress.bar(self.title, self.steps, done=state["step"]) as bar, interruption.delayed() as interrupted:
             for step in range(state["step"], self.steps):
-                epoch, index = divmod(step, self.steps_per_epoch)
-                if not batches or index == 0:
-                    batches = self.rows.epoch(self.batch_size, self.seed, epoch)
-                since = max((callback.schedule_start(step) for callback in self.callbacks), default=0)
-                for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-                    group["lr"] = rate * schedule.factor(step - since)
-                batch = self.loss_function.prepare(self.rows.collate(batches[index]), step, self.steps).to(device)
-                before = _synchronized_time(device)
+                if self.group is not None:
+                    self.group.start_step(step)
+                learning_rates.set(step)
+                batch = self._prepared(batches.at(step), step)
+                before = _synchronized_time(self._device)
                 done = step - state["step"]
-                loss = self._step(step, batch, first=done == 0, checked=done < 2 or index == 0 or step == self.steps - 1)
-                seconds += _synchronized_time(device) - before
+                with self._sharing_threads():
+                    loss = self._step(step, batch, first=done == 0, checked=self._is_checked(step, done))
+                seconds += _synchronized_time(self._device) - before
                 stops = [callback.on_step_end(step) for callback in self.callbacks]  # every callback is called
                 recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
                 bar.advance(1, f"loss {recent:.4f}")
@@ -134,20 +144,76 @@ class Loop:
                 checkpoint_is_due = time.monotonic() - saved > self.checkpoint_seconds
                 if (checkpoint_is_due or interrupted()) and step + 1 < self.steps:
                     elapsed = time.perf_counter() - started
-                    self._save(step, {"step": step + 1, "loss": recent, "history": history, "seconds": seconds, "elapsed": elapsed})
+                    numbers = {"loss": recent, "history": history, "seconds": seconds, "elapsed": elapsed, "processes": processes}
+                    self._save(step, {"step": step + 1, **numbers})
                     saved = time.monotonic()
                 if interrupted():
                     raise interruption.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
+        if self.group is not None:
+            self.group.end_steps()
         steps = step + 1 if self.steps > state["step"] else state["step"]
         trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
-        return TrainingResult(steps, recent, history, seconds, state["elapsed"], trained)
+        return TrainingResult(steps, recent, history, seconds, state["elapsed"], trained, processes)
+
+    def follow(self) -> None:
+        """Take part in the training that process 0 of the group runs, until it ends. ``callbacks`` are only those that every process calls.
+
+        :raises TrainingDiverged: as in process 0.
+        :raises LostProcess: process 0 has failed or ended.
+        """
+        assert self.group is not None
+        learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.seed)
+        restore_tensors(self.group.share_tensors(), self.optimizer, self.callbacks)
+        for callback in self.callbacks:
+            callback.on_train_start(self.optimizer)
+        self.loss_function.model.train()
+        done = 0
+        while (step := self.group.next_step()) is not None:
+            learning_rates.set(step)
+            batch = self._prepared(batches.at(step), step)
+            self._step(step, batch, first=done == 0, checked=self._is_checked(step, done))
+            for callback in self.callbacks:
+                callback.on_step_end(step)
+            done += 1
+
+    def _learning_rates(self) -> _LearningRates:
+        """Return the learning rates of the steps. The rates of the optimizer are the peaks, so this is called before any step."""
+        return _LearningRates(self.optimizer, self.callbacks, Schedule(self.steps, round(self.warmup * self.steps)))
+
+    @property
+    def _device(self) -> torch.device:
+        device: torch.device = next(self.loss_function.model.parameters()).device
+        return device
+
+    @property
+    def _split(self) -> SplitStep | None:
+        """How a batch is divided; None if it is computed as a whole."""
+        whole = self.group is None and self.accumulate == 1
+        return None if whole else SplitStep(self.group, self.accumulate, self.seed, self.runs)
+
+    def _sharing_threads(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.group is None else self.group.sharing_threads()
+
+    def _processes(self, state: Mapping[str, Any]) -> list[int]:
+        """Return the numbers of processes of a training that is resumed from ``state``, one for each change."""
+        before: list[int] = state.get("processes", [1] if state["step"] else [])
+        now = 1 if self.group is None else self.group.number
+        return before if before[-1:] == [now] else [*before, now]
+
+    def _prepared(self, indices: Sequence[int], step: int) -> Batch:
+        """Return the batch of a step on the device, for all its passes."""
+        return self.loss_function.prepare(self.rows.collate(indices), step, self.steps).to(self._device)
+
+    def _is_checked(self, step: int, done: int) -> bool:
+        """Return whether it is checked that a step leaves the parameters to the optimizer."""
+        return done < 2 or step % self.steps_per_epoch == 0 or step == self.steps - 1
 
     def _step(self, step: int, batch: Batch, *, first: bool = False, checked: bool = False) -> float:
         for callback in self.callbacks:
             callback.on_step_start(step)
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         with unchanged(self.title, [*self.loss_function.model.parameters(), *parameters] if checked else ()):
-            loss = self.adversary.step(self.loss_function, batch, step)
+            loss = self._gradients(batch, step, parameters)
         for callback in self.callbacks:
             callback.on_after_backward()
         if first:
@@ -166,6 +232,14 @@ class Loop:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return float(loss)
+
+    def _gradients(self, batch: Batch, step: int, parameters: Sequence[Tensor]) -> Tensor:
+        """Accumulate the gradients of the loss of a whole batch, and return that loss."""
+        split = self._split
+        if split is None:
+            return self.adversary.step(self.loss_function, batch, step)
+        model = self.loss_function.model
+        return split.gradients(self.adversary, self.loss_function, batch, step, lambda: gradient_leaves(model, parameters))
 
     def _add_penalties(self) -> None:
         for callback in self.callbacks:
@@ -209,6 +283,35 @@ class Loop:
         return "no checkpoint had been written yet"
 
 
+class _Batches:
+    """The rows of each step. Those of an epoch are divided into batches once."""
+
+    def __init__(self, rows: TokenizedRows, batch_size: int, seed: int) -> None:
+        self._rows, self._batch_size, self._seed = rows, batch_size, seed
+        self._epoch, self._batches = -1, [[0]]
+
+    def at(self, step: int) -> list[int]:
+        """Return the rows of a step as indices."""
+        epoch, index = divmod(step, steps_per_epoch(len(self._rows), self._batch_size))
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self._rows.epoch(self._batch_size, self._seed, epoch)
+        return self._batches[index]
+
+
+class _LearningRates:
+    """Sets the learning rates of each step, whose peaks are those that an optimizer has at first."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], schedule: Schedule) -> None:
+        self._optimizer, self._callbacks, self._schedule = optimizer, callbacks, schedule
+        self._peaks = [group["lr"] for group in optimizer.param_groups]
+
+    def set(self, step: int) -> None:
+        """Set the learning rates of a step."""
+        since = max((callback.schedule_start(step) for callback in self._callbacks), default=0)
+        for group, peak in zip(self._optimizer.param_groups, self._peaks, strict=True):
+            group["lr"] = peak * self._schedule.factor(step - since)
+
+
 def check_step(title: str, loss: object, parameters: Sequence[Tensor]) -> None:
     """Check what an adversary did in its first step.
 
@@ -237,8 +340,7 @@ def checked_metrics(callback: Callback) -> dict[str, float]:
 
 def _synchronized_time(device: torch.device) -> float:
     """Return the time in seconds, after all queued GPU work is done."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    wait_for(device)
     return time.perf_counter()
 
 
@@ -248,7 +350,8 @@ class TrainingResult:
 
     ``seconds`` is the time of the optimizer steps alone (forward, backward, update), including those before a resume. It excludes
     reading and padding text, stop rules, evaluation and checkpoints. ``earlier_seconds`` is the total time in the loop before the resume.
-    ``parameters`` is the number of trained parameters.
+    ``parameters`` is the number of trained parameters. ``processes`` has the number of processes that trained together, and one more for
+    each time that the training was resumed with another number.
     """
 
     steps: int
@@ -257,3 +360,8 @@ class TrainingResult:
     seconds: float
     earlier_seconds: float
     parameters: int
+    processes: list[int]
+
+    def made_by(self) -> dict[str, Any]:
+        """Return ``processes`` as an entry of the result, which has none if the training never had more than one."""
+        return {"processes": self.processes} if max(self.processes, default=1) > 1 else {}

@@ -11,16 +11,19 @@ A session of an objective makes them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
 from attrs import field, frozen
 from torch import Tensor, nn
 
+from ticketlab.core.callback import Callback
 from ticketlab.core.component import Precision
 from ticketlab.core.errors import PluginError
+from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
+from ticketlab.training.batch_part import BatchPart
 
 HiddenStates = tuple[Tensor, ...]
 
@@ -74,6 +77,28 @@ class TrainingLoss(LossFunction, Protocol):
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Start optimizer step ``step`` of ``steps``. Return the batch for all its passes, on the device of ``batch``."""
+
+
+class Passes:
+    """Calls ``on_pass_start`` of callbacks before each pass, counted from 0 in each step, and in each part of a batch."""
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self._callbacks = callbacks
+        self.restart()
+
+    def restart(self) -> None:
+        """Start a step: count from 0 again."""
+        self._number = 0
+        self._part: BatchPart | None = None
+
+    def start(self) -> None:
+        """Start a pass."""
+        part = batch_part.current()
+        if part is not self._part:
+            self._part, self._number = part, 0
+        for callback in self._callbacks:
+            callback.on_pass_start(self._number)
+        self._number += 1
 
 
 def forward(model: Any, batch: Batch, precision: Precision, word_embeddings: Any = None, delta: Tensor | None = None) -> Tensor:

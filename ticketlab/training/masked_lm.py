@@ -15,8 +15,9 @@ from ticketlab.core.callback import Callback
 from ticketlab.core.component import Precision
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.random_state import derive_seed
+from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
-from ticketlab.training.loss_function import LossOutput, forward_outputs, weighted
+from ticketlab.training.loss_function import LossOutput, Passes, forward_outputs, weighted
 from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
 
 
@@ -48,18 +49,19 @@ class MaskedLMLoss:
         self.word_embeddings = model.get_input_embeddings()
         self.embedding_dim = int(self.word_embeddings.embedding_dim)
         self._head = head_of(model)
-        self._pass = 0
+        self._passes = Passes(self.callbacks)
+        self._counts = torch.zeros(0)
 
     def prepare(self, batch: Batch, step: int, steps: int) -> Batch:
         """Mask the batch, once for all passes of the step."""
-        self._pass = 0
-        return mask(batch, self.vocabulary, self.ratio, derive_seed(self.seed, step))
+        self._passes.restart()
+        masked = mask(batch, self.vocabulary, self.ratio, derive_seed(self.seed, step))
+        self._counts = (masked.labels != NOT_MASKED).sum(dim=1).float()
+        return masked
 
     def __call__(self, batch: Batch, delta: Tensor | None = None, weights: Tensor | None = None) -> LossOutput:
         """Run one forward pass over a masked batch. See :class:`ticketlab.training.loss_function.LossFunction`."""
-        for callback in self.callbacks:
-            callback.on_pass_start(self._pass)
-        self._pass += 1
+        self._passes.start()
         chosen = batch.labels != NOT_MASKED
         with restricted(self._head, chosen):
             kept = "hidden_states" in self.outputs
@@ -70,12 +72,16 @@ class MaskedLMLoss:
         losses = totals / counts.clamp(min=1)
         all_weights = weighted(counts, weights)
         loss = (losses * all_weights).sum() / all_weights.sum().clamp(min=torch.finfo(torch.float32).tiny)
+        if batch_part.current() is not None:
+            if weights is not None:
+                batch_part.check_weights("the adversary", weights, None)
+            loss = batch_part.balanced(loss, counts, self._counts.to(counts.device))
         return LossOutput(loss, losses, all_weights, logits, states)
 
     def with_model(self, model: Any) -> MaskedLMLoss:
         """Return the loss of another model. See :class:`ticketlab.training.loss_function.LossFunction`."""
         other = copy.copy(self)
-        other.model, other.callbacks = model, ()
+        other.model, other.callbacks, other._passes = model, (), Passes(())
         other.word_embeddings, other._head = model.get_input_embeddings(), head_of(model)
         return other
 

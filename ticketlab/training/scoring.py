@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 import torch
 from attrs import frozen
@@ -16,14 +15,8 @@ from ticketlab.inference import random_state
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.evaluation import evaluation_mode
-from ticketlab.training.loss_function import LossFunction, LossOutput, TrainingLoss
-
-
-class LossStep(Protocol):
-    """The part of an adversary that the loop calls: it computes the gradients of one optimizer step."""
-
-    def step(self, loss_function: LossFunction, batch: Batch, step: int) -> Tensor:
-        """Accumulate the gradients of optimizer step ``step``, counted from 0; return the loss, a detached scalar."""
+from ticketlab.training.loss_function import LossOutput, TrainingLoss
+from ticketlab.training.split_step import LossStep, SplitStep
 
 
 @frozen
@@ -37,6 +30,8 @@ class Scoring:
     batch_size: int
     start_step: int = 0
     """The first step in which the adversary perturbs."""
+    accumulate: int = 1
+    """The number of micro-batches that a batch is divided into for gradients."""
 
     def batches(self, count: int, batch_size: int | None, seed: int) -> Iterator[Batch]:
         """Yield ``count`` batches on the device of the model, in a random order that depends on the seed. See :class:`TrainingPlan`."""
@@ -53,12 +48,19 @@ class Scoring:
         try:
             for index, batch in enumerate(self.batches(count, batch_size, seed)):
                 with evaluation_mode(model), _only_requiring(tensors, others), random_state.isolated(derive_seed(seed, index)):
-                    self.adversary.step(self.loss_function, batch, self.start_step + index)
+                    self._step(batch, self.start_step + index, tensors, derive_seed(seed, index))
                     found = {name: torch.zeros_like(tensor) if tensor.grad is None else tensor.grad for name, tensor in tensors.items()}
                 yield found
         finally:
             for run, state in zip(self.runs, states, strict=True):
                 run.load_state_dict(state)
+
+    def _step(self, batch: Batch, step: int, tensors: Mapping[str, Tensor], seed: int) -> None:
+        if self.accumulate == 1:
+            self.adversary.step(self.loss_function, batch, step)
+            return
+        leaves = list(tensors.values())
+        SplitStep(None, self.accumulate, seed, self.runs).gradients(self.adversary, self.loss_function, batch, step, lambda: leaves)
 
     def outputs(self, count: int, batch_size: int | None, seed: int) -> Iterator[tuple[Batch, LossOutput]]:
         """Yield each of ``count`` batches and the output of a clean pass. See :meth:`TrainingPlan.outputs`."""

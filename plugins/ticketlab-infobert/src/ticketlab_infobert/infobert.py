@@ -48,6 +48,7 @@ class InfoBert(Adversary):
     summary: ClassVar[str] = "another adversary, with an information bottleneck and anchored features"
     paper: ClassVar[str] = "Wang et al., 2021, https://arxiv.org/abs/2010.02329"
     required_outputs: ClassVar[tuple[str, ...]] = ("hidden_states",)
+    whole_batch: ClassVar[bool] = True  # both bounds compare the tokens of all sentences
 
     inner: Adversary = component("adversary", "freelb", help="the adversary that trains")
     alpha: float = setting(5e-3, at_least=0, help="weight of the lower bound (alpha)")

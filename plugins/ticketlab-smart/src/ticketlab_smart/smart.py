@@ -10,7 +10,7 @@ from attrs import frozen
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from ticketlab.plugin import Adversary, AdversaryRun, Batch, DropoutMasks, LossFunction, TrainingPlan, plain_step, setting
+from ticketlab.plugin import Adversary, AdversaryRun, Batch, DropoutMasks, LossFunction, TrainingPlan, drawn_for_batch, plain_step, setting
 
 AVERAGED = "averaged/"
 """Begins the names of averaged weights in the state."""
@@ -105,8 +105,9 @@ class SmartRun(AdversaryRun):
 
     def _perturbation(self, loss_function: LossFunction, batch: Batch, target: Tensor, dropout: DropoutMasks) -> Tensor:
         mask = batch.attention_mask.unsqueeze(-1)
-        shape = (*batch.input_ids.shape, loss_function.embedding_dim)
-        delta = torch.randn(shape, device=batch.input_ids.device) * self._smart.noise * mask
+        rows, length = batch.input_ids.shape
+        width, device = loss_function.embedding_dim, batch.input_ids.device
+        delta = drawn_for_batch(rows, lambda count: torch.randn(count, length, width, device=device)) * self._smart.noise * mask
         for _ in range(self._smart.steps):
             delta.requires_grad_()
             dropout.renew()
