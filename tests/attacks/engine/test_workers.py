@@ -181,7 +181,7 @@ def test_a_process_that_cannot_be_started_is_reported_in_one_line(victim, monkey
 
 
 def test_processes_are_distributed_over_devices(victim, monkeypatch, tmp_path):
-    monkeypatch.setattr(workers, "_move_to_device", lambda _, number: (tmp_path / str(number)).touch())
+    monkeypatch.setattr(workers, "_move_to_device", lambda _, __, number: (tmp_path / str(number)).touch())
     attack(victim, examples(4), workers=2)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
 

@@ -17,6 +17,7 @@ from ticketlab.attacks.base import Attack
 from ticketlab.attacks.components import goal_function
 from ticketlab.attacks.components.words import words_of
 from ticketlab.attacks.engine.candidate_coverage import CandidateCoverage, unseen_words
+from ticketlab.attacks.engine.deadline import ReportedDeadline
 from ticketlab.attacks.engine.failure import Failure, fault_of
 from ticketlab.attacks.results.record import Record, Status
 from ticketlab.attacks.results.record_file import message_of
@@ -43,11 +44,16 @@ class Attacker:
     _said: set[str] = field(factory=set, eq=False)
     """The messages of errors whose traceback has been printed."""
 
-    def run(self, examples: Iterable[Example]) -> Iterator[Record | Failure]:
-        """Yield the record or failure of each example, in the order in which they finish."""
+    def run(self, examples: Iterable[Example], deadline: ReportedDeadline | None = None) -> Iterator[Record | Failure]:
+        """Yield the record or failure of each example, in the order in which they finish.
+
+        In a worker process, ``deadline`` reports the time limit of the running example to the parent process.
+        """
         from ticketlab.attacks.engine.scheduler import Scheduler
 
-        scheduler = Scheduler(self.attack_one, in_flight=self.in_flight, timeout=self.timeout, on_timeout=self.timeout_record)
+        scheduler = Scheduler(
+            self.attack_one, in_flight=self.in_flight, timeout=self.timeout, on_timeout=self.timeout_record, deadline=deadline
+        )
         with self.victim.evaluating(), _one_thread(self.victim):
             yield from scheduler.run(examples)
 

@@ -1,22 +1,30 @@
 """The time limit of an example: an alarm that interrupts whatever runs, be it a slow attack, a regular expression or a sleep.
 
 :mod:`ticketlab.attacks.engine.scheduler` counts the seconds of each example, and starts and stops the alarm whenever it resumes or
-suspends one. :mod:`ticketlab.attacks.engine.run` refuses a limit that cannot be enforced, before the attack.
+suspends one. The alarm is a timer signal, which needs the main thread and a system that has them. A worker process also reports its
+deadlines to its parent (:class:`ReportedDeadline`), which ends it if it exceeds one: :mod:`ticketlab.attacks.engine.run` attacks in worker
+processes where there are no timer signals.
 """
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
+
+from attrs import frozen
 
 from ticketlab.core.errors import UsageError
 
 T = TypeVar("T")
 U = TypeVar("U")
 _REPEAT_EVERY = 0.5
+GRACE = 2.0
+"""Seconds after its deadline in which a worker process may give up on an example by itself; it stops at the next query at the latest."""
 
 
 class OutOfTime(BaseException):
@@ -24,47 +32,91 @@ class OutOfTime(BaseException):
 
 
 def check(seconds: float | None) -> None:
-    """Check that a time limit can be enforced.
+    """Check a time limit.
 
-    :raises UsageError: it is not above 0, or this is not the main thread of a system with timer signals.
+    :raises UsageError: it is not above 0.
     """
-    if seconds is None:
-        return
-    if not seconds > 0:
+    if seconds is not None and not seconds > 0:
         raise UsageError(f"a timeout per example must be above 0 seconds, not {seconds}")
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        raise UsageError("a timeout per example requires the main thread and a system with timer signals")
+
+
+def has_timer() -> bool:
+    """Return whether this thread can be interrupted by a timer: it is the main thread of a system with timer signals."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+@frozen
+class ReportedDeadline:
+    """The deadline of the example that a worker process runs, in memory that it shares with its parent.
+
+    Both read :func:`time.monotonic`, which all processes of a machine share.
+    """
+
+    at: Any
+    """The time of the deadline, infinity if there is none: a shared ``double``."""
+    number: Any
+    """The example, counted in the order in which the worker started them: a shared ``int``."""
+
+    @classmethod
+    def shared(cls, context: Any) -> ReportedDeadline:
+        """Return one in shared memory of a :mod:`multiprocessing` context, without a deadline."""
+        return cls(context.RawValue("d", math.inf), context.RawValue("q", 0))
+
+    def set(self, seconds: float, number: int) -> None:
+        """Report that example ``number`` has ``seconds`` left."""
+        self.at.value = math.inf  # so that the parent never reads the old deadline with the new number
+        self.number.value = number
+        self.at.value = time.monotonic() + seconds
+
+    def clear(self) -> None:
+        """Report that no example is running."""
+        self.at.value = math.inf
+
+    def exceeded(self) -> int | None:
+        """Return the number of the example whose deadline is :data:`GRACE` seconds ago; None if there is none."""
+        number = int(self.number.value)
+        is_late = time.monotonic() - float(self.at.value) > GRACE
+        return number if is_late and number == self.number.value else None
 
 
 class Alarm:
     """Raises :class:`OutOfTime` in the running code when the time is up, if that code runs inside :meth:`guard`.
 
-    With ``enabled=False`` it never goes off. A context manager: the signal's previous handler is restored at the end.
+    It goes off only where :func:`has_timer` is true. With ``enabled=False`` it never does. ``reported`` is told the deadlines. A context
+    manager: the signal's previous handler is restored at the end.
     """
 
-    def __init__(self, enabled: bool) -> None:
-        self.enabled = enabled
+    def __init__(self, enabled: bool, reported: ReportedDeadline | None = None) -> None:
+        self._has_timer = enabled and has_timer()
+        self._reported = reported if enabled else None
         self._before: Any = None
 
     def __enter__(self) -> Alarm:
-        if self.enabled:
+        if self._has_timer:
             self._before = signal.signal(signal.SIGALRM, _ring)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.enabled:
-            self.stop()
+        self.stop()
+        if self._has_timer:
             signal.signal(signal.SIGALRM, self._before)
 
-    def start(self, seconds: float) -> None:
-        """Go off in ``seconds``, immediately if there are none left, and repeatedly: an interrupted finalizer swallows the exception."""
-        if self.enabled:
+    def start(self, seconds: float, number: int = 0) -> None:
+        """Go off in ``seconds``, immediately if there are none left, and repeatedly: an interrupted finalizer swallows the exception.
+
+        ``number`` is that of the example, for the report.
+        """
+        if self._reported is not None:
+            self._reported.set(seconds, number)
+        if self._has_timer:
             signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _REPEAT_EVERY)
 
     def stop(self) -> None:
         """Cancel the alarm."""
-        if self.enabled:
+        if self._has_timer:
             signal.setitimer(signal.ITIMER_REAL, 0)
+        if self._reported is not None:
+            self._reported.clear()
 
     @staticmethod
     def guard(work: Callable[[T], U], item: T) -> U:

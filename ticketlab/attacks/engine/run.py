@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import collections
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 
 from ticketlab.attacks.base import Attack
+from ticketlab.attacks.engine import deadline
 from ticketlab.attacks.engine.attacker import Attacker
-from ticketlab.attacks.engine.deadline import check as check_deadline
+from ticketlab.attacks.engine.executor import SharedVictim, run_on_executor
 from ticketlab.attacks.engine.failure import Failure, check_no_failures, fault_of
-from ticketlab.attacks.engine.workers import run_in_workers
+from ticketlab.attacks.engine.workers import attack_examples, run_in_workers
 from ticketlab.attacks.results.record import Record
 from ticketlab.attacks.results.record_file import RecordFile
-from ticketlab.core import progress
+from ticketlab.core import platforms, progress
 from ticketlab.core.errors import PluginError, TicketlabError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.inference import random_state
@@ -42,33 +42,33 @@ def run_attack(
     resources: Resources | None = None,
     in_flight: int = IN_FLIGHT,
     workers: int | None = 1,
+    shared: SharedVictim | None = None,
 ) -> list[Record]:
     """Attack every example that ``records`` does not hold yet; return the records of all, in the order of ``examples``.
 
     The examples' labels are indices into ``label_names``, which are matched to the victim's by name. A record depends on the attack, the
-    victim, the example and ``seed``, but not on the other examples, the number ``in_flight`` in a process, or the number of ``workers``
-    (processes; None: as many as are useful). An exception becomes a record with status ``error``, unless the attack itself is broken
-    (:func:`~ticketlab.attacks.engine.failure.fault_of`). An example that takes more than ``timeout`` seconds is given up with status
-    ``timeout``; that record depends on the machine.
+    victim, the example and ``seed``, but not on the other examples, the number ``in_flight`` in a process, the number of ``workers``
+    (processes; None: as many as are useful), or the executor whose workers attack the examples instead (``shared``). An exception becomes
+    a record with status ``error``, unless the attack itself is broken (:func:`~ticketlab.attacks.engine.failure.fault_of`). An example
+    that takes more than ``timeout`` seconds is given up with status ``timeout``; that record depends on the machine.
 
     :raises PluginError: the attack is broken. The examples on which it failed have no records.
     :raises ResourceError: something that the attack needs is missing.
-    :raises UsageError: the victim lacks a label and has others instead, two examples have the same id, or a timeout is set outside the
-        main thread.
+    :raises TicketlabError: a worker failed outside of an example.
+    :raises UsageError: the victim lacks a label and has others instead, two examples have the same id, or a timeout is not above 0.
     """
     _check(examples, label_names, victim)
-    check_deadline(timeout)
+    deadline.check(timeout)
     import_textattack()
     resources = resources or attack.prepare()
     _check_build(attack, victim, resources)
     left = [example for example in examples if example.id not in records]
-    attack.warm(resources, [text for example in left for text in example.texts])
     attacker = Attacker(attack, victim, resources, tuple(columns), tuple(label_names), seed, timeout, in_flight)
     title, done = f"attack {attack.label}", len(examples) - len(left)
     with progress.bar(title, len(examples), done=done, count=lambda: victim.rows_everywhere, of="texts evaluated") as bar:
         successes = sum(record.status == "success" for record in records)
         failures: list[Failure] = []
-        for record in _records(attacker, left, _processes(victim, len(left), workers)):
+        for record in _outcomes(attacker, left, workers, shared):
             if isinstance(record, Failure):
                 failures.append(record)
                 bar.advance(note=f"{len(failures)} failed")
@@ -80,10 +80,14 @@ def run_attack(
     return [records[example.id] for example in examples]
 
 
-def _records(attacker: Attacker, examples: Sequence[Example], workers: int) -> Iterator[Record | Failure]:
-    if workers <= 1:
-        return attacker.run(examples)
-    return run_in_workers(attacker, examples, workers)
+def _outcomes(
+    attacker: Attacker, examples: Sequence[Example], workers: int | None, shared: SharedVictim | None
+) -> Iterator[Record | Failure]:
+    if shared is not None:
+        return run_on_executor(attacker, examples, shared)
+    attacker.attack.warm(attacker.resources, [text for example in examples for text in example.texts])
+    processes = _processes(attacker.victim, len(examples), workers)
+    return attack_examples(attacker, examples) if processes <= 1 else run_in_workers(attacker, examples, processes)
 
 
 def _processes(victim: Victim, examples: int, workers: int | None) -> int:
@@ -91,7 +95,7 @@ def _processes(victim: Victim, examples: int, workers: int | None) -> int:
 
     Each has its own memory, and more than one per core are no faster.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = platforms.cores()
     on_cpu = victim.device.type == "cpu"
     if workers is None:
         return max(1, min(cores, examples // _EXAMPLES_PER_PROCESS)) if on_cpu else 1

@@ -19,7 +19,7 @@ import torch
 from attrs import define, field
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ticketlab.attacks.engine.deadline import Alarm, OutOfTime
+from ticketlab.attacks.engine.deadline import Alarm, OutOfTime, ReportedDeadline
 from ticketlab.inference import batch_invariant
 from ticketlab.inference.batch_invariant import BatchInvariantModel, submit_request
 from ticketlab.inference.packing import Row
@@ -74,6 +74,8 @@ class ActiveExample(Generic[T]):
 
     greenlet: Any
     random: RandomState
+    number: int
+    """Its number in the order in which examples are started, from 0."""
     gradients: bool = True
     seconds: float = 0.0
     """Time spent on it so far: its own code, and its rows' share of the models' time. Waiting for other examples does not count."""
@@ -85,6 +87,7 @@ class Scheduler(Generic[T]):
 
     ``timeout`` limits each item's :attr:`ActiveExample.seconds`: when it is exceeded, the item's work is interrupted, and its result is
     that of ``on_timeout``. Each active example has its own random states, which start from the states at the time it is started.
+    In a worker process, ``deadline`` reports the running item's time limit to the parent process.
     """
 
     def __init__(
@@ -94,13 +97,15 @@ class Scheduler(Generic[T]):
         in_flight: int,
         timeout: float | None = None,
         on_timeout: Callable[[Any], T] | None = None,
+        deadline: ReportedDeadline | None = None,
     ) -> None:
         self.work = work
         self.on_timeout = on_timeout or work
         self.in_flight = in_flight
         self.timeout = timeout
         self.model_seconds = 0.0
-        self._alarm = Alarm(timeout is not None)
+        self._alarm = Alarm(timeout is not None, deadline)
+        self._started = 0
         self._hub = getcurrent()
         self._running: ActiveExample[T] | None = None
         self._active: set[ActiveExample[T]] = set()
@@ -137,7 +142,8 @@ class Scheduler(Generic[T]):
 
         context = contextvars.copy_context()
         context.run(submit_request.set, self._submit)
-        example: ActiveExample[T] = ActiveExample(greenlet(attack, parent=self._hub), RandomState.now())
+        example: ActiveExample[T] = ActiveExample(greenlet(attack, parent=self._hub), RandomState.now(), self._started)
+        self._started += 1
         example.greenlet.gr_context = context
         self._active.add(example)
         yield from self._resume(example, example.greenlet.switch)
@@ -164,7 +170,7 @@ class Scheduler(Generic[T]):
         self._running = example
         try:
             if self.timeout is not None and not self._is_late(example):
-                self._alarm.start(self.timeout - example.seconds)
+                self._alarm.start(self.timeout - example.seconds, example.number)
             switch(*arguments)
         finally:
             self._running = None

@@ -105,6 +105,7 @@ class RecordFile:
 
     def _append(self, line: str) -> None:
         assert self.path is not None
+        files.check_guard(self.path)
         with disk_and_memory.writing(self.path):
             _write(self.path, f"{line}\n".encode(), "ab")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ticketlab.attacks.results.record_file import files_in
 from ticketlab.core.errors import UsageError
+from ticketlab.lab import mirror
 from ticketlab.lab.finished_models import check_not_of_run
 from ticketlab.lab.layout import is_run
 from ticketlab.lab.results import stage_folders
@@ -26,6 +27,8 @@ def record_files(path: Path, lab: Path, task: str | None = None, seed: int | Non
     if not path.is_dir():
         return [path]
     folders = stage_folders(path, "attack", task, seed) if is_run(path) else [path]
+    for folder in folders:
+        mirror.fetch(folder)
     found = [file for folder in folders for file in files_in(folder)]
     if not found:
         raise UsageError(

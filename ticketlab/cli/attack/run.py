@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
@@ -12,15 +13,17 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from ticketlab.attacks.results.record_file import file_name, is_records, path_in, read
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import executor_options, run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.completion import ComponentName
 from ticketlab.cli.default_command import DefaultCommandContext
 from ticketlab.cli.path_types import PathType
-from ticketlab.core import files
+from ticketlab.core import disk_and_memory, files
 from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from ticketlab.attacks.engine.executor import AttackExecution
+    from ticketlab.executors.base import Executor
     from ticketlab.recipes.recipe import Recipe
     from ticketlab.runs.run import Run
     from ticketlab.stages.attack import AttackStage
@@ -58,6 +61,7 @@ class _AttackCommand(Command):
     metavar="N",
     help="Number of processes; they are distributed over the GPUs.  [default: one per core, or one on a GPU]",
 )
+@executor_options.PLACE
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
@@ -89,6 +93,8 @@ def run(
     timeout: float | None,
     in_flight: int | None,
     workers: int | None,
+    executor: str | None,
+    executor_sets: Sequence[str],
     precision: str | None,
     max_length: int | None,
     out: Path | None,
@@ -104,15 +110,16 @@ def run(
     --lab; `latest` is the latest of all. Without --task, its model is attacked on the run's own task, read as in the run.
 
     Each record is written to the lab as soon as its example is finished; after an interruption the same command resumes with the
-    remaining examples. Records do not depend on --in-flight and --workers. At the end they are copied to --out, which never overwrites
-    other records; several attacks or tasks get one file each, with the attack or task added to the name. If a model's folder has the name
-    of a command below, write ./show.
+    remaining examples. Records do not depend on --in-flight, --workers and --executor, which shares the examples out to the machines of a
+    cluster. At the end they are copied to --out, which never overwrites other records; several attacks or tasks get one file each, with
+    the attack or task added to the name. If a model's folder has the name of a command below, write ./show.
     """
     from ticketlab.lab.finished_runs import find_run
     from ticketlab.recipes.measured_model import choose_data, find_model
     from ticketlab.recipes.overrides import attack_tables
     from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
 
+    chosen_executor = executor_options.executor_of(executor, executor_sets)
     measured = find_model(find_run(model, lab, "model"), seed=run_seed, task=run_task)
     attack_settings = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
     settings = {"attacks": attack_tables([{"name": name} for name in attacks], attack_settings), "sample_seed": seed}
@@ -125,9 +132,14 @@ def run(
     for target in targets.values():
         _check_writable(target)
     run_recipe.check_csv(csv_file, [recipe], lab, name)
-    done = run_recipe.run_in_lab(
-        recipe, lab, name=name, starting=lambda task, stage, key: _check_same_records(targets.get((task, stage)), key)
-    )
+    with _execution(chosen_executor, lab, workers) as execution:
+        done = run_recipe.run_in_lab(
+            recipe,
+            lab,
+            name=name,
+            starting=lambda task, stage, key: _check_same_records(targets.get((task, stage)), key),
+            attack_execution=execution,
+        )
     data.warn_if_changed(done.results)
     rows = run_recipe.rows_of(done, label=measured.shown)
     if as_json:
@@ -137,6 +149,17 @@ def run(
     for (task, stage), target in targets.items():
         files.write_atomic(target, functools.partial(shutil.copyfile, _records_file(done, lab, task, stage)))
     run_recipe.finish([done], csv_file, [measured.shown])
+
+
+def _execution(executor: Executor, lab: Path, workers: int | None) -> contextlib.AbstractContextManager[AttackExecution | None]:
+    """Return the execution that shares the examples out; None for `local` at its defaults, whose processes the attack starts itself."""
+    if executor.name == executor_options.DEFAULT and executor == type(executor)():
+        return contextlib.nullcontext()
+    disk_and_memory.check_limit()
+    from ticketlab.attacks.engine.executor import AttackExecution
+    from ticketlab.lab.open_lab import open_lab
+
+    return AttackExecution(executor, open_lab(lab), workers)
 
 
 def _output_files(recipe: Recipe, out: Path) -> dict[tuple[str, str], Path]:
@@ -186,11 +209,13 @@ def _records_file(run: Run, lab: Path, task: str, stage: str) -> Path:
 
     :raises UsageError: it has lost records since the attack ended.
     """
-    from ticketlab.lab.lab import Lab
+    from ticketlab.lab.open_lab import open_lab
 
     result = next(iter(run.results["tasks"][task].values()))[stage]
     ((attack, _),) = result["attacks"].items()
-    folder = Lab(lab).stage(result["key"])
+    place = open_lab(lab)
+    place.fetch(result["key"])
+    folder = place.stage(result["key"])
     path = path_in(folder, attack)
     if not path.is_file() or len(read(path)[1]) < result["sample"]["size"]:
         raise UsageError(f"{path}: records are missing that were there when the attack ended; remove {folder} and run the command again")
