@@ -12,14 +12,13 @@ import torch
 from support.small_exports import LABELS, TEXTS, logits, needs_onnx, ticket_for
 
 import ticketlab
-from ticketlab.backbone import onnx_classifier
+from ticketlab.backbone import fingerprint, onnx_classifier
 from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.onnx_classifier import OnnxClassifier, is_onnx, load_measured
 from ticketlab.core.errors import ResourceError, SettingError, UsageError
 from ticketlab.inference.victim import Victim
 from ticketlab.recipes.measured_model import MeasuredModel
 from ticketlab.recipes.single_stage import one_stage
-from ticketlab.runs import fingerprint
 from ticketlab.runs.run import run
 from ticketlab.stages.measure import bytes_of_weights, parameters_of
 from ticketlab.tasks.base import Example

@@ -29,7 +29,7 @@ from ticketlab.backbone.weights import load_config as load_config
 from ticketlab.core import files
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.core.formatting import counted
-from ticketlab.lab import integrity
+from ticketlab.lab import integrity, mirror
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -64,6 +64,7 @@ def resolve_model(name: str) -> str:
     if not name.strip():
         raise UsageError(f"the name of the model is empty; {ADVICE}")
     folder = files.expand(name)
+    mirror.fetch(folder)
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             explanation = model_files.explain_not_a_model(folder) or ADVICE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,8 +66,8 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
             yield partial
         _check_free(folder, {FILE, *(file.name for file in partial.iterdir())})
         if folder.exists():
-            os.replace(folder, former)  # noqa: PTH105
-        os.replace(partial, folder)  # noqa: PTH105
+            files.replace(folder, former)
+        files.replace(partial, folder)
     except OSError as problem:
         raise UsageError(f"{folder}: cannot be written ({problem.strerror or problem})") from None
     finally:

@@ -26,10 +26,12 @@ def example_seed(seed: int, example_id: str) -> int:
 
 
 def capture() -> dict[str, Tensor]:
-    """Return the states of the CPU generator and of every CUDA generator in use."""
+    """Return the states of the CPU generator and of those of all GPUs."""
     states = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states |= {f"cuda{index}": state for index, state in enumerate(torch.cuda.get_rng_state_all())}
+    if torch.backends.mps.is_available():
+        states["mps"] = torch.mps.get_rng_state()
     return states
 
 
@@ -39,6 +41,8 @@ def restore(states: dict[str, Tensor]) -> None:
     for name, state in states.items():
         if name.startswith("cuda"):
             torch.cuda.set_rng_state(state.cpu(), int(name.removeprefix("cuda")))
+        elif name == "mps":
+            torch.mps.set_rng_state(state.cpu())
 
 
 @frozen
@@ -96,7 +100,7 @@ def seed_tensors(seed: int) -> None:
 
     Without a GPU, ``torch.manual_seed`` would format the stack of the caller several times, for GPUs that may appear later.
     """
-    if torch.cuda.is_available():
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
         torch.manual_seed(seed)
     else:
         torch.default_generator.manual_seed(seed)

@@ -13,6 +13,7 @@ from attrs import frozen
 from torch import Tensor, nn
 
 from ticketlab.backbone import loading
+from ticketlab.backbone.device import where_float64_works
 from ticketlab.core.component import Precision
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.inference.batch_invariant import BatchInvariantModel, length
@@ -144,14 +145,15 @@ class MaskedLanguageModel:
     def _best(self, logits: Tensor, count: int, among: PieceFilter | None) -> list[MaskPredictions]:
         log_probs = logits.log_softmax(dim=-1)
         width = logits.shape[-1]
-        ranked = logits.double() - torch.arange(width, dtype=torch.double, device=logits.device) * _TIE_BREAK
+        exact = where_float64_works(logits).double()
+        ranked = exact - torch.arange(width, dtype=torch.double, device=exact.device) * _TIE_BREAK
         available = width
         if among is not None:
-            allowed = self._allowed(among).to(logits.device)
+            allowed = self._allowed(among).to(ranked.device)
             ranked = ranked.masked_fill(~allowed, -torch.inf)
             available = int(allowed.sum())
         ids = ranked.topk(min(count, available)).indices
-        return [MaskPredictions(*pair) for pair in zip(ids.tolist(), log_probs.gather(-1, ids).tolist(), strict=True)]
+        return [MaskPredictions(*pair) for pair in zip(ids.tolist(), log_probs.gather(-1, ids.to(log_probs.device)).tolist(), strict=True)]
 
     def _mask_of(self, among: PieceFilter) -> Tensor:
         return torch.tensor([not piece.special and among(piece) for piece in self.pieces])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab.core import files
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import MODEL, RESULTS, lab_of_run, stage_folder
 from ticketlab.lab.results import stage_results
 
@@ -15,6 +16,7 @@ def masked_lm(name: str) -> str | None:
     For a run it is the last stage that trained on masked language modelling, for the first task and seed.
     """
     folder = files.expand(name)
+    mirror.fetch(folder)
     places = (folder, folder / MODEL, *_of_run(folder))
     return next((str(place) for place in places if (place / "config.json").is_file()), None)
 
@@ -30,4 +32,7 @@ def _of_run(folder: Path) -> list[Path]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
     lab = lab_of_run(folder)
-    return [stage_folder(lab, key) / MODEL for keys in stages.values() for key in reversed(keys)]
+    folders = [stage_folder(lab, key) / MODEL for keys in stages.values() for key in reversed(keys)]
+    for place in folders:
+        mirror.fetch(place)
+    return folders
