@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from support.small_recipe import needs_textattack
 
+from ticketlab.backbone import fingerprint
 from ticketlab.backbone.loading import load_classifier
 from ticketlab.core import registry
 from ticketlab.core.errors import PluginError
 from ticketlab.recipes.recipe import Recipe, build_recipe
-from ticketlab.runs import fingerprint
 from ticketlab.runs.run import run
 from ticketlab.runs.stage_key import StageFacts
 

@@ -102,7 +102,7 @@ def test_more_levels_compute_only_what_is_new(finished, small_recipe_file, tmp_p
 
 @pytest.mark.system
 def test_worker_processes_give_the_same_cells(small_recipe_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("ticketlab.studies.study.cores", lambda: 2)
+    monkeypatch.setattr("ticketlab.executors.local.cores", lambda: 2)
     small = small_study(small_recipe_file, SMALL)
     alone, in_two = run_study(small, tmp_path / "one"), run_study(small, tmp_path / "two", jobs=2)
     assert comparable(in_two.comparison) == comparable(alone.comparison)
@@ -154,7 +154,7 @@ def test_the_function_takes_a_file_or_arguments(small_recipe_file, tmp_path):
 
 
 def test_threads_are_divided_for_the_study_only(small_recipe_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("ticketlab.studies.study.cores", lambda: 2)
+    monkeypatch.setattr("ticketlab.executors.local.cores", lambda: 2)
     used = []
     monkeypatch.setattr("ticketlab.studies.study.plan_study", lambda *_: used.append(torch.get_num_threads()) or 1 / 0)
     before = torch.get_num_threads()
@@ -203,7 +203,7 @@ def test_details_of_single_stages_are_not_printed(small_recipe_file, tmp_path, m
         progress.detail("a detail")
         raise TicketlabError("it failed")
 
-    monkeypatch.setattr("ticketlab.studies.execute.run_stage", fail)
+    monkeypatch.setattr("ticketlab.studies.job.StageRunner.run", fail)
     run_study(small_study(small_recipe_file), tmp_path / "lab")
     printed = capsys.readouterr().err
     assert "it failed" in printed

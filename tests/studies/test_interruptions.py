@@ -12,6 +12,7 @@ import pytest
 from support.small_recipe import without_cost
 from support.small_study import write_recipe
 
+from ticketlab.lab.active_runs import active_runs
 from ticketlab.studies.store import read_study_cells
 
 pytestmark = pytest.mark.system
@@ -39,6 +40,29 @@ def starts(lab, name):
     return [line["key"] for line in map(json.loads, path.read_text().splitlines()) if line["event"] == "start"] if path.exists() else []
 
 
+def kill_while_it_computes(process, lab, name, moments):
+    """Kill a study shortly after it has begun the next stage: start-up takes most of the time."""
+    known = len(starts(lab, name))
+    begun = time.monotonic()
+    while process.poll() is None and len(starts(lab, name)) == known and time.monotonic() - begun < 120:
+        time.sleep(0.05)
+    time.sleep(moments.uniform(0, 1.5))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.fixture
+def no_locks(tmp_path, monkeypatch):
+    """Python in this test's processes, on a file system without locks: those of network file systems may fail."""
+    refuse = 'def refuse(*_, **__):\n    raise OSError(errno.ENOLCK, "No locks available")\n'
+    folder = tmp_path / "no locks"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(f"import errno, fcntl\n{refuse}fcntl.flock = fcntl.lockf = refuse\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    probe = "import fcntl; fcntl.flock(0, fcntl.LOCK_EX)"
+    assert "No locks available" in subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True).stderr
+
+
 def cells(lab, name):
     return [(cell.label, cell.error, without_cost(cell.results["tasks"])) for cell in read_study_cells(lab / "studies" / name).cells]
 
@@ -60,13 +84,7 @@ def test_a_killed_study_resumes_with_the_same_table(recipe_file, tmp_path, unint
     moments = random.Random(seed)
     for _ in range(KILLS):
         process = start(recipe_file, tmp_path / "lab", "one", "--jobs", jobs, start_new_session=True)
-        known = len(starts(tmp_path / "lab", "one"))
-        begun = time.monotonic()
-        while process.poll() is None and len(starts(tmp_path / "lab", "one")) == known and time.monotonic() - begun < 120:
-            time.sleep(0.05)  # start-up takes most of the time: kill it while it computes
-        time.sleep(moments.uniform(0, 1.5))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        kill_while_it_computes(process, tmp_path / "lab", "one", moments)
     process = start(recipe_file, tmp_path / "lab", "one", "--jobs", jobs)
     output, _ = process.communicate()
     assert process.returncode == 0, output
@@ -82,3 +100,25 @@ def test_two_studies_at_once_do_no_stage_twice(recipe_file, tmp_path, uninterrup
     computed = [*starts(tmp_path / "lab", "one"), *starts(tmp_path / "lab", "two")]
     assert len(computed) == len(set(computed))
     assert cells(tmp_path / "lab", "one") == cells(tmp_path / "lab", "two") == uninterrupted
+
+
+@pytest.mark.timeout(900)
+def test_a_study_needs_no_locks_of_the_file_system(recipe_file, tmp_path, uninterrupted, no_locks):
+    seed = int.from_bytes(os.urandom(4))
+    moments = random.Random(seed)
+    lab = tmp_path / "lab"
+    process = start(recipe_file, lab, "one", start_new_session=True)
+    kill_while_it_computes(process, lab, "one", moments)
+    both = [start(recipe_file, lab, name, start_new_session=True) for name in ("one", "two")]
+    kill_while_it_computes(both[1], lab, "two", moments)
+    both[1] = start(recipe_file, lab, "two")
+    for process in both:
+        output, _ = process.communicate()
+        assert process.returncode == 0, output
+    kills = 2
+    started = [*starts(lab, "one"), *starts(lab, "two")]
+    assert len(started) - len(set(started)) <= kills, f"seed {seed}"
+    assert cells(lab, "one") == cells(lab, "two") == uninterrupted, f"seed {seed}"
+    assert not list(lab.rglob("*.lease"))
+    assert active_runs(lab) == []  # and what the killed ones left is removed
+    assert not list(lab.glob("active/*"))

@@ -51,6 +51,15 @@ def test_two_jobs_take_half_the_time(plan: Any) -> None:
     assert remaining.seconds(schedule) == pytest.approx(12.5)
 
 
+def test_more_stages_at_a_time_than_known_in_advance_take_less_time(plan: Any) -> None:
+    now = [0.0]
+    schedule, remaining = Schedule(plan), Remaining(plan, {"a", "b", "c"}, clock=lambda: now[0])
+    computed(remaining, schedule, now, 10)
+    remaining.start("b")
+    remaining.start("c")
+    assert remaining.seconds(schedule) == pytest.approx(12.5)
+
+
 def test_a_kind_that_was_not_measured_is_not_guessed_unless_it_is_blocked(plan: Any) -> None:
     now = [0.0]
     schedule, remaining = Schedule(plan), Remaining(plan, set(UNITS), clock=lambda: now[0])

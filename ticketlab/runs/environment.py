@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.metadata
 import platform
 from typing import Any
 
 import torch
 
-from ticketlab.core import registry
-
-PACKAGES = ("ticketlab", "torch", "transformers", "datasets", "tokenizers", "numpy", "safetensors", "textattack", "pluggy", "attrs")
+from ticketlab.backbone.device import pick_device
+from ticketlab.core import package_versions, registry
+from ticketlab.training import parallel
 
 
 def describe() -> dict[str, Any]:
     """Return the content of ``environment.json``."""
-    known = registry.current()
+    known, device = registry.current(), pick_device().type
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "packages": {name: version for name in package_versions.RECORDED if (version := package_versions.version(name))},
         "plugins": {source.label: known.version_of(source) for source in known.sources},
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "deterministic": not torch.cuda.is_available() or torch.are_deterministic_algorithms_enabled(),
+        "device": torch.cuda.get_device_name() if device == "cuda" else device,
+        "deterministic": device == "cpu" or torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),
+        "processes": 1 if (group := parallel.group()) is None else group.number,
     }
-
-
-@functools.cache
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

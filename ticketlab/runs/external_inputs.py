@@ -8,13 +8,14 @@ from pathlib import Path
 
 import attrs
 
-from ticketlab.backbone import loading
+from ticketlab.backbone import fingerprint, loading
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import RESULTS, TICKET, TICKETS, is_run, is_stage, lab_of_run, model_inside, stage_folder
 from ticketlab.lab.results import read_results, stage_results, works_as
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import copied_outputs, fingerprint
+from ticketlab.runs import copied_outputs
 from ticketlab.stages.base import Input, Stage
 from ticketlab.tasks import trained_on
 
@@ -37,6 +38,7 @@ def resolve_reference(field: str, value: str, accepts: Collection[str], task: st
         path = _ticket_of_run(files.expand(value.replace("{task}", task).replace("{seed}", str(seed))), task, seed)
     else:
         path = files.expand(value)
+    mirror.fetch(path)
     if _names_model(accepts):
         inside = model_inside(path)
         resolved = loading.resolve_model(value if inside is None else str(inside))

@@ -8,10 +8,9 @@ from typing import TypeVar
 
 from attrs import define, evolve, field
 
-from ticketlab.backbone import loading
+from ticketlab.backbone import fingerprint, loading
 from ticketlab.core.settings import to_table
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import fingerprint
 from ticketlab.tasks.assembly.loading import load_challenge_set, load_task
 from ticketlab.tasks.base import Task, TaskData
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ticketlab.core import files
 from ticketlab.lab.finished_runs import find_run
+from ticketlab.lab.open_lab import lab_folder
 from ticketlab.recipes.measured_model import choose_data, find_model
 from ticketlab.recipes.overrides import attack_tables
 from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
@@ -110,7 +110,7 @@ def attack(
 
 
 def _find_run(model: str | Path | Run, lab: str | Path) -> str:
-    return find_run(str(model.directory if isinstance(model, Run) else model), files.expand(lab), "model")
+    return find_run(str(model.directory if isinstance(model, Run) else model), lab_folder(lab), "model")
 
 
 def _find_tasks(tasks: Tasks) -> list[Task]:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from ticketlab.backbone import loading
+from ticketlab.backbone import fingerprint, loading
 from ticketlab.backbone.device import be_deterministic, pick_precision
 from ticketlab.core.errors import ResourceError, Unavailable, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.lab import Lab
+from ticketlab.lab.open_lab import open_lab
 from ticketlab.recipes import task_groups
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.runs import fingerprint, preflight, task_checks
+from ticketlab.runs import preflight, task_checks
 from ticketlab.runs.input_cache import InputCache
 from ticketlab.runs.run_inputs import needs_model
 from ticketlab.runs.stage_cache import cached_result, resolve_stage
@@ -66,7 +67,7 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
             part = recipe.of(task)
             ood = [challenge_set for other in part.ood if (challenge_set := sets[other.label])]
             for seed in recipe.seeds:
-                yield from _stages(part, Lab(Path(lab)), task.label, data, ood, model, seed, known)
+                yield from _stages(part, open_lab(lab), task.label, data, ood, model, seed, known)
 
 
 def _model(recipe: Recipe) -> str:

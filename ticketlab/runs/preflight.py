@@ -12,7 +12,7 @@ from ticketlab.backbone.device import pick_precision
 from ticketlab.bias_models import probabilities
 from ticketlab.core import progress
 from ticketlab.core.component import components_in, with_components
-from ticketlab.core.errors import ResourceError, UsageError
+from ticketlab.core.errors import ResourceError, SettingError, UsageError
 from ticketlab.core.references import stage_of
 from ticketlab.lab.layout import BIAS, TICKET
 from ticketlab.pruners.base import Pruner
@@ -23,10 +23,12 @@ from ticketlab.runs import external_inputs
 from ticketlab.stages.base import Input, Stage
 from ticketlab.stages.draw import Draw
 from ticketlab.stages.training_data import AUGMENT
+from ticketlab.stages.training_stage import Training
 from ticketlab.tasks.base import TaskData
 from ticketlab.tasks.datasets import challenge_sets
 from ticketlab.tasks.reading.labels import check_positive_label
 from ticketlab.tickets.ticket import Ticket
+from ticketlab.training import parallel
 
 CHECKED_SETTINGS = (
     *("task", "select", "select_on", "mix_ood", "watch_ood", "split", "pruner", "loss", "attacks", "similarity", "label_map"),
@@ -61,6 +63,23 @@ def _of_stage(stage: Stage, known: dict[int, tuple[Stage, Signature]]) -> Signat
         settings = (getattr(stage, setting, None) for setting in CHECKED_SETTINGS)
         known[id(stage)] = stage, (stage.name, stage.uses_task, *settings, *stage.references().items())
     return known[id(stage)][1]
+
+
+def check_divided_batches(recipe: Recipe) -> None:
+    """Check that batches can be divided among processes, if several train together.
+
+    :raises UsageError: a component of a training needs all rows of a batch at once.
+    """
+    group = parallel.group()
+    if group is None:
+        return
+    for part in recipe.parts():
+        for name, stage in part.stages.items():
+            if isinstance(stage, Training):
+                try:
+                    stage.check_divides_batches()
+                except SettingError as problem:
+                    raise UsageError(f"{name}: {problem}, so it cannot be trained by {group.number} processes") from None
 
 
 def check_files_of_tasks(recipe: Recipe) -> None:

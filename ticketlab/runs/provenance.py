@@ -13,8 +13,10 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.references import stage_of
 from ticketlab.core.settings import build_component
 from ticketlab.export.provenance import Measurement, Provenance
+from ticketlab.lab import mirror
 from ticketlab.lab.lab import Lab
 from ticketlab.lab.layout import MODEL, RECIPE, RESULTS, TICKET, finished_runs, is_lab, model_folder, stage_folder
+from ticketlab.lab.open_lab import open_lab
 from ticketlab.lab.results import StageResult, read_results, stage_results
 from ticketlab.recipes import tables
 from ticketlab.report.notes import notes
@@ -74,7 +76,7 @@ def _recorded_in_lab(place: str | Path) -> Provenance:
         task=producer.stage.data,
         seed=int(producer.stage.seed),
         stages=[(name, kind, settings) for name, (kind, settings) in ancestors.items()],
-        ticket=_ticket(Lab(root), producer, ancestors),
+        ticket=_ticket(open_lab(root), producer, ancestors),
         measurements=list(_measurements(entries, stage, at if name == MODEL else "")),
     )
 
@@ -124,6 +126,7 @@ def _ticket(lab: Lab, producer: _StageOfRun, ancestors: Mapping[str, tuple[str, 
     """Return the last ticket drawn in the stages that led to a model."""
     for name in reversed([name for name, (kind, _) in ancestors.items() if kind == "draw"]):
         path = lab.stage(str(producer.stage.siblings.get(name, {}).get("key"))) / TICKET
+        mirror.fetch(path)
         if path.is_file():
             return Ticket.load(path)
     return None

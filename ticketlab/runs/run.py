@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
 
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
-from ticketlab.core import files, progress
+from ticketlab.core import files, progress, temporary
 from ticketlab.core.component import Precision
-from ticketlab.core.errors import Interrupted, UsageError, did_you_mean
+from ticketlab.core.errors import Interrupted, TicketlabError, UsageError, did_you_mean
 from ticketlab.core.formatting import counted
 from ticketlab.core.version import __version__
 from ticketlab.lab import active_runs, integrity
 from ticketlab.lab.lab import Lab, is_read_only
 from ticketlab.lab.layout import ENVIRONMENT, LOG, RECIPE, RESULTS
+from ticketlab.lab.open_lab import lab_folder, open_lab
 from ticketlab.lab.run_file import RunFile
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import copied_outputs, environment, listeners, preflight, results_metadata, run_directory
-from ticketlab.runs.log import Log
+from ticketlab.runs.log import Log, LogFile
 from ticketlab.runs.run_identity import identify
 from ticketlab.runs.run_inputs import RunInputs, check_run_inputs, load_run_inputs, report_data
 from ticketlab.runs.stage_runner import FinishedStage, StageRunner, Starting, TaskOfRun
-from ticketlab.tasks.base import TaskData
+from ticketlab.tasks.base import Task, TaskData
+
+if TYPE_CHECKING:
+    from ticketlab.attacks.engine.executor import AttackExecution
 
 SCHEMA = 2
 
@@ -78,32 +82,58 @@ class Run:
         return {attack if names.count(attack) == 1 else f"{stage}.{attack}": metrics for stage, attack, metrics in found}
 
 
-def run(recipe: Recipe, lab: str | Path = "lab", *, name: str | None = None, starting: Starting | None = None) -> Run:
+def run(
+    recipe: Recipe,
+    lab: str | Path = "lab",
+    *,
+    name: str | None = None,
+    starting: Starting | None = None,
+    attack_execution: AttackExecution | None = None,
+) -> Run:
     """Run every stage of a recipe for each of its tasks and seeds.
 
     Writes a run directory with ``run.json``, ``recipe.toml``, ``environment.json``, ``log.jsonl``, ``results.json``, ``tickets/`` of the
     draws and ``predictions/`` of the evaluations. If the lab has a run of the same work, it is this run, in its directory; otherwise the
     directory is called ``name``, or after the recipe. ``starting`` is called with the task, the stage and its key before each stage is
-    computed or taken from the lab; an exception that it raises ends the run.
+    computed or taken from the lab; an exception that it raises ends the run. With ``attack_execution`` the examples of attacks are shared
+    out to the workers of an executor; everything else is computed in this process.
 
     :raises UsageError: the recipe has no task, ``name`` is invalid or the name of other work, or something that a stage needs is missing.
         Nothing has been computed yet.
     :raises Interrupted: Ctrl-C; the same call resumes the run.
     """
+    inputs = inputs_of_run(recipe, name)
+    return run_loaded(inputs, open_lab(lab_folder(lab)), name=name, starting=starting, attack_execution=attack_execution)
+
+
+def inputs_of_run(recipe: Recipe, name: str | None) -> RunInputs:
+    """Return the inputs of a run that is to be called ``name``, loaded and checked. Raises the errors of :func:`run`."""
     if not recipe.tasks:
         raise UsageError("the recipe has no task; name one with --task (a registered name, a file or a folder)")
     if name is not None:
         run_directory.check_name(name)
     preflight.check_precision(recipe)
+    preflight.check_divided_batches(recipe)
     preflight.check_resources(recipe)
     be_deterministic()
     remember_shapes()
-    return run_loaded(check_run_inputs(load_run_inputs(recipe)), Lab(lab), name=name, starting=starting)
+    return check_run_inputs(load_run_inputs(recipe))
 
 
-def run_loaded(inputs: RunInputs, lab: Lab, *, name: str | None = None, starting: Starting | None = None) -> Run:
-    """Like :func:`run`, with inputs that have been loaded and checked."""
-    return _RecipeRunner(inputs, lab, name, starting or (lambda *_: None)).run()
+def run_loaded(
+    inputs: RunInputs,
+    lab: Lab,
+    *,
+    name: str | None = None,
+    starting: Starting | None = None,
+    compute: Callable[[Path], None] | None = None,
+    attack_execution: AttackExecution | None = None,
+) -> Run:
+    """Like :func:`run`, with inputs that have been loaded and checked.
+
+    ``compute`` is called with the path of the run's log, and computes all stages; then they are taken from the lab, without messages.
+    """
+    return _RecipeRunner(inputs, lab, name, starting or (lambda *_: None), compute, attack_execution).run()
 
 
 def directory_name(recipe: Recipe, lab: str | Path = "lab", name: str | None = None) -> str:
@@ -111,7 +141,7 @@ def directory_name(recipe: Recipe, lab: str | Path = "lab", name: str | None = N
 
     :raises UsageError: see :func:`run`.
     """
-    place = Lab(lab).root
+    place = lab_folder(lab)
     identity = identify(load_run_inputs(recipe), place, pick_precision(recipe.precision))
     return run_directory.find_directory(recipe, identity.digest, place, name).name
 
@@ -135,12 +165,22 @@ def _pick(choices: Mapping[str, Choice], name: str | None, what: str) -> Choice:
 class _RecipeRunner:
     """Runs all tasks and seeds of a recipe and writes the run's directory, unless the lab is read-only."""
 
-    def __init__(self, inputs: RunInputs, lab: Lab, name: str | None, starting: Starting) -> None:
+    def __init__(
+        self,
+        inputs: RunInputs,
+        lab: Lab,
+        name: str | None,
+        starting: Starting,
+        compute: Callable[[Path], None] | None,
+        attack_execution: AttackExecution | None,
+    ) -> None:
         self.inputs = inputs
         self.recipe = inputs.recipe
         self.lab = lab
         self.name = name
         self.starting = starting
+        self.compute = compute
+        self.attack_execution = attack_execution
         self.precision: Precision = pick_precision(self.recipe.precision)
         self.identity = identify(inputs, lab.root, self.precision)
 
@@ -150,8 +190,9 @@ class _RecipeRunner:
             self.run_file = run_file
             self.read_only = run_file is None
             self.info = listeners.describe_run(self.recipe, directory, self.precision)
-            log = Log(None if self.read_only else directory / LOG, self.info)
+            log = Log(None if self.read_only else LogFile(directory / LOG), self.info)
             self.stage_runner = StageRunner(self.inputs, self.lab, self.precision, log, self.starting)
+            self.stage_runner.attack_execution = self.attack_execution
             with self._announced():
                 return self._run()
 
@@ -164,6 +205,9 @@ class _RecipeRunner:
         except BaseException as problem:
             status = "interrupted" if isinstance(problem, (Interrupted, KeyboardInterrupt)) else "failed"
             listeners.notify("ticketlab_run_finished", run=self.info, status=status, error=str(problem), results={})
+            if not self.read_only:
+                with contextlib.suppress(TicketlabError):  # what ended the run is more important
+                    self.lab.publish(self.directory)
             raise
         listeners.notify("ticketlab_run_finished", run=self.info, status="finished", error="", results=self.results)
 
@@ -190,23 +234,27 @@ class _RecipeRunner:
         own = self.inputs.data_of_stages()
         for label, data in (*self.inputs.sets.items(), *own.items()):
             report_data(label, data)
-        tasks: dict[str, Any] = {}
-        for task in self.recipe.tasks:
-            data = self.inputs.data[task.label]
-            report_data(task.label, data)
-            part = self.recipe.of(task)
-            tasks[task.label] = {str(seed): self._run_seed(TaskOfRun(task.label, part, data, seed)) for seed in self.recipe.seeds}
+        if self.compute is None or self.read_only:
+            tasks = {task.label: self._run_task(task) for task in self.recipe.tasks}
+        else:
+            for task in self.recipe.tasks:
+                report_data(task.label, self.inputs.data[task.label])
+            self.compute(self.directory / LOG)
+            with progress.silent():
+                tasks = {task.label: self._run_task(task) for task in self.recipe.tasks}
         self.results = self._results(tasks, own)
         if not self.read_only:
             files.write_json(self.directory / RESULTS, self.results)
+            self.lab.publish(self.directory)
         return Run(self.directory, self.results)
 
     def _prepare_directory(self) -> None:
-        self.lab.sweep()
+        temporary.sweep(self.directory)
         now = environment.describe() | {"precision": self.precision}
         self._report_changed_threads(now["threads"])
         files.write_text(self.directory / RECIPE, self.recipe.to_toml())
         files.write_json(self.directory / ENVIRONMENT, now)
+        self.lab.publish(self.directory)
 
     def _report_changed_threads(self, now: int) -> None:
         """Report that results computed with another number of threads will be replaced.
@@ -222,6 +270,12 @@ class _RecipeRunner:
                 f"{self.directory}: its results were computed with {counted(before, 'thread')}; results with {now} are computed separately "
                 "and replace them"
             )
+
+    def _run_task(self, task: Task) -> dict[str, Any]:
+        """Run the stages of a task for all seeds, and return their results by seed."""
+        data, part = self.inputs.data[task.label], self.recipe.of(task)
+        report_data(task.label, data)
+        return {str(seed): self._run_seed(TaskOfRun(task.label, part, data, seed)) for seed in self.recipe.seeds}
 
     def _run_seed(self, task: TaskOfRun) -> dict[str, Any]:
         """Run the stages of a task for one seed, and return their results by name."""

@@ -50,7 +50,7 @@ def cached_result(lab: Lab, stage: ResolvedStage) -> dict[str, Any] | None:
     :raises Damaged: the stored result is not what the stage wrote.
     """
     result = lab.result(stage.key)
-    return result if result is not None and _has_checkpoints(lab.stage(stage.key), stage.keep, result) else None
+    return result if result is not None and has_checkpoints(lab, stage.key, stage.keep, result) else None
 
 
 def resolve_stage(
@@ -116,8 +116,8 @@ def threads_in_key() -> int:
     return torch.get_num_threads() if pick_device().type == "cpu" else 0
 
 
-def _has_checkpoints(folder: Path, checkpoints: Sequence[str], result: Mapping[str, Any]) -> bool:
-    """Return whether a stage's folder has these checkpoints, apart from those that its stop rule kept it from reaching."""
+def has_checkpoints(lab: Lab, key: str, checkpoints: Sequence[str], result: Mapping[str, Any]) -> bool:
+    """Return whether a finished stage has these checkpoints, apart from those that its stop rule kept it from reaching."""
     if "search" not in result:
-        return all((folder / model_folder(at)).is_dir() for at in checkpoints)
-    return all((folder / scores_file(at)).is_file() or ended_before(at, result["search"]) for at in checkpoints)
+        return all(lab.holds(key, model_folder(at)) for at in checkpoints)
+    return all(lab.holds(key, scores_file(at)) or ended_before(at, result["search"]) for at in checkpoints)

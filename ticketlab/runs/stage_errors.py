@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ticketlab.backbone import device
 from ticketlab.core import disk_and_memory, plugin_errors, registry
 from ticketlab.core.component import components_in
 from ticketlab.core.errors import PluginError, TicketlabError
@@ -16,6 +17,7 @@ def run_explaining_errors(stage: Stage, context: Context) -> dict[str, Any]:
 
     :raises PluginError: an unexpected error in such a stage.
     :raises OutOfSpace: a disk is full.
+    :raises TicketlabError: the device lacks an operation.
     :raises OutOfMemory: there is too little memory; the message lists the settings to lower.
     """
     try:
@@ -26,6 +28,9 @@ def run_explaining_errors(stage: Stage, context: Context) -> dict[str, Any]:
             raise type(short)(f"{context.name}: {short}") from problem
         if isinstance(problem, TicketlabError):
             raise
+        lacking = device.explained(problem)
+        if lacking is not None:
+            raise TicketlabError(f"{context.name}: {lacking}") from problem
         parts = [stage, *components_in(stage)]
         raised_in_plugin = plugin_errors.explained(problem, parts)
         if raised_in_plugin is not None:

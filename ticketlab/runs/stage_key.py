@@ -9,10 +9,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from ticketlab.backbone import fingerprint
 from ticketlab.core import registry
 from ticketlab.core.component import components_in
 from ticketlab.core.references import split_checkpoint
-from ticketlab.runs import fingerprint
 from ticketlab.stages.base import Stage
 
 FORMAT = 2

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from ticketlab.core import files, progress
+from ticketlab.core import progress
 from ticketlab.core.component import Precision
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.settings import to_table
 from ticketlab.lab import integrity
 from ticketlab.lab.lab import Lab
-from ticketlab.lab.layout import RESULT, UNTIL_DONE
+from ticketlab.lab.layout import is_stage
+from ticketlab.lab.mirror import REPEAT
 from ticketlab.lab.results import find_impossible
 from ticketlab.recipes import ineffective_settings, task_groups
 from ticketlab.recipes.recipe import Recipe
@@ -28,6 +29,9 @@ from ticketlab.runs.stage_errors import run_explaining_errors
 from ticketlab.stages.base import Context, Input, Stage
 from ticketlab.stages.result import check_files, check_result
 from ticketlab.tasks.base import TaskData
+
+if TYPE_CHECKING:
+    from ticketlab.attacks.engine.executor import AttackExecution
 
 Starting = Callable[[str, str, str], None]
 """Called with the task, the stage and its key before a stage is computed or taken from the lab."""
@@ -73,6 +77,8 @@ class StageRunner:
         self.log = log
         self.starting = starting
         self.resources_checked = False
+        self.attack_execution: AttackExecution | None = None
+        """The workers that attacks share their examples out to."""
         self.reported_input_warnings: set[str] = set()
         self.first_uses: dict[str, list[str]] = {}
         """The task, seed and stage that used each key first."""
@@ -110,7 +116,10 @@ class StageRunner:
         result = self._from_lab(resolved, title, fields)
         found = result is not None
         if result is None:
+            before = self.lab.traffic()
             with self.lab.lock(key, title) as folder:
+                for source in resolved.inputs.values():
+                    self._fetch(source)
                 context = Context(
                     directory=folder,
                     key=key,
@@ -126,10 +135,13 @@ class StageRunner:
                     ood_map=task.recipe.ood_map,
                     keep=resolved.keep,
                     printed=self.reported_input_warnings,
+                    attack_execution=self.attack_execution,
                 )
                 result = self._from_lab(resolved, title, fields)  # another process may have finished it in the meantime
                 found = result is not None
                 result = result if result is not None else self._compute(stage, context, title)
+            if moved := {name: number - before[name] for name, number in self.lab.traffic().items()}:
+                self.log({"event": "store", **fields, "key": key, **moved})
         listeners.notify("ticketlab_stage_finished", **about, found=found, result=result)
         own = task_groups.own_task(task.recipe, name)
         of_task = {} if own is None else {"task": self.names[own]}
@@ -142,6 +154,16 @@ class StageRunner:
             progress.warn(f"{title}: {warning}")
         warnings = [*result.get("warnings", ()), *ineffective, *overlaps]  # the latter two depend on the recipe: the lab has only the first
         return FinishedStage(key, self.lab.stage(key), {**metadata, **same, **result, **({"warnings": warnings} if warnings else {})})
+
+    def _fetch(self, source: Input) -> None:
+        """Make the files of a stage available that another one takes as input, if it is in this lab.
+
+        :raises TicketlabError: another process has removed the stage since it was found in the lab.
+        """
+        for key in integrity.keys_in(f"{source.location} {source.made_in}"):
+            self.lab.fetch(key)
+        if source.inside and not is_stage(Path(source.location)):
+            raise TicketlabError(f"{source.location} was removed from the lab, as by `ticketlab lab gc`: {REPEAT}")
 
     def _from_lab(self, stage: ResolvedStage, title: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the result of a stage that is in the lab, and print its warnings again; None if it must be computed."""
@@ -181,9 +203,7 @@ class StageRunner:
             result["input_warnings"] = list(context.input_warnings)
         if (problem := find_impossible(result)) is not None:
             raise TicketlabError(f"{context.name}: the stage's result cannot be stored: {problem}")
-        files.write_json(context.directory / RESULT, integrity.seal(context.directory, result, without=UNTIL_DONE))
-        for name in UNTIL_DONE:
-            (context.directory / name).unlink(missing_ok=True)
+        self.lab.finish(context.key, result)
         self.log({"event": "finished", "stage": context.name, "task": context.data.name or None, "seed": context.seed, **result})
         progress.say(f"{title}: {seconds:.1f} s")
         return result

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.formatting import counted
-from ticketlab.lab.layout import RECIPE, RESULT, RESULTS, finished_runs, stage_folder
+from ticketlab.lab.layout import RECIPE, RESULTS, finished_runs, stage_folder
 from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_results
 from ticketlab.recipes.tables import text_of
 from ticketlab.stages.base import Stage
@@ -48,7 +48,7 @@ class _Measured:
 
 def estimate(plan: Plan) -> Estimate:
     """Return the estimate of a plan."""
-    missing = [planned for planned in plan.stages.values() if not (plan.lab.stage(planned.key) / RESULT).is_file()]
+    missing = [planned for planned in plan.stages.values() if not plan.lab.has(planned.key)]
     measured = _measurements(plan.lab.root)
     seconds, size, unknown, known = 0.0, 0, dict[str, None](), 0
     for planned in missing:

@@ -1,62 +1,66 @@
-"""Executes the plan of a study: each distinct stage once, in this process or in several, and each cell as soon as its stages are done."""
+"""Executes the plan of a study: an executor computes each distinct stage once, and each cell is written when its stages are done."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from attrs import define, evolve, field
 
-from ticketlab.backbone.device import be_deterministic, remember_shapes
-from ticketlab.core import progress
-from ticketlab.core.errors import Interrupted, OutOfSpace, TicketlabError
+from ticketlab.backbone.device import be_deterministic, pick_device, remember_shapes
+from ticketlab.core import progress, registry
+from ticketlab.core.errors import Damaged, OutOfSpace, TicketlabError
 from ticketlab.core.formatting import counted
-from ticketlab.lab.layout import RESULT
+from ticketlab.core.live import LiveLines
+from ticketlab.executors.base import Executor, ExecutorRun, Outcome, Session, Work, WorkResources
+from ticketlab.executors.local import Local
+from ticketlab.executors.worker import Worker, call
 from ticketlab.resources.textattack_import import import_textattack
-from ticketlab.runs.run import run_loaded
+from ticketlab.runs.log import LogFile
+from ticketlab.runs.run_inputs import RunInputs
+from ticketlab.runs.stage_cache import has_checkpoints
 from ticketlab.studies.estimate import duration
-from ticketlab.studies.job import Job, run_stage
-from ticketlab.studies.job_errors import message_of
+from ticketlab.studies.gather import assemble
+from ticketlab.studies.job import loaded_inputs, stage_work
+from ticketlab.studies.memory import memory_of
+from ticketlab.studies.monitor import Monitor
 from ticketlab.studies.plan import Plan, PlannedStage
 from ticketlab.studies.remaining import Remaining
 from ticketlab.studies.schedule import Schedule
-from ticketlab.studies.workers import Workers
 
 CellDone = Callable[[int, Path | None, str], None]
 """Called with the position of a cell, the directory of its run or None, and its error."""
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def threads_per_job(jobs: int) -> int:
-    """Return the number of threads of each job: the threads of this process divided among the jobs, at least one.
-
-    It is part of the keys of stages on a CPU, whose last bits depend on it: set it before planning.
-    """
-    return max(1, torch.get_num_threads() // jobs)
+SECONDS_BETWEEN_LOOKS = 0.5
+"""How often messages of workers are handled, and stages started for which there was no room, while none ends."""
 
 
 @define
 class Execution:
-    """Executes a plan. ``computed`` counts the stages that were not in the lab, and ``seconds`` their time."""
+    """Executes a plan. ``jobs`` is that of :class:`ticketlab.executors.base.Session`.
+
+    ``writes_runs`` tells whether the run of each cell is written when its stages are done. ``computed`` counts the stages that were not in
+    the lab.
+    """
 
     plan: Plan
     log: Path
     done: CellDone
-    jobs: int = 1
+    executor: Executor = field(factory=Local)
+    jobs: int | None = None
+    writes_runs: bool = True
     computed: int = 0
     _schedule: Schedule = field(init=False)
     _remaining: Remaining = field(init=False)
+    _session: Session = field(init=False)
+    _attempts: dict[str, int] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self._schedule = Schedule(self.plan)
+        self._schedule = Schedule(self.plan, self._resources)
         missing = {planned.key for planned in self.plan.stages.values() if not self.is_in_lab(planned)}
-        self._remaining = Remaining(self.plan, missing, self.jobs)
+        self._remaining = Remaining(self.plan, missing, self.executor.slots(self.jobs))
+        place, selection = self.plan.lab.place, registry.current().selection
+        self._session = Session(place, self.log, self.jobs, torch.get_num_threads(), selection)
 
     def run(self) -> None:
         """Compute what the lab lacks, and report every cell.
@@ -66,12 +70,14 @@ class Execution:
         """
         be_deterministic()
         remember_shapes()
-        with progress.warnings_once(), progress.without_details():
+        with progress.warnings_once(), progress.without_details(), loaded_inputs(self._inputs), LiveLines() as lines:
             self._prepare_attacks()
-            if self.jobs == 1:
-                self._run_here()
-            else:
-                self._run_in_workers()
+            monitor = Monitor(LogFile(self.log), lambda key: self.plan.stages[key].title, lines)
+            try:
+                with self.executor.open(self._session, monitor.receive) as running:
+                    self._run(running, monitor)
+            finally:
+                monitor.handle()  # what workers said before they stopped
         for number, cell in enumerate(self.plan.cells):
             if not self._schedule.is_complete(number):
                 self.done(number, None, self._schedule.error_of(number) or cell.error)
@@ -85,68 +91,95 @@ class Execution:
         if attacks:
             import_textattack()
 
-    def _run_here(self) -> None:
-        while (planned := self._schedule.next(self._is_locked)) is not None:
-            self._announce(planned)
-            error = ""
-            try:
-                self._compute(planned)
-            except (Interrupted, OutOfSpace):
-                raise
-            except Exception as problem:
-                error = message_of(problem)
-            self._finish(planned, error)
+    def _run(self, running: ExecutorRun, monitor: Monitor) -> None:
+        here = Worker(self._session, monitor.receive)
+        while self._schedule.left:
+            while (planned := self._schedule.next(self._is_locked, lambda needed: self._accepts(running, needed))) is not None:
+                if self._is_finished(planned):
+                    self._end(planned, call(self._work(planned), here))
+                else:
+                    self._start(planned, running)
+            if not self._schedule.left:
+                return
+            outcome = running.wait(SECONDS_BETWEEN_LOOKS)
+            monitor.handle()
+            if outcome is not None:
+                monitor.lines.remove(outcome.key)
+                self._end(self.plan.stages[outcome.key], outcome)
 
-    def _compute(self, planned: PlannedStage) -> None:
-        cell = self.plan.cells[planned.cell]
-        assert cell.inputs is not None
-        inputs = evolve(cell.inputs, recipe=evolve(cell.inputs.recipe.of(planned.task), seeds=(planned.seed,)))
-        keep = sorted(planned.keep)
-        run_stage(inputs, planned.name, self.plan.lab, key=planned.key, keep=keep, workers=self._attack_workers(), log=self.log)
+    def _accepts(self, running: ExecutorRun, needed: WorkResources) -> bool:
+        try:
+            return running.accepts(needed)
+        except TicketlabError:
+            return True  # never: starting it reports why
 
-    def _run_in_workers(self) -> None:
-        with Workers(self.jobs, self.plan.lab.root, self.log, threads_per_job(1)) as workers:
-            while self._schedule.left:
-                while workers.idle and (planned := self._schedule.next(self._is_locked)) is not None:
-                    self._announce(planned)
-                    workers.start(self._job(planned))
-                key, error = workers.wait()
-                self._finish(self.plan.stages[key], error)
+    def _start(self, planned: PlannedStage, running: ExecutorRun) -> None:
+        self._announce(planned)
+        work = self._work(planned)
+        try:
+            running.accepts(work.resources)
+            running.start(work)
+        except TicketlabError as problem:
+            self._end(planned, Outcome(planned.key, error=str(problem)))
 
-    def _job(self, planned: PlannedStage) -> Job:
-        cell = self.plan.cells[planned.cell]
-        assert cell.inputs is not None
-        recipe = evolve(cell.inputs.recipe.of(planned.task), seeds=(planned.seed,))
-        return Job.of(planned.key, recipe, planned.name, planned.title, sorted(planned.keep), self._attack_workers())
+    def _work(self, planned: PlannedStage) -> Work:
+        workers = self.executor.cpus(self.jobs) if self.executor.shares_machines(self.jobs) else None
+        return stage_work(
+            planned.key,
+            planned.title,
+            self._inputs(planned.key),
+            planned.name,
+            keep=sorted(planned.keep),
+            workers=workers,
+            resources=self._resources(planned),
+        )
 
-    def _attack_workers(self) -> int | None:
-        """Return how many processes an attack may start so that all jobs together use each core once."""
-        return None if self.jobs == 1 else max(1, cores() // self.jobs)
+    def _inputs(self, key: str) -> RunInputs:
+        """Return the inputs of a stage's first use, with the recipe of its task and seed alone."""
+        planned = self.plan.stages[key]
+        inputs = self.plan.cells[planned.cell].inputs
+        assert inputs is not None
+        return evolve(inputs, recipe=evolve(inputs.recipe.of(planned.task), seeds=(planned.seed,)))
 
-    def _finish(self, planned: PlannedStage, error: str) -> None:
+    def _resources(self, planned: PlannedStage) -> WorkResources:
+        inputs = self.plan.cells[planned.cell].inputs
+        assert inputs is not None
+        gpus = 0 if pick_device().type == "cpu" else 1
+        return WorkResources(self.executor.cpus(self.jobs), gpus, memory_of(planned.stage, inputs))
+
+    def _end(self, planned: PlannedStage, outcome: Outcome) -> None:
+        """Note what became of a stage, and write the cells that are complete with it. Lost stages are started again.
+
+        :raises OutOfSpace: the disk is full.
+        """
+        if outcome.out_of_space:
+            raise OutOfSpace(outcome.error)
+        if outcome.lost and self._may_retry(planned, outcome):
+            return
+        error = outcome.error
+        if outcome.lost and self.executor.retries:
+            error += f" ({counted(self.executor.retries + 1, 'time')})"
         self._remaining.finish(planned.key, error)
         if error:
             progress.warn(f"{planned.title}: {error}")
         for number in self._schedule.finish(planned.key, error):
             self._assemble(number)
 
+    def _may_retry(self, planned: PlannedStage, outcome: Outcome) -> bool:
+        lost = self._attempts[planned.key] = self._attempts.get(planned.key, 0) + 1
+        if lost > self.executor.retries:
+            return False
+        progress.say(f"{planned.title}: {outcome.error}; it is started again from its last checkpoint ({lost} of {self.executor.retries})")
+        self._schedule.retry(planned.key)
+        return True
+
     def _assemble(self, number: int) -> None:
         """Write the run of a cell whose stages are all in the lab."""
-        cell = self.plan.cells[number]
-        assert cell.inputs is not None
-        if cell.same_as is not None:
-            self.done(number, None, "")
-            return
-        try:
-            with progress.silent():
-                finished = run_loaded(cell.inputs, self.plan.lab)
-        except TicketlabError as problem:
-            self.done(number, None, str(problem))
-        else:
-            self.done(number, finished.directory, "")
+        nothing = not self.writes_runs or self.plan.cells[number].same_as is not None
+        self.done(number, *((None, "") if nothing else assemble(self.plan, number)))
 
     def _announce(self, planned: PlannedStage) -> None:
-        if self.is_in_lab(planned):
+        if planned.key in self._attempts:
             return
         self.computed += 1
         self._remaining.start(planned.key)
@@ -159,7 +192,15 @@ class Execution:
 
     def is_in_lab(self, planned: PlannedStage) -> bool:
         """Return whether the lab has a stage."""
-        return (self.plan.lab.stage(planned.key) / RESULT).is_file()
+        return self.plan.lab.has(planned.key)
+
+    def _is_finished(self, planned: PlannedStage) -> bool:
+        """Return whether the lab has a stage whole, with the checkpoints that others start from."""
+        try:
+            result = self.plan.lab.result(planned.key)
+        except Damaged:
+            return False
+        return result is not None and has_checkpoints(self.plan.lab, planned.key, sorted(planned.keep), result)
 
     def _is_locked(self, key: str) -> bool:
         return self.plan.lab.is_locked(key)

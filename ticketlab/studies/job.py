@@ -1,89 +1,95 @@
-"""A job: one stage of a study as plain values, which a worker process or another machine can run without the study."""
+"""A stage of a study as work for an executor: plain values, from which a worker on any machine computes it without the study."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import evolve
 
 from ticketlab.backbone.device import pick_precision
 from ticketlab.core.errors import TicketlabError
-from ticketlab.lab.lab import Lab
-from ticketlab.recipes.recipe import Recipe, build_recipe
+from ticketlab.executors.base import Work, WorkResources
+from ticketlab.executors.messages import LOG
+from ticketlab.executors.worker import Worker, place
+from ticketlab.lab.open_lab import open_lab
+from ticketlab.recipes.recipe import build_recipe
 from ticketlab.runs import listeners
 from ticketlab.runs.input_cache import InputCache
 from ticketlab.runs.log import Log
 from ticketlab.runs.run_inputs import RunInputs, load_run_inputs
 from ticketlab.runs.stage_runner import FinishedStage, StageRunner, TaskOfRun
 from ticketlab.runs.stages_of_run import stages_of_run
+from ticketlab.studies.key_facts import differing, key_facts
+
+FUNCTION = "ticketlab.studies.job:compute"
+INPUTS = "inputs of stages"
+"""What a worker keeps them under."""
+
+_loaded: ContextVar[Callable[[str], RunInputs | None]] = ContextVar("_loaded", default=lambda key: None)
 
 
-@frozen
-class Job:
-    """A stage to compute. ``recipe`` is the table of a recipe of one task and seed, and ``keep`` the checkpoints that it must save.
+def stage_work(
+    key: str, title: str, inputs: RunInputs, stage: str, keep: Sequence[str], workers: int | None, resources: WorkResources
+) -> Work:
+    """Return the work of a stage of a recipe of one task and seed, with its inputs. ``keep`` are the checkpoints that it must save.
 
     ``workers`` is the number of processes of an attack that names none.
     """
-
-    key: str
-    name: str
-    recipe: Mapping[str, Any]
-    recipe_name: str
-    stage: str
-    keep: Sequence[str] = ()
-    workers: int | None = None
-
-    @classmethod
-    def of(cls, key: str, recipe: Recipe, stage: str, title: str, keep: Sequence[str], workers: int | None) -> Job:
-        """Return the job of a stage of a recipe for one task and seed."""
-        return cls(key, title, recipe.to_table(), recipe.name, stage, tuple(keep), workers)
-
-    def to_table(self) -> dict[str, Any]:
-        """Return the job as JSON values: the arguments of :class:`Job`."""
-        return asdict(self, recurse=False)
+    recipe = inputs.recipe
+    arguments = {
+        "key": key,
+        "recipe": recipe.to_table(),
+        "recipe_name": recipe.name,
+        "stage": stage,
+        "keep": list(keep),
+        "workers": workers,
+        "facts": key_facts(inputs),
+    }
+    return Work(key, title, FUNCTION, arguments, resources)
 
 
-def run_job(job: Job, lab: Lab, inputs: InputCache, log: Path | None) -> None:
+@contextlib.contextmanager
+def loaded_inputs(find: Callable[[str], RunInputs | None]) -> Iterator[None]:
+    """While the block runs, stages that are computed in this process take their inputs, by key, from ``find`` instead of loading them."""
+    token = _loaded.set(find)
+    try:
+        yield
+    finally:
+        _loaded.reset(token)
+
+
+def compute(arguments: Mapping[str, Any], worker: Worker) -> None:
     """Compute a stage, unless it is in the lab. The stages that it needs must be there.
 
-    :raises TicketlabError: it fails; or the data, models or plugins here give it another key than where the job was made.
+    :raises TicketlabError: it fails; or the data, models or plugins here give it another key than where it was planned.
     """
-    recipe = build_recipe(job.recipe_name, dict(job.recipe))
-    run_stage(load_run_inputs(recipe, inputs), job.stage, lab, key=job.key, keep=job.keep, workers=job.workers, log=log)
-
-
-def run_stage(
-    inputs: RunInputs,
-    name: str,
-    lab: Lab,
-    *,
-    key: str,
-    keep: Sequence[str],
-    workers: int | None,
-    log: Path | None,
-) -> None:
-    """Run the stage ``name`` of a recipe of one task and seed whose earlier stages are in the lab. Raises the errors of :func:`run_job`."""
+    key, name, workers = str(arguments["key"]), str(arguments["stage"]), arguments["workers"]
+    inputs = _loaded.get()(key) or _load(arguments, worker)
     recipe = inputs.recipe
     (task,), (seed,) = recipe.tasks, recipe.seeds
     if workers is not None and getattr(recipe.stages[name], "workers", workers) is None:
         recipe = evolve(recipe, stages={**recipe.stages, name: evolve(recipe.stages[name], workers=workers)})  # type: ignore[call-arg]
-    precision = pick_precision(recipe.precision)
+    lab, precision = open_lab(worker.session.lab), pick_precision(recipe.precision)
     stage = next(stage for stage in stages_of_run(evolve(inputs, recipe=recipe), lab.stage, precision) if stage.name == name)
     finished = {earlier: FinishedStage(of_key, folder, {}) for earlier, (of_key, folder) in stage.earlier.items()}
-    info = listeners.describe_run(recipe, lab.root if log is None else log.parent, precision)
-    runner = StageRunner(inputs, lab, precision, Log(log, info), _check_key(key), {key: keep})
+    log = Log(lambda record: worker.say(LOG, record), listeners.describe_run(recipe, worker.session.log.parent, precision))
+    runner = StageRunner(inputs, lab, precision, log, _check_key(key, arguments["facts"], inputs), {key: arguments["keep"]})
     runner.resources_checked = True  # those of all cells were checked before the first stage
     runner.run(name, recipe.stages[name], TaskOfRun(task.label, recipe, inputs.data[task.label], seed), finished)
 
 
-def _check_key(expected: str) -> Callable[[str, str, str], None]:
+def _load(arguments: Mapping[str, Any], worker: Worker) -> RunInputs:
+    cache = worker.kept.setdefault(INPUTS, InputCache())
+    return load_run_inputs(build_recipe(arguments["recipe_name"], dict(arguments["recipe"])), cache)
+
+
+def _check_key(expected: str, planned: Mapping[str, str], inputs: RunInputs) -> Callable[[str, str, str], None]:
     def check(task: str, stage: str, key: str) -> None:
         if key != expected:
-            raise TicketlabError(
-                f"{task} {stage}: here its key is {key[:12]}, and {expected[:12]} in the plan: the data, the model, a plugin or the number "
-                "of threads is another one"
-            )
+            differs = differing(planned, key_facts(inputs))
+            raise TicketlabError(f"{task} {stage}: its key is {key[:12]} on {place()}, and {expected[:12]} in the plan: {differs}")
 
     return check

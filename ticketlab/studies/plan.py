@@ -13,6 +13,7 @@ from ticketlab.core import progress
 from ticketlab.core.errors import TicketlabError, UsageError
 from ticketlab.core.references import split_checkpoint
 from ticketlab.lab.lab import Lab
+from ticketlab.lab.open_lab import open_lab
 from ticketlab.recipes import ineffective_settings
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import preflight
@@ -101,7 +102,7 @@ def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None) 
             raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
     inputs = InputCache() if inputs is None else inputs
     keys = PlannedStageKeys(inputs=inputs) if isinstance(inputs, PlannedInputs) else StageKeys()
-    planner = _Planner(Lab(Path(lab)), inputs, keys=keys)
+    planner = _Planner(open_lab(lab), inputs, keys=keys)
     with progress.each_once():
         cells = [planner.add(number, cell) for number, cell in enumerate(composed)]
     _check_effects(study, cells)
@@ -109,6 +110,13 @@ def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None) 
     if failed and not any(cell.keys for cell in cells):
         raise UsageError(failed[0])
     return Plan(study, planner.lab, cells, planner.stages)
+
+
+def plan_run(inputs: RunInputs, lab: Lab) -> Plan:
+    """Return the plan of a run whose inputs have been loaded and checked: a study of one cell."""
+    planner, recipe = _Planner(lab, InputCache()), inputs.recipe
+    keys = planner.keys_of(0, recipe, inputs)
+    return Plan(Study(name=recipe.name), lab, [PlannedCell(StudyCell(recipe.name, {}, recipe), inputs, keys)], planner.stages)
 
 
 @define
@@ -129,7 +137,7 @@ class _Planner:
             return PlannedCell(cell, error=cell.error)
         try:
             loaded = self._load(cell.recipe)
-            keys = self._keys(number, cell.recipe, loaded)
+            keys = self.keys_of(number, cell.recipe, loaded)
         except TicketlabError as problem:
             return PlannedCell(cell, error=str(problem))
         first = self._same.setdefault(_identity(keys), number)
@@ -150,7 +158,8 @@ class _Planner:
             self._loaded[name] = loaded
         return evolve(self._loaded[name], recipe=recipe)
 
-    def _keys(self, number: int, recipe: Recipe, loaded: RunInputs) -> dict[Role, str]:
+    def keys_of(self, number: int, recipe: Recipe, loaded: RunInputs) -> dict[Role, str]:
+        """Add the stages of a cell to the plan, and return their keys."""
         keys: dict[Role, str] = {}
         precision = pick_precision(recipe.precision)
         for stage in stages_of_run(loaded, self._folder, precision, keys=self.keys, threads=self.threads):

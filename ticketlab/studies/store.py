@@ -3,14 +3,17 @@
 ::
 
     study.toml    the definition, with every factor and level
-    plan.json     the keys of its stages: what the study needs of the lab
+    plan.json     the keys of its stages and of its cells: what the study needs of the lab
     log.jsonl     what its stages logged, as in the directory of a run
     study.json    its cells: levels, the name of the run in LAB/runs, or the error
+
+Several processes may execute one study, whole or in parts. Each writes what it knows, and keeps what the others have written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +23,22 @@ from attrs import define, field
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.core.version import __version__
-from ticketlab.lab.layout import RESULTS, STUDIES, lab_of_run, run_folder
+from ticketlab.lab import mirror
+from ticketlab.lab.layout import CELLS, RESULTS, RUN_FILE, STUDIES, lab_of_run, run_folder
 from ticketlab.lab.results import read_results
 from ticketlab.lab.run_file import read_run_file
 from ticketlab.recipes.run_name import file_system_safe
 from ticketlab.report.cells import Cell, Comparison, Factor, Published
 from ticketlab.report.metric_text import SPEED_UP
 from ticketlab.runs.run_directory import check_name
+from ticketlab.runs.stage_cache import threads_in_key
 from ticketlab.studies.definition import Study
 from ticketlab.studies.design import unavailable
 from ticketlab.studies.levels import label_of
+from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, inapplicable_factors
 
-DEFINITION, PLAN, LOG, CELLS = "study.toml", "plan.json", "log.jsonl", "study.json"
+DEFINITION, PLAN, LOG = "study.toml", "plan.json", "log.jsonl"
 SCHEMA = 1
 DIGITS = 10
 
@@ -46,9 +52,20 @@ def study_folder(lab: Path, study: Study, name: str | None = None) -> Path:
         return lab / STUDIES / f"{file_system_safe(study.name)}-{study.digest()[:DIGITS]}"
     check_name(name)
     folder = lab / STUDIES / name
-    if is_study(folder) and _digest(folder) != study.digest():
-        raise UsageError(f"--name {name}: {folder} is another study; choose another name, or remove it (ticketlab lab rm {name})")
+    check_same(folder, study)
     return folder
+
+
+def check_same(folder: Path, study: Study) -> None:
+    """Check that a folder, if it is that of a study, is that of this one.
+
+    :raises UsageError: it is another study, or its file is damaged.
+    """
+    if is_study(folder) and _digest(folder) != study.digest():
+        raise UsageError(
+            f"--name {folder.name}: {folder} is a study with other arguments; give the same ones, choose another name, "
+            f"or remove it (ticketlab lab rm {folder.name})"
+        )
 
 
 def _digest(folder: Path) -> str:
@@ -74,50 +91,109 @@ def study_folders(lab: Path, pattern: str = "*") -> list[Path]:
 
 @define
 class StudyStore:
-    """Writes the folder of a study while it is executed."""
+    """Writes the folder of a study while it, or a ``part`` of it, is executed."""
 
     plan: Plan
     folder: Path
+    part: Part | None = None
+    _own: set[int] = field(factory=set)
+    """The cells whose run or error this process has found, by position. What the folder has of the others is kept."""
     _runs: dict[int, str] = field(factory=dict)
-    _errors: dict[int, str] = field(factory=dict)
+    _errors: dict[int, tuple[str, str]] = field(factory=dict)
+    """The errors of cells, each with the part that found it."""
     _inapplicable: list[tuple[str, ...]] = field(init=False)
+    _keys_of_runs: dict[str, frozenset[str]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._inapplicable = inapplicable_factors(self.plan.study, self.plan.cells)
 
     def begin(self) -> None:
-        """Write the definition and the plan. Runs of an earlier execution that are still those of their cells stay listed."""
-        study = self.plan.study
-        files.write_text(self.folder / DEFINITION, tomlkit.dumps(study.to_table()))
-        stages = [{"key": key, "stage": planned.title, "kind": planned.stage.name} for key, planned in self.plan.stages.items()]
-        files.write_json(self.folder / PLAN, {"schema": SCHEMA, "stages": stages})
-        self._runs = self._earlier_runs()
-        self.write()
+        """Write the definition and the plan. Runs of an earlier execution that are still those of their cells stay listed.
 
-    def _earlier_runs(self) -> dict[int, str]:
-        """Return the run of each cell that an earlier execution recorded and that still has the stages of the cell."""
-        recorded = {str(entry.get("label")): entry.get("run") for entry in _earlier(self.folder)}
-        found = {}
-        for number, cell in enumerate(self.plan.cells):
-            run = recorded.get(cell.cell.label)
-            earlier = read_run_file(run_folder(self.plan.lab.root, run)) if isinstance(run, str) and cell.same_as is None else None
-            if earlier is not None and set(earlier.keys) == set(cell.keys.values()):
-                found[number] = str(run)
-        return found
+        Its errors do not, because what has failed is tried again; but what other parts of the study have found stays.
+
+        :raises UsageError: the folder has become that of another study.
+        """
+        study = self.plan.study
+        with self._locked():
+            check_same(self.folder, study)
+            files.write_text(self.folder / DEFINITION, tomlkit.dumps(study.to_table()))
+            files.write_json(self.folder / PLAN, self._plan_table())
+            self._read_others(keep=lambda part: self.part is not None and part != str(self.part) and part.endswith(f"/{self.part.of}"))
+            self._write()
+
+    def _plan_table(self) -> dict[str, Any]:
+        """Return the content of ``plan.json``."""
+        plan = self.plan
+        return {
+            "schema": SCHEMA,
+            "threads": threads_in_key(),
+            **({} if self.part is None else {"parts": self.part.of}),
+            "stages": [{"key": key, "stage": planned.title, "kind": planned.stage.name} for key, planned in plan.stages.items()],
+            "cells": [{"label": cell.cell.label, "stages": sorted(set(cell.keys.values()))} for cell in plan.cells],
+        }
 
     def cell_done(self, number: int, run: Path | None, error: str) -> None:
-        """Record the run of a cell, or its error."""
-        self._runs.pop(number, None)
-        self._errors.pop(number, None)
+        """Record the run of a cell, or its error. Without either, the cell stays as it is."""
         if run is not None:
+            self._errors.pop(number, None)
             self._runs[number] = run.name
-        if error and not unavailable(self.plan.cells[number].cell.levels):
-            self._errors[number] = error
+        elif error and not unavailable(self.plan.cells[number].cell.levels):
+            self._runs.pop(number, None)
+            self._errors[number] = error, str(self.part or "")
+        else:
+            return
+        self._own.add(number)
         self.write()
+
+    def has_run(self, number: int) -> bool:
+        """Return whether a cell's run is recorded."""
+        return number in self._runs
+
+    def failed(self) -> list[str]:
+        """Return the labels of the cells in which this process has found an error."""
+        return [self.plan.cells[number].cell.label for number in sorted(self._own) if number in self._errors]
 
     def write(self) -> None:
         """Write the cells."""
+        with self._locked():
+            self._read_others(keep=lambda part: True)
+            self._write()
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from writing the study while the block runs."""
+        with self.plan.lab.updating(self.folder, without=[LOG]):
+            yield
+
+    def _write(self) -> None:
         files.write_json(self.folder / CELLS, self.to_table())
+
+    def _read_others(self, keep: Callable[[str], bool]) -> None:
+        """Take over what is recorded of the cells that this process knows nothing about.
+
+        Of the errors, those that were found by the parts that ``keep`` accepts.
+        """
+        recorded = {str(entry.get("label")): entry for entry in _recorded(self.folder)}
+        for number, cell in enumerate(self.plan.cells):
+            if number in self._own or cell.same_as is not None or (entry := recorded.get(cell.cell.label)) is None:
+                continue
+            run, error, part = entry.get("run"), str(entry.get("error") or ""), str(entry.get("part") or "")
+            self._runs.pop(number, None)
+            self._errors.pop(number, None)
+            if isinstance(run, str) and self._stages_of(run) == frozenset(cell.keys.values()):
+                self._runs[number] = run
+            elif error and keep(part):
+                self._errors[number] = error, part
+
+    def _stages_of(self, run: str) -> frozenset[str]:
+        """Return the keys of the stages of a run in the lab; none if it is not there."""
+        if run not in self._keys_of_runs:
+            folder = run_folder(self.plan.lab.root, run)
+            mirror.fetch(folder / RUN_FILE)
+            found = read_run_file(folder)
+            self._keys_of_runs[run] = frozenset() if found is None else frozenset(found.keys)
+        return self._keys_of_runs[run]
 
     def to_table(self) -> dict[str, Any]:
         """Return the content of ``study.json``."""
@@ -141,7 +217,8 @@ class StudyStore:
                     "run": self._runs.get(number if cell.same_as is None else cell.same_as),
                     "same_as": None if cell.same_as is None else plan.cells[cell.same_as].cell.label,
                     "inapplicable": list(self._inapplicable[number]),
-                    "error": self._errors.get(number, ""),
+                    "error": self._errors.get(number, ("", ""))[0],
+                    "part": self._errors.get(number, ("", ""))[1],
                     "unavailable": unavailable(cell.cell.levels),
                 }
                 for number, cell in enumerate(plan.cells)
@@ -151,8 +228,8 @@ class StudyStore:
         }
 
 
-def _earlier(folder: Path) -> Sequence[Mapping[str, Any]]:
-    """Return the cells that an earlier execution recorded, if any."""
+def _recorded(folder: Path) -> Sequence[Mapping[str, Any]]:
+    """Return the cells that earlier executions and other processes have recorded, if any."""
     try:
         found = files.read_json(folder / CELLS)["cells"]
     except (OSError, ValueError, KeyError, TypeError):

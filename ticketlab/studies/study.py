@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import torch
 from attrs import frozen
 
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
+from ticketlab.core.settings import build_component
+from ticketlab.executors.base import Executor
+from ticketlab.executors.local import Local
 from ticketlab.lab.active_runs import lab_lock, registered
 from ticketlab.lab.lab import is_read_only
+from ticketlab.lab.open_lab import lab_folder
 from ticketlab.report.cells import Comparison
 from ticketlab.report.numbers import Number, all_numbers
 from ticketlab.studies.definition import Study, read_study, study_of
-from ticketlab.studies.execute import Execution, cores, threads_per_job
+from ticketlab.studies.division import only_units, units_of_part
+from ticketlab.studies.execute import Execution
+from ticketlab.studies.gather import gather
 from ticketlab.studies.keys import check_set_or_varied
 from ticketlab.studies.levels import ZIP
+from ticketlab.studies.other_parts import check_other_parts
+from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, plan_study
 from ticketlab.studies.store import LOG, StudyStore, is_study, read_study_cells, study_folder
+from ticketlab.studies.threads import threads_of_a_stage
 from ticketlab.tasks.base import Task
 
 MAX_NAME = 60
+
+
+@frozen
+class PartRun:
+    """What one part of a study did."""
+
+    part: Part
+    """Which part it is."""
+    stages: int
+    """The number of stages that it needs, some of them perhaps together with other parts."""
+    left: int
+    """The number of stages that the lab still lacks: those of other parts, and those that failed."""
+    failed: Sequence[str]
+    """The labels of the cells in which it found an error."""
 
 
 @frozen
@@ -38,6 +60,8 @@ class StudyRun:
     """Its cells with their results."""
     computed: int = 0
     """The number of stages that were not in the lab before."""
+    part: PartRun | None = None
+    """What the part of the study did, if it was not run as a whole."""
 
     @property
     def failed(self) -> list[str]:
@@ -61,7 +85,9 @@ def study(
     scale: str | None = None,
     baseline: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    executor: Executor | str | Mapping[str, Any] = "local",
+    part: str | None = None,
     lab: str | Path = "lab",
     name: str | None = None,
 ) -> StudyRun:
@@ -69,7 +95,9 @@ def study(
 
     ``vary`` maps what to vary to its levels: ``{"pruner": ["hard-concrete", "magnitude"], "sparsity": "0.1:0.9:0.1"}``; keys are flags of
     ``ticketlab run`` without their dashes, paths as in ``--set``, ``recipe`` or ``task``. ``settings`` has further keys for every cell
-    whose recipe has them. ``jobs`` stages are computed at a time.
+    whose recipe has them. ``jobs`` stages are computed at a time by the ``executor``: a name, a table with its ``name`` and settings, or an
+    :class:`ticketlab.plugin.Executor`. By default ``local`` computes one at a time, or one per GPU if there are several. ``part``,
+    such as ``3/10``, computes one part of the study only.
 
     :raises UsageError: the study cannot be planned; nothing has been computed. A cell that fails raises nothing: it has an error.
     :raises Interrupted: Ctrl-C; the same call resumes the study.
@@ -83,31 +111,53 @@ def study(
     defined = (
         read_study(file, scale=scale, **given) if file is not None else study_of(default_name(recipes, vary or {}), given, scale=scale)
     )
-    return run_study(defined, lab, jobs=jobs, name=name)
+    return run_study(defined, lab, jobs=jobs, executor=build_executor(executor), part=None if part is None else Part.parse(part), name=name)
 
 
-def run_study(defined: Study, lab: str | Path, *, jobs: int = 1, name: str | None = None) -> StudyRun:
-    """Run a study. Raises the errors of :func:`study`."""
-    check_jobs(jobs)
-    with threads_of_a_job(jobs):
-        return _run(defined, Path(lab), jobs, name)
+def run_study(
+    defined: Study,
+    lab: str | Path,
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    part: Part | None = None,
+    name: str | None = None,
+) -> StudyRun:
+    """Run a study, or one part of it, by default with the executor ``local``. Raises the errors of :func:`study`."""
+    executor = executor or Local()
+    with threads_of_a_stage(executor, jobs):
+        return _run(defined, lab_folder(lab), executor, jobs, part, name)
 
 
-def _run(defined: Study, lab: Path, jobs: int, name: str | None) -> StudyRun:
+def build_executor(value: Executor | str | Mapping[str, Any]) -> Executor:
+    """Return the executor with a name, or that a table with a ``name`` describes.
+
+    :raises SettingError: there is no such executor, or its settings are invalid.
+    """
+    return cast(Executor, build_component("executor", value, "executor"))
+
+
+def _run(defined: Study, lab: Path, executor: Executor, jobs: int | None, part: Part | None, name: str | None) -> StudyRun:
     folder = study_folder(lab, defined, name)
     plan = plan_study(defined, lab)
     progress.say(describe_plan(plan))
     if is_read_only(folder, plan.lab.root):
         return _of_read_only_lab(folder, plan)
-    store = StudyStore(plan, folder)
-    store.begin()
-    plan.lab.sweep()
-    execution = Execution(plan, folder / LOG, store.cell_done, jobs)
+    own = plan if part is None else only_units(plan, units_of_part(plan, part))
+    store = StudyStore(plan, folder, part)
     with contextlib.ExitStack() as stack:
         with lab_lock(plan.lab.root):
-            stack.enter_context(registered(plan.lab.root, folder.name, plan.stages))
-        execution.run()
-    return StudyRun(folder, read_study_cells(folder), execution.computed)
+            if part is not None:
+                check_other_parts(plan, folder, part)
+            stack.enter_context(registered(plan.lab.root, folder.name, own.stages))
+        store.begin()
+        execution = Execution(own, folder / LOG, store.cell_done, executor, jobs)
+        try:
+            execution.run()
+        finally:
+            plan.lab.publish(folder)
+        done = None if part is None else PartRun(part, len(own.stages), gather(plan, store), store.failed())
+    return StudyRun(folder, read_study_cells(folder), execution.computed, done)
 
 
 def _of_read_only_lab(folder: Path, plan: Plan) -> StudyRun:
@@ -121,26 +171,6 @@ def _of_read_only_lab(folder: Path, plan: Plan) -> StudyRun:
         raise UsageError(f"{plan.lab.root}: the lab is read-only and does not have this study; use another lab")
     progress.say(f"{plan.lab.root}: the lab is read-only; results are read from it, and nothing is written")
     return StudyRun(folder, found)
-
-
-def check_jobs(jobs: int) -> None:
-    """Check the number of jobs.
-
-    :raises UsageError: it is not between 1 and the number of cores.
-    """
-    if not 1 <= jobs <= cores():
-        raise UsageError(f"--jobs {jobs}: choose between 1 and {cores()}, the number of cores")
-
-
-@contextlib.contextmanager
-def threads_of_a_job(jobs: int) -> Iterator[None]:
-    """Use the threads of one of several jobs while the block runs: stages are planned with the number that they are computed with."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads_per_job(jobs))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def default_name(recipes: str | Sequence[str] | None, vary: Mapping[str, Any]) -> str:
