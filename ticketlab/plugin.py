@@ -24,16 +24,20 @@ _EXPORTS = {
     "Callback": "ticketlab.core.callback",
     "Component": "ticketlab.core.component",
     "component": "ticketlab.core.settings",
+    "compute_work": "ticketlab.executors.worker",
     "Context": "ticketlab.stages.base",
     "Damaged": "ticketlab.core.errors",
     "DataError": "ticketlab.core.errors",
     "derive_seed": "ticketlab.inference.random_state",
     "detach_mask": "ticketlab.backbone.masks",
     "draw": "ticketlab.tickets.draw",
+    "drawn_for_batch": "ticketlab.training.batch_part",
     "DropoutMasks": "ticketlab.adversaries.base",
     "EncodedText": "ticketlab.resources.masked_lm",
     "english_stop_words": "ticketlab.resources.stop_words",
     "Example": "ticketlab.tasks.base",
+    "Executor": "ticketlab.executors.base",
+    "ExecutorRun": "ticketlab.executors.base",
     "fetch_neighbours": "ticketlab.attacks.components.word_swaps",
     "few_edits": "ticketlab.attacks.components.edit_distance",
     "hash_texts": "ticketlab.tasks.trained_on",
@@ -57,27 +61,33 @@ _EXPORTS = {
     "MaskedWeight": "ticketlab.backbone.masks",
     "MaskPredictions": "ticketlab.resources.masked_lm",
     "Matrix": "ticketlab.backbone.matrices",
+    "Message": "ticketlab.executors.base",
     "Metric": "ticketlab.metrics.base",
     "Monitor": "ticketlab.stop_rules.base",
     "norms": "ticketlab.adversaries.base",
     "Objective": "ticketlab.objectives.base",
     "Observation": "ticketlab.stop_rules.base",
     "OnnxClassifier": "ticketlab.backbone.onnx_classifier",
+    "Outcome": "ticketlab.executors.base",
     "plain_step": "ticketlab.adversaries.base",
     "PluginError": "ticketlab.core.errors",
     "predict": "ticketlab.training.evaluation",
     "Predictions": "ticketlab.metrics.base",
     "Pruner": "ticketlab.pruners.base",
     "ratio": "ticketlab.core.settings",
+    "Receive": "ticketlab.executors.base",
     "reference": "ticketlab.core.settings",
     "resource_setting": "ticketlab.resources.settings",
     "ResourceError": "ticketlab.core.errors",
     "Resources": "ticketlab.resources.resources",
+    "run_work": "ticketlab.executors.worker",
     "RunInfo": "ticketlab.core.hookspecs",
     "same_part_of_speech": "ticketlab.attacks.components.constraints",
     "Search": "ticketlab.pruners.base",
     "sentence_states": "ticketlab.training.sentence_states",
     "SentenceEncoder": "ticketlab.resources.sentence_encoder",
+    "Session": "ticketlab.executors.base",
+    "set_up": "ticketlab.executors.worker",
     "setting": "ticketlab.core.settings",
     "SettingError": "ticketlab.core.errors",
     "similar_sentence": "ticketlab.attacks.components.constraints",
@@ -112,6 +122,9 @@ _EXPORTS = {
     "WordTable": "ticketlab.bias_models.words",
     "WordVectors": "ticketlab.resources.word_vectors",
     "WordVectorSource": "ticketlab.bias_models.words",
+    "Work": "ticketlab.executors.base",
+    "Worker": "ticketlab.executors.worker",
+    "WorkResources": "ticketlab.executors.base",
     "WrappedLossFunction": "ticketlab.objectives.wrapped",
     "WrappedSession": "ticketlab.objectives.wrapped",
 }
@@ -167,6 +180,18 @@ if TYPE_CHECKING:
     from ticketlab.core.settings import ratio as ratio
     from ticketlab.core.settings import reference as reference
     from ticketlab.core.settings import setting as setting
+    from ticketlab.executors.base import Executor as Executor
+    from ticketlab.executors.base import ExecutorRun as ExecutorRun
+    from ticketlab.executors.base import Message as Message
+    from ticketlab.executors.base import Outcome as Outcome
+    from ticketlab.executors.base import Receive as Receive
+    from ticketlab.executors.base import Session as Session
+    from ticketlab.executors.base import Work as Work
+    from ticketlab.executors.base import WorkResources as WorkResources
+    from ticketlab.executors.worker import Worker as Worker
+    from ticketlab.executors.worker import compute_work as compute_work
+    from ticketlab.executors.worker import run_work as run_work
+    from ticketlab.executors.worker import set_up as set_up
     from ticketlab.inference.random_state import derive_seed as derive_seed
     from ticketlab.inference.victim import Victim as Victim
     from ticketlab.losses.base import Loss as Loss
@@ -215,6 +240,7 @@ if TYPE_CHECKING:
     from ticketlab.training.batch import Batch as Batch
     from ticketlab.training.batch import TokenizedRows as TokenizedRows
     from ticketlab.training.batch import tokenize as tokenize
+    from ticketlab.training.batch_part import drawn_for_batch as drawn_for_batch
     from ticketlab.training.evaluation import predict as predict
     from ticketlab.training.loss_function import LossFunction as LossFunction
     from ticketlab.training.loss_function import LossOutput as LossOutput

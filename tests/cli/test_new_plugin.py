@@ -68,7 +68,7 @@ def test_an_empty_folder_is_used(generate: Generate) -> None:
     [
         (["x"], "--kind is missing: it says what the package provides, one or several of pruner, adversary, "),
         (["x", "--kind", "prunner"], "--kind prunner: unknown kind; did you mean `pruner`?"),
-        (["x", "--kind", "executor"], "--kind executor: unknown kind; available: `adversary`, "),
+        (["x", "--kind", "reporter"], "--kind reporter: unknown kind; available: `adversary`, "),
         (["2bit", "--kind", "loss"], "`2bit` is not a name for a plugin"),
         (["freelb", "--kind", "adversary"], "the adversary `freelb` is one of ticketlab itself; choose another name for yours"),
         (["robust-ticket", "--kind", "recipe"], "the recipe `robust-ticket` is one of ticketlab itself"),

@@ -81,3 +81,13 @@ def test_an_attack_without_memory_says_which_of_its_settings_to_lower(tmp_path: 
     lower = r"lower attack\.in_flight \(now 64\), attack\.workers \(now one per core\), max_length \(now 128\)"
     with pytest.raises(OutOfMemory, match=lower):
         run_explaining_errors(AttackStage(), SimpleNamespace(name="attack", max_length=128))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("text", "expected"), [("MemTotal: 9 kB\nMemAvailable:   2 kB\n", 2048), ("MemTotal: 9 kB\n", None), (None, None)])
+def test_the_available_memory_is_what_the_system_says(
+    text: str | None, expected: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if text is not None:
+        (tmp_path / "meminfo").write_text(text)
+    monkeypatch.setattr(disk_and_memory, "MEMORY_FACTS", tmp_path / "meminfo")
+    assert disk_and_memory.available_memory() == expected

@@ -151,6 +151,9 @@ class Reader:
             case ["cp", source, target]:
                 (found,) = _expanded(source)
                 shutil.copyfile(found, self.folder / target)
+            case ["ray", command, *arguments]:
+                scripts = pytest.importorskip("ray.scripts.scripts", reason="ray is not installed")
+                scripts.cli.commands[command].make_context(command, arguments)  # refuses unknown options
             case ["ticketlab", *arguments]:
                 self.ticketlab(arguments)
             case _:
@@ -170,6 +173,9 @@ class Reader:
             pytest.skip("optuna is not installed")
         if {"onnx", "benchmark"} & set(arguments) and not importlib.util.find_spec("onnxruntime"):
             pytest.skip("onnxruntime is not installed")
+        if "ray" in arguments:
+            pytest.importorskip("ray", reason="ray is not installed")
+            arguments = [*arguments, "--dry-run"]  # there is no cluster
         for plugin in self.plugins:
             arguments = ["--plugin", plugin, *arguments]
         result = CliRunner().invoke(cli, arguments, prog_name="ticketlab")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ticketlab.cli import run_study, shared_options
+from ticketlab.cli import executor_options, run_study, shared_options
 from ticketlab.cli.completion import RecipeName
 from ticketlab.cli.run import MAX_SEEDS
 from ticketlab.cli.single_values import SingleValuesCommand
@@ -17,6 +17,7 @@ from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from ticketlab.studies.definition import Study
+    from ticketlab.studies.part import Part
 
 READING_TASKS = ("tasks", "text_columns", "label_column", "labels", "drop_labels")
 EPILOG = """\b
@@ -48,7 +49,8 @@ Examples:
 @click.option(
     "--seeds", type=click.IntRange(min=1, max=MAX_SEEDS), metavar="N", help="Run every cell with the seeds 0 to N-1.  [default: 1]"
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, show_default=True, help="Stages to compute at a time.")
+@executor_options.EXECUTOR
+@shared_options.PART
 @click.option("--name", metavar="NAME", help="Name of the study and of its folder in the lab.")
 @shared_options.CSV
 @click.option("--dry-run", is_flag=True, help="Print the cells, the distinct stages and what they will cost, and stop.")
@@ -59,7 +61,10 @@ def ablate(
     excluded: Sequence[str],
     baseline: str | None,
     seeds: int | None,
-    jobs: int,
+    jobs: int | None,
+    executor: str | None,
+    executor_sets: Sequence[str],
+    part: Part | None,
     name: str | None,
     dry_run: bool,
     lab: Path,
@@ -73,11 +78,12 @@ def ablate(
     cells that a setting cannot affect are computed once and marked. A cell that fails stops no other; the same command tries it again, and
     resumes after an interruption. `ticketlab report` makes a page of the results, and `ticketlab plot` figures.
     """
+    chosen = executor_options.executor_of(executor, executor_sets)
     study = _study(recipes, varied, design, excluded, baseline, seeds, options, lab)
     if dry_run:
-        run_study.print_plan(study, lab, jobs=jobs, as_json=as_json)
+        run_study.print_plan(study, lab, jobs=jobs, executor=chosen, part=part, as_json=as_json)
         return
-    run_study.run(study, lab, jobs=jobs, name=name, as_json=as_json, csv_file=csv_file)
+    run_study.run(study, lab, jobs=jobs, executor=chosen, part=part, name=name, as_json=as_json, csv_file=csv_file)
 
 
 def _study(

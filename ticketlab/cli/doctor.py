@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -14,15 +15,17 @@ from ticketlab.core import registry
 from ticketlab.core.errors import ResourceError
 from ticketlab.core.formatting import counted
 from ticketlab.core.plugin_api import API_VERSION
+from ticketlab.lab.directory_facts import describe_facts
 
 HUB_SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 @click.command(cls=Command, epilog="Example: ticketlab doctor --json")
+@shared_options.LAB
 @shared_options.JSON
-def doctor(as_json: bool) -> None:
-    """Show versions, the device and the resources of attacks, with instructions for those that are missing."""
-    facts = _examine()
+def doctor(lab: Path, as_json: bool) -> None:
+    """Show versions, the device, what the place of the lab supports, and the resources of attacks, with instructions for missing ones."""
+    facts = _examine(lab)
     if as_json:
         run_recipe.print_json(facts)
         return
@@ -33,6 +36,7 @@ def doctor(as_json: bool) -> None:
         "device": f"{facts['device']}, {counted(facts['threads'], 'thread')}",
         "precision": f"{facts['precision']} (what `auto` selects on this machine)",
         "hub": "offline" if facts["hub_offline"] else "online, downloads are allowed",
+        "lab": "\n".join(describe_facts(facts["lab"])),
     }
     resources = {
         resource["name"]: resource["where"] if resource["found"] else f"missing: {resource['how_to_get']}"
@@ -42,17 +46,20 @@ def doctor(as_json: bool) -> None:
     width = max(map(len, [*lines, *resources, *plugins]))
     for part in (lines, resources, plugins):  # not a table, which would cut paths in a narrow terminal
         for name, text in part.items():
-            run_recipe.print_line(f"{name:<{width}}  {text}")
+            for number, line in enumerate(text.split("\n")):
+                run_recipe.print_line(f"{name if number == 0 else '':<{width}}  {line}")
         if part is not plugins:
             run_recipe.print_line()
 
 
-def _examine() -> dict[str, Any]:
+def _examine(lab: Path) -> dict[str, Any]:
     from ticketlab.backbone.device import pick_precision
+    from ticketlab.lab.open_lab import open_lab
     from ticketlab.resources import resources
     from ticketlab.runs import environment
 
     return {
+        "lab": open_lab(lab).facts(),
         **environment.describe(),
         "precision": pick_precision("auto"),
         "hub_offline": any(os.environ.get(name, "0").lower() in ("1", "true", "yes", "on") for name in HUB_SWITCHES),

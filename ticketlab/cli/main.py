@@ -9,12 +9,15 @@ import click
 from ticketlab.cli import signals, stdout
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_flags import plugin_flags
+from ticketlab.core import progress, ranks
+from ticketlab.core.child_processes import end_with_parent
 from ticketlab.core.version import __version__
 
 ENVIRONMENT = {
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "PYTORCH_ENABLE_MPS_FALLBACK": "1",  # an operation that Apple's GPU lacks runs on the CPU
 }
 COMMANDS = {
     "run": ("ticketlab.cli.run:run", "find, retrain and attack a ticket, as described by a recipe"),
@@ -59,6 +62,10 @@ def main() -> None:
     stdout.survive_broken_pipe()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    if ranks.follows():
+        progress.silence()
+    if ranks.is_supervised():
+        end_with_parent()
     try:
         cli()
     finally:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from ticketlab.cli import ablate, run_recipe, run_study, shared_options
+from ticketlab.cli import ablate, executor_options, run_recipe, run_study, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.run import MAX_SEEDS
 from ticketlab.cli.run import run as run_command
@@ -18,6 +18,7 @@ from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from ticketlab.papers.catalogue import PaperStudy
+    from ticketlab.studies.part import Part
 
 CHANGES = (*ablate.READING_TASKS, "ood", "ood_map", "model", "max_length", "precision", "text", "attacks", "examples")
 RESOURCES = ("word_vectors", "encoder", "mlm")
@@ -56,13 +57,17 @@ def _run_options(command: Any) -> Any:
 @click.option("--show", is_flag=True, help="Print the study file, to read it or to change a copy, and stop.")
 @click.option("--dry-run", is_flag=True, help="Print the cells, the distinct stages and what they will cost, and stop.")
 @click.option("--seeds", type=click.IntRange(min=1, max=MAX_SEEDS), metavar="N", help="Run the seeds 0 to N-1.  [default: as in the paper]")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, show_default=True, help="Stages to compute at a time.")
+@executor_options.EXECUTOR
+@shared_options.PART
 def papers(
     name: str | None,
     show: bool,
     dry_run: bool,
     seeds: int | None,
-    jobs: int,
+    jobs: int | None,
+    executor: str | None,
+    executor_sets: Sequence[str],
+    part: Part | None,
     lab: Path,
     as_json: bool,
     csv_file: Path | None,
@@ -87,11 +92,12 @@ def papers(
     tasks = shared_options.tasks_of(*(options.pop(key) for key in ablate.READING_TASKS))
     scale = options.pop("scale")
     settings = study_settings(options, options.pop("sets"), lab)
+    chosen = executor_options.executor_of(executor, executor_sets)
     study = catalogue.read(name, scale=scale, tasks=tasks, model=settings.pop("model", None), seeds=seeds, settings=settings)
     if dry_run:
-        run_study.print_plan(study, lab, jobs=jobs, as_json=as_json)
+        run_study.print_plan(study, lab, jobs=jobs, executor=chosen, part=part, as_json=as_json)
     else:
-        run_study.run(study, lab, jobs=jobs, name=None, as_json=as_json, csv_file=csv_file)
+        run_study.run(study, lab, jobs=jobs, executor=chosen, part=part, name=None, as_json=as_json, csv_file=csv_file)
 
 
 def _list(studies: list[PaperStudy], as_json: bool) -> None:

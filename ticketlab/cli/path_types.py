@@ -21,3 +21,18 @@ class PathType(click.Path):
         if not str(value).strip():
             self.fail("the path is empty; give a file or a folder", param, ctx)
         return super().convert(expand(value), param, ctx)
+
+
+class LabType(PathType):
+    """A lab: a directory, or a URL, which is converted to the folder of its mirror, brought up to date."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the folder of the lab."""
+        if "://" not in str(value):
+            return super().convert(value, param, ctx)
+        from ticketlab.lab.open_lab import lab_folder
+
+        return lab_folder(str(value))

@@ -125,8 +125,13 @@ def _comparison(
     from attrs import evolve
 
     from ticketlab.report.selected_cells import select_cells
-    from ticketlab.studies.find import find_comparison
+    from ticketlab.studies.find import find_comparison, find_study
 
+    study = find_study(names[0], lab)
+    if study is not None:
+        from ticketlab.studies.gather import gather_study
+
+        gather_study(study)
     comparison = find_comparison(names, lab)
     comparison = evolve(comparison, baseline=baseline) if baseline else comparison
     if select_on is not None and select is None:

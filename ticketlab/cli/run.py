@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import executor_options, run_recipe, shared_options
 from ticketlab.cli.completion import ComponentName, RecipeName
-from ticketlab.cli.single_values import SingleValuesCommand
+from ticketlab.cli.processes import PROCESSES, ParallelCommand
+from ticketlab.core import ranks
 from ticketlab.core.errors import UsageError
 
 STAGES = ("finetune", "search", "retrain")
@@ -42,7 +44,7 @@ def _stage_options() -> list[shared_options.Decorator]:
     ]  # fmt: skip
 
 
-@click.command(cls=SingleValuesCommand, epilog=EPILOG)
+@click.command(cls=ParallelCommand, epilog=EPILOG)
 @click.argument("recipe", required=False, type=RecipeName())
 @shared_options.TASK
 @shared_options.OOD
@@ -89,6 +91,8 @@ def _stage_options() -> list[shared_options.Decorator]:
     help="Run the seeds 0 to N-1, and report mean and standard deviation.",
 )
 @shared_options.SET
+@executor_options.EXECUTOR
+@PROCESSES
 @shared_options.RUN_NAME
 @click.option(
     "--dry-run",
@@ -107,7 +111,11 @@ def run(
     seed: int | None,
     seeds: int | None,
     sets: Sequence[str],
+    jobs: int | None,
+    executor: str | None,
+    executor_sets: Sequence[str],
     name: str | None,
+    processes: int,
     dry_run: bool,
     lab: Path,
     as_json: bool,
@@ -122,6 +130,8 @@ def run(
     from ticketlab.lab.finished_runs import find_run
     from ticketlab.recipes.compose import compose
 
+    if ranks.follows() and not dry_run:
+        sys.exit(run_recipe.follow())
     if seed is not None and seeds is not None:
         raise UsageError("--seed N runs the seed N and --seeds N runs the seeds 0 to N-1: give only one of the two")
     named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in STAGE_SETTINGS}) for stage in STAGES}
@@ -129,6 +139,7 @@ def run(
         options["model"] = resolve(find_run(options["model"], lab, "model"))
     if options["like"]:
         options["like"] = find_run(options["like"], lab, "draw")
+    chosen = executor_options.executor_of(executor, executor_sets) if executor or executor_sets else None
     composed = compose(
         recipe,
         tasks=shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels),
@@ -142,7 +153,10 @@ def run(
         run_recipe.print_plan(composed, lab)
         return
     run_recipe.check_csv(csv_file, [composed], lab, name)
-    done = run_recipe.run_in_lab(composed, lab, name=name)
+    if chosen is None and jobs is None:
+        done = run_recipe.lead(composed, lab, name=name)
+    else:
+        done = run_recipe.run_by_executor(composed, lab, name=name, executor=chosen, jobs=jobs)
     rows = run_recipe.rows_of(done)
     if as_json:
         run_recipe.print_json(done.results)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ticketlab.executors.base import Executor
     from ticketlab.recipes.recipe import Recipe
     from ticketlab.report.cells import Comparison
     from ticketlab.runs.run import Run
@@ -37,6 +38,33 @@ def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
     from ticketlab.runs.run import run
 
     return run(recipe, lab, **more)
+
+
+def lead(recipe: Recipe, lab: Path, *, name: str | None) -> Run:
+    """Run a recipe like :func:`run_in_lab`, with the processes that train together with this one, if there are any."""
+    disk_and_memory.check_limit()
+    from ticketlab.training import parallel
+
+    with parallel.connected():
+        return run_in_lab(recipe, lab, name=name)
+
+
+def follow() -> int:
+    """Take part in the trainings of the process that runs the recipe, until it ends. Return the exit code of this process."""
+    from ticketlab.stages import followers
+    from ticketlab.training import parallel
+
+    with parallel.connected() as group:
+        assert group is not None
+        return followers.follow(group)
+
+
+def run_by_executor(recipe: Recipe, lab: Path, *, name: str | None, executor: Executor | None, jobs: int | None) -> Run:
+    """Run a recipe whose stages an executor computes, by default `local`. Raises the errors of :func:`run_in_lab`."""
+    disk_and_memory.check_limit()
+    from ticketlab.studies.run import run
+
+    return run(recipe, lab, name=name, executor=executor, jobs=jobs)
 
 
 def print_plan(recipe: Recipe, lab: Path) -> None:

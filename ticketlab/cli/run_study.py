@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,43 +14,82 @@ from ticketlab.core.errors import EXIT_FAILED, EXIT_PARTIAL
 from ticketlab.core.formatting import counted
 
 if TYPE_CHECKING:
+    from ticketlab.executors.base import Executor
     from ticketlab.studies.definition import Study
+    from ticketlab.studies.division import Unit
+    from ticketlab.studies.part import Part
     from ticketlab.studies.plan import Plan, PlannedCell
-    from ticketlab.studies.study import StudyRun
+    from ticketlab.studies.study import PartRun, StudyRun
 
 MAX_CELLS = 60
 """The number of cells that a plan lists on a terminal; `--json` has all."""
 
 
-def print_plan(study: Study, lab: Path, *, jobs: int, as_json: bool) -> None:
-    """Print the cells of a study on stdout, and on stderr its stages and what they are expected to cost. Nothing is computed."""
+def print_plan(study: Study, lab: Path, *, jobs: int | None, executor: Executor, part: Part | None, as_json: bool) -> None:
+    """Print the cells of a study on stdout, and on stderr its stages and what they are expected to cost. Nothing is computed.
+
+    With a part, print which tasks and seeds of which cells are its own, and the cost of the stages that it needs.
+    """
     import os
 
     os.environ["HF_HUB_OFFLINE"] = "1"  # must be set before huggingface_hub is imported
+    from ticketlab.studies.division import only_units, units_of_part
     from ticketlab.studies.estimate import describe_estimate, estimate
     from ticketlab.studies.plan import plan_study
     from ticketlab.studies.planned_inputs import PlannedInputs
-    from ticketlab.studies.study import check_jobs, describe_plan, threads_of_a_job
+    from ticketlab.studies.study import describe_plan
+    from ticketlab.studies.threads import threads_of_a_stage
 
-    check_jobs(jobs)
     inputs = PlannedInputs()
-    with threads_of_a_job(jobs):
+    with threads_of_a_stage(executor, jobs):
         plan = plan_study(study, lab, inputs)
-    found = estimate(plan)
+    units = None if part is None else units_of_part(plan, part)
+    own = plan if units is None else only_units(plan, units)
+    found = estimate(own)
     if as_json:
-        run_recipe.print_json(_plan_table(plan) | {"to_compute": found.stages, "seconds": found.seconds, "bytes": found.bytes})
+        of_part = {} if units is None else {"part": _part_table(str(part), units, own)}
+        run_recipe.print_json(_plan_table(plan) | of_part | {"to_compute": found.stages, "seconds": found.seconds, "bytes": found.bytes})
     else:
-        for cell in plan.cells[:MAX_CELLS]:
-            run_recipe.print_line(_cell_line(plan, cell))
-        if len(plan.cells) > MAX_CELLS:
-            run_recipe.print_line(f"... and {len(plan.cells) - MAX_CELLS} more cells (--json lists all)")
+        _print_lines([_cell_line(plan, cell) for cell in plan.cells] if units is None else _unit_lines(plan, units))
     for missing in inputs.missing:
         progress.say(f"note: {missing}")
     if inputs.missing:
         progress.say("note: what is missing is identified by its name, so its stages are not looked up in the lab")
     progress.say(describe_plan(plan))
+    if units is not None:
+        progress.say(f"part {part}: {counted(len(units), 'unit')} (a task and seed of a cell), {counted(len(own.stages), 'stage')}")
     for line in describe_estimate(found):
         progress.say(line)
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    for line in lines[:MAX_CELLS]:
+        run_recipe.print_line(line)
+    if len(lines) > MAX_CELLS:
+        run_recipe.print_line(f"... and {len(lines) - MAX_CELLS} more (--json lists all)")
+
+
+def _unit_lines(plan: Plan, units: Sequence[Unit]) -> list[str]:
+    """Return a line for each cell that has units of a part, with their tasks and seeds."""
+    of_cells: dict[int, dict[str, list[int]]] = {}
+    for unit in units:
+        of_cells.setdefault(unit.cell, {}).setdefault(unit.task, []).append(unit.seed)
+    return [
+        f"{plan.cells[number].cell.label}: {'; '.join(_seeds_text(task, seeds) for task, seeds in tasks.items())}"
+        for number, tasks in sorted(of_cells.items())
+    ]
+
+
+def _seeds_text(task: str, seeds: Sequence[int]) -> str:
+    return f"{task} {'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, sorted(seeds)))}"
+
+
+def _part_table(part: str, units: Sequence[Unit], own: Plan) -> dict[str, Any]:
+    return {
+        "part": part,
+        "units": [{"cell": unit.cell, "task": unit.task, "seed": unit.seed} for unit in units],
+        "stages": list(own.stages),
+    }
 
 
 def _cell_line(plan: Plan, cell: PlannedCell) -> str:
@@ -86,21 +126,33 @@ def _plan_table(plan: Plan) -> dict[str, Any]:
     }
 
 
-def run(study: Study, lab: Path, *, jobs: int, name: str | None, as_json: bool, csv_file: Path | None) -> None:
-    """Run a study, print its table on stdout, and exit with 3 if some of its cells failed, with 1 if all did."""
+def run(
+    study: Study,
+    lab: Path,
+    *,
+    jobs: int | None,
+    executor: Executor,
+    part: Part | None,
+    name: str | None,
+    as_json: bool,
+    csv_file: Path | None,
+) -> None:
+    """Run a study or a part of it, print its table on stdout, and exit with 3 if some of its cells failed, with 1 if all did."""
     disk_and_memory.check_limit()
     from ticketlab.studies.study import run_study
 
-    done = run_study(study, lab, jobs=jobs, name=name)
+    done = run_study(study, lab, jobs=jobs, executor=executor, part=part, name=name)
     print_results(done, as_json=as_json)
     if csv_file is not None:
         from ticketlab.report.numbers_file import write_numbers
 
         write_numbers(done.comparison, csv_file)
     progress.say(f"study: {done.directory} ({counted(done.computed, 'stage')} computed)")
+    if done.part is not None:
+        progress.say(_part_line(done.part))
     progress.say(f"report: ticketlab report {done.directory} --out report.html")
     cells = [cell for cell in done.comparison.cells if not cell.unavailable]
-    failed = [cell for cell in cells if cell.error]
+    failed = [cell for cell in cells if cell.error and (done.part is None or cell.label in done.part.failed)]
     for cell in failed:
         progress.warn(f"{cell.label}: {cell.error}")
     if failed:
@@ -109,10 +161,15 @@ def run(study: Study, lab: Path, *, jobs: int, name: str | None, as_json: bool, 
         context.exit(EXIT_FAILED if len(failed) == len(cells) else EXIT_PARTIAL)
 
 
+def _part_line(done: PartRun) -> str:
+    left = f"the lab still lacks {counted(done.left, 'stage')} of the study" if done.left else "the lab has all stages of the study"
+    return f"part {done.part}: it needs {counted(done.stages, 'stage')}; {left}"
+
+
 def print_results(done: StudyRun, *, as_json: bool) -> None:
     """Print the table of a study, or its cells with their numbers as JSON."""
     from ticketlab.core import files
-    from ticketlab.studies.store import CELLS
+    from ticketlab.lab.layout import CELLS
 
     if as_json:
         numbers = [
@@ -120,7 +177,13 @@ def print_results(done: StudyRun, *, as_json: bool) -> None:
             for one in done.numbers()
             if one.step is None
         ]
-        run_recipe.print_json({**files.read_json(done.directory / CELLS), "numbers": numbers})
+        part, of_part = done.part, {}
+        if part is not None:
+            of_part = {"part": {"part": str(part.part), "stages": part.stages, "computed": done.computed, "left": part.left}}
+        run_recipe.print_json({**files.read_json(done.directory / CELLS), **of_part, "numbers": numbers})
+        return
+    if done.part is not None and not any(cell.results for cell in done.comparison.cells):
+        run_recipe.print_line("no cell is complete yet")
         return
     from ticketlab.report.compared_table import compared_table
     from ticketlab.report.table_text import print_table

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ticketlab.cli.completion import ComponentName
-from ticketlab.cli.path_types import PathType
+from ticketlab.cli.path_types import LabType, PathType
 from ticketlab.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from ticketlab.studies.part import Part
     from ticketlab.tasks.base import Task
 
 Decorator = Callable[[Any], Any]
@@ -34,8 +35,8 @@ SET = click.option(
     "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change any setting, such as search.pruner.lr=0.05; may be repeated."
 )
 LAB = click.option(
-    "--lab", type=PathType(file_okay=False), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
-    help="Directory of all results; results found there are not computed again.  [env: TICKETLAB_LAB]",
+    "--lab", type=LabType(), envvar="TICKETLAB_LAB", default=Path("lab"), show_default=True,
+    help="Directory or URL (s3://bucket/lab) of all results; results found there are not computed again.  [env: TICKETLAB_LAB]",
 )  # fmt: skip
 
 
@@ -110,6 +111,20 @@ RUN_NAME = click.option(
 RUN_SEED = click.option("--run-seed", type=click.IntRange(min=0), metavar="N", help="If a run is given: the seed to use.")
 RUN_TASK = click.option("--run-task", metavar="TASK", help="If a run is given: the task to use, if it has several.")
 OF_RUN = all_of(RUN_SEED, RUN_TASK)
+
+
+def _parse_part(_: click.Context, __: click.Parameter, text: str | None) -> Part | None:
+    from ticketlab.studies.part import Part
+
+    return None if text is None else Part.parse(text)
+
+
+PART = click.option(
+    "--part",
+    metavar="I/N",
+    callback=_parse_part,
+    help="Compute one of N parts of the study, for the jobs of a job array: the I-th, counted from 1. The last one to end has the table.",
+)
 SPLIT = click.option("--split", type=click.Choice(["test", "dev", "train", "all"]), help="Split to use.  [default: test]")
 
 

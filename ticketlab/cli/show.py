@@ -23,8 +23,9 @@ FLAGS = {
     "task": "--task {name} (or --ood {name})",
     "stop rule": "--stop {name}",
     "metric": "--metric {name}",
+    "executor": "--executor {name}; its settings are set with --executor-set (of ablate, papers and attack)",
 }
-"""The option that selects a component; its settings are set with --set."""
+"""The option that selects a component; its settings are set with --set unless it says otherwise."""
 
 
 @click.command(cls=Command, epilog="Example: ticketlab show pruner hard-concrete")

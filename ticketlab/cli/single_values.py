@@ -10,7 +10,7 @@ from ticketlab.cli.command import Command
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 
-NOT_VARIED = ("seed", "seeds", "label_column", "name", "lab", "csv_file", "jobs", "design", "baseline")
+NOT_VARIED = ("seed", "seeds", "label_column", "name", "lab", "csv_file", "jobs", "executor", "design", "baseline")
 """Parameters that ``ticketlab ablate --vary`` does not take."""
 
 

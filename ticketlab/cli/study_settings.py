@@ -13,7 +13,7 @@ from ticketlab.cli.run import run as run_command
 from ticketlab.core.errors import UsageError
 
 PLUGINS = ("plugin", "no_plugin", "no_plugins")
-NOT_SHARED = ("recipe", "seed", "seeds", "dry_run", "name", "csv_file", *PLUGINS)
+NOT_SHARED = ("recipe", "seed", "seeds", "dry_run", "name", "csv_file", "jobs", "executor", "executor_sets", "processes", *PLUGINS)
 """Parameters of ``ticketlab run`` that other commands have not, or have in another form."""
 RENAMED = {"attacks": "attack", "examples": "n"}
 OF_STAGES = {f"{stage}_{kind}": f"{stage}-{kind}" for stage in STAGES for kind in ("loss", "adversary")}

@@ -229,6 +229,15 @@ def ticketlab_stages() -> Components:
 
 
 @hookimpl
+def ticketlab_executors() -> Components:
+    """Executors: where stages are computed."""
+    return [
+        Lazy("local", "processes of this machine, which share its cores, GPUs and memory", "ticketlab.executors.local:Local"),
+        Lazy("ray", "tasks of a Ray cluster, which may have many machines", "ticketlab.executors.ray:Ray"),
+    ]
+
+
+@hookimpl
 def ticketlab_recipes() -> Mapping[str, str]:
     """The papers' recipes and their baselines."""
     folder = Path(__file__).parents[1] / "recipes" / "builtin"

@@ -135,7 +135,7 @@ def ticketlab_stages() -> Components:  # type: ignore[empty-body]
 
 @hookspec
 def ticketlab_executors() -> Components:  # type: ignore[empty-body]
-    """Return executors: where the cells of an ablation run."""
+    """Return executors: where the stages of studies and runs are computed."""
 
 
 @hookspec

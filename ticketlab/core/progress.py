@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +23,28 @@ class _Silent:
         return None
 
 
+Sink = Callable[[str, Any], None]
+"""Gets what would be printed: its kind (``say``, ``notice``, ``warn`` or ``bar``), and the message or the state of the bar."""
+SECONDS_BETWEEN_STATES = 0.5
+
+
+class _Sent:
+    """A bar that is shown elsewhere: it sends its state at most every :data:`SECONDS_BETWEEN_STATES`."""
+
+    def __init__(self, sink: Sink, title: str, total: int, done: int) -> None:
+        self.sink, self.title, self.total, self.done, self.next = sink, title, total, done, 0.0
+        self.send("")
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        self.done += steps
+        if time.monotonic() >= self.next:
+            self.send(note)
+
+    def send(self, note: str) -> None:
+        self.next = time.monotonic() + SECONDS_BETWEEN_STATES
+        self.sink("bar", {"title": self.title, "total": self.total, "done": self.done, "note": note})
+
+
 @contextlib.contextmanager
 def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | None = None, of: str = "") -> Iterator[Bar]:
     """Show a progress bar while the block runs, starting at ``done`` of ``total``.
@@ -29,7 +52,10 @@ def bar(title: str, total: int, *, done: int = 0, count: Callable[[], int] | Non
     ``count`` returns a number that also grows between steps. Another thread calls it several times a second, and its growth since the
     start is shown as ``123 OF``.
     """
-    if not sys.stderr.isatty():
+    if _filter.sink is not None:
+        yield _Sent(_filter.sink, title, total, done)
+        return
+    if _silenced or not sys.stderr.isatty():
         yield _Silent()
         return
     from rich.console import Console
@@ -77,9 +103,11 @@ class _Filter(NamedTuple):
     warned: set[str] | None = None
     silent: bool = False
     detailed: bool = True
+    sink: Sink | None = None
 
 
 _filter = _Filter()
+_silenced = False
 
 
 @contextlib.contextmanager
@@ -107,9 +135,20 @@ def silent() -> contextlib.AbstractContextManager[None]:
     return _filtered(silent=True)
 
 
+def silence() -> None:
+    """Print no messages and show no bars from now on, in a process that another one speaks for."""
+    global _filter, _silenced
+    _filter, _silenced = _filter._replace(silent=True), True
+
+
 def without_details() -> contextlib.AbstractContextManager[None]:
     """Print no details while the block runs, which has so many stages that those of each are too many."""
     return _filtered(detailed=False)
+
+
+def sent_to(sink: Sink) -> contextlib.AbstractContextManager[None]:
+    """Print nothing while the block runs, but pass messages and the states of progress bars to ``sink``, which shows them elsewhere."""
+    return _filtered(sink=sink)
 
 
 def _or_new(earlier: set[str] | None) -> set[str]:
@@ -128,19 +167,30 @@ def say(message: str, *, lines: bool = False) -> None:
         return
     if _filter.printed is not None:
         _filter.printed.add(message)
+    if _filter.sink is not None:
+        _filter.sink("say", message)
+        return
     with contextlib.suppress(OSError):  # the reader has gone: `2>&1 | head`, or a closed terminal
         print(printable(message, lines=lines), file=sys.stderr, flush=True)
 
 
 def notice(message: str) -> None:
     """Print one line about inputs, which many stages may have in common, to stderr."""
-    if not _was_printed(message):
+    if _was_printed(message):
+        return
+    if _filter.sink is not None:
+        _filter.sink("notice", message)
+    else:
         say(message)
 
 
 def warn(message: str) -> None:
     """Print a one-line warning to stderr."""
-    if not _was_printed(message):
+    if _was_printed(message):
+        return
+    if _filter.sink is not None:
+        _filter.sink("warn", message)
+    else:
         say(f"warning: {message}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ticketlab.attacks.results import record_file
 from ticketlab.core.errors import UsageError
-from ticketlab.lab import integrity
+from ticketlab.lab import integrity, mirror
 from ticketlab.lab.layout import PREDICTIONS, lab_of_run, stage_folder
 from ticketlab.report.cells import Cell
 from ticketlab.report.metric_values import SeedValue, metric_values
@@ -83,6 +83,7 @@ def _of_records(path: Path, measure: str) -> Outcomes:
 
 
 def _present(path: Path, cell: Cell, value: SeedValue, metric: str) -> Path:
+    mirror.fetch(path)
     if not path.is_file():
         raise UsageError(
             f"{cell.label}: the examples behind `{metric}` are not in the lab ({path.name} of the stage {value.key[:10]} is missing): it "

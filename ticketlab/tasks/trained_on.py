@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
-from ticketlab.lab import integrity
+from ticketlab.lab import integrity, mirror
 from ticketlab.tasks.base import Example
 from ticketlab.tasks.reading.text_equality import canonical_text, fold_texts
 
@@ -87,6 +87,7 @@ def load_hashes(folder: str | Path) -> TrainedOn | None:
     :raises UsageError: the file does not contain hashes.
     """
     path = files.expand(folder) / FILE
+    mirror.fetch(path)
     if not path.is_file():
         return None
     integrity.check(path)

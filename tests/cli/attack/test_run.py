@@ -31,8 +31,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Replaces the run: writes ``rows`` for each attack, in a stage with its own key, and collects the recipes."""
     state = SimpleNamespace(recipes=[], rows=made(3), config="1", size=0, place=tmp_path / "lab", name="attack-1")
 
-    def run(recipe: Any, lab: Path, starting: Any, name: str | None = None) -> Any:
+    def run(recipe: Any, lab: Path, starting: Any, name: str | None = None, attack_execution: Any = None) -> Any:
         state.recipes.append(recipe)
+        state.execution = attack_execution
         for task in recipe.tasks:
             for stage in recipe.stages:
                 starting(task.label, stage, state.config)
@@ -63,6 +64,15 @@ def attack(invoke: Invoke, lab: SimpleNamespace, tmp_path: Path) -> Invoke:
         return invoke("attack", tmp_path, "--task", "demo", "--lab", lab.place, *named, *flags)
 
     return attack
+
+
+def test_the_executor_that_is_named_shares_the_examples_out(attack: Invoke, lab: SimpleNamespace) -> None:
+    assert attack("--executor", "local", "--workers", "3").exit_code == 0
+    assert lab.execution is None  # the attack starts its own processes
+    assert attack("--executor", "local", "--executor-set", "retries=5", "--workers", "3").exit_code == 0
+    assert (lab.execution.executor.retries, lab.execution.jobs, lab.execution.lab.root) == (5, 3, lab.place)
+    refused = attack("--executor-set", "retry=5")
+    assert (refused.exit_code, "did you mean `retries`?" in refused.stderr) == (2, True)
 
 
 def test_each_attack_is_a_separate_stage_so_that_adding_one_changes_no_other(attack: Invoke, lab: SimpleNamespace) -> None:

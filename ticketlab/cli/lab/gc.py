@@ -41,6 +41,8 @@ def gc(dry_run: bool, older_than: str | None, yes: bool, lab: Path, as_json: boo
             run_recipe.print_line(f"{kind}: {counted(number, 'stage')}, {quantities.size(size)}")
     removed = []
     if not found:
+        if not dry_run:
+            remove_stages(lab, [])  # removes what killed processes left
         progress.say(f"{lab}: every stage is needed")
     elif dry_run:
         progress.say(f"{lab}: {what} would be removed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticketlab.core.errors import UsageError
+from ticketlab.lab import mirror
 from ticketlab.lab.finished_models import check_not_of_run
 from ticketlab.lab.layout import SCORES, TICKET, TICKETS, is_run
 from ticketlab.lab.results import stage_folders, stages_of_kind
@@ -61,4 +62,5 @@ def scores_file(path: Path, lab: Path, task: str | None = None, seed: int | None
             f"{path}: a run with {len(folders) or 'no'} searches; {choose}name the folder of one"
             f"{''.join(f', {folder}' for folder in folders)}"
         )
+    mirror.fetch(folders[0] / SCORES)
     return folders[0] / SCORES
