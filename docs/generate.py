@@ -260,7 +260,8 @@ def hooks_page() -> str:
         omit parameters that it does not use. `Components` is `Iterable[type[Component] | Lazy]`: component classes, or references of the
         form `ticketlab.plugin.Lazy(name, summary, "package.module:Class")`, which are imported when they are first used. See
         [](../howto/pruner.md), [](../howto/stop_rule.md), [](../howto/adversary.md), [](../howto/loss.md), [](../howto/objective.md),
-        [](../howto/bias_model.md), [](../howto/attack.md), [](../howto/metric.md), [](../howto/stage.md), [](../howto/task.md) and
+        [](../howto/bias_model.md), [](../howto/attack.md), [](../howto/metric.md), [](../howto/stage.md), [](../howto/executor.md),
+        [](../howto/task.md) and
         [](../howto/model_family.md), [](../howto/listener.md) for events, [](../howto/compose.md#recipes-of-a-package) for recipes, and
         [](plugin.md) for the base classes.
         """

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
+from typing import get_origin
 
 from attrs import frozen
 from markdown_text import prose, table
@@ -52,6 +53,7 @@ GROUPS = (
     Group("Tasks", ("tasks.",), "How to write one: [](../howto/task.md)."),
     Group("Metrics", ("metrics.",), "How to write one: [](../howto/metric.md)."),
     Group("Stages", ("stages.",), "How to write one: [](../howto/stage.md)."),
+    Group("Executors", ("executors.",), "How to write one: [](../howto/executor.md)."),
     Group("Models", ("backbone.",), "How to add a family: [](../howto/model_family.md)."),
     Group("Tickets", ("tickets.",)),
     Group("Errors", ("core.errors",), "A component raises them for a user's mistake; the message is all that the user sees."),
@@ -134,6 +136,9 @@ def sections(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
             yield f"### {name}\n\n{HOOKIMPL}"
         elif inspect.isclass(public):
             yield f"### {name}\n\n{class_section(name, public)}"
+        elif get_origin(public) is not None:  # an alias of a type
+            stands_for = aliases(_home(module, name), [name])[name]
+            yield f"### {name}\n\n```python\n{name} = {stands_for}\n```\n\n{prose(_about_constant(module, name))}"
         elif callable(public):
             yield f"### {name}\n\n```python\n{call(name, public)}\n```\n\n{prose(public.__doc__ or '')}"
         else:

@@ -14,13 +14,20 @@ from support.doc_blocks import ROOT, SHELL, Block, Reader, blocks, commands, pag
 from ticketlab.cli.main import cli
 
 PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
+LONG = ("docs/howto/executor.md",)
+"""Pages whose tests start many processes."""
 INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    "page", [name for name, page in PAGES.items() if any(block.language in (*SHELL, "python") for block in blocks(page))]
+    "page",
+    [
+        pytest.param(name, marks=pytest.mark.system if name in LONG else ())
+        for name, page in PAGES.items()
+        if any(block.language in (*SHELL, "python") for block in blocks(page))
+    ],
 )
 def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     source = ROOT / Path(page).parent / "src"

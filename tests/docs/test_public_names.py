@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 from support.doc_blocks import ROOT, blocks, pages
@@ -24,6 +24,7 @@ from ticketlab.core.registry import HOOK_OF_KIND
 PUBLIC_MODULES = ("ticketlab", "ticketlab.plugin", "ticketlab.testing", "ticketlab.auto", "ticketlab.figures")
 MODULES = (ticketlab, ticketlab.plugin, ticketlab.testing)
 NOT_PUBLIC = {
+    "AttackExecution",
     "Cell",
     "Exported",
     "Factor",
@@ -32,7 +33,9 @@ NOT_PUBLIC = {
     "InputCoverage",
     "Number",
     "Overrides",
+    "PartRun",
     "Picture",
+    "PluginSelection",
     "Provenance",
     "Published",
     "Record",
@@ -85,8 +88,8 @@ def test_the_page_lists_the_names_of_the_module(module: ModuleType) -> None:
 def test_every_public_name_has_a_docstring_and_a_signature_on_the_page(module: ModuleType) -> None:
     for name, text in subsections(module).items():
         public = getattr(module, name)
-        docstring = vars(public).get("__doc__") if inspect.isclass(public) else public.__doc__
-        assert docstring, name
+        if get_origin(public) is None:  # an alias of a type has none
+            assert vars(public).get("__doc__") if inspect.isclass(public) else public.__doc__, name
         assert text.rpartition("```")[2].strip(), name
         if inspect.isfunction(public) or (inspect.isclass(public) and "__init__" in vars(public) and inspect.signature(public).parameters):
             assert f"```python\n{name}(" in text, name
