@@ -41,7 +41,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests: all but those marked ``system``, unless ``-- -m system`` selects them."""
     install(session, "demo,test")
-    session.install("-c", "constraints.txt", "-e", ".[docs,onnx]")
+    session.install("-c", "constraints.txt", "-e", ".[docs,onnx,ray]")
     install_for_plugins(session)
     session.run("python", "-m", "pytest", *(session.posargs or ["-n", "2", "tests", "plugins"]), env={"OMP_NUM_THREADS": "1"})
 
@@ -57,6 +57,12 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Run the quick benchmarks, or the script named after ``--`` with its arguments."""
-    install(session, "demo,onnx")
-    for command in [session.posargs] if session.posargs else [["benchmarks/startup.py"], ["benchmarks/importance_cost.py"]]:
+    install(session, "demo,test,onnx")
+    quick = [
+        ["benchmarks/startup.py"],
+        ["benchmarks/importance_cost.py"],
+        ["benchmarks/simulate_cluster.py", "--stages", "1000", "--parts", "20"],
+        ["benchmarks/device_checks.py", "--device", "cpu", "--quick"],
+    ]
+    for command in [session.posargs] if session.posargs else quick:
         session.run("python", *command)
