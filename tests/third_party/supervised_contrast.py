@@ -35,6 +35,7 @@ class SupervisedContrast(Objective):
     summary: ClassVar[str] = "another objective, and examples of a label drawn together"
     paper: ClassVar[str] = "Gunel et al., 2021, https://arxiv.org/abs/2011.01403"
     required_outputs: ClassVar[tuple[str, ...]] = ("hidden_states",)
+    whole_batch: ClassVar[bool] = True  # the other examples of the batch are positives and negatives
 
     inner: Objective = component("objective", "task", help="the objective beside it")
     weight: float = setting(0.5, at_least=0, at_most=1, help="weight of the contrast (lambda)")
