@@ -12,7 +12,7 @@ from ticketlab.executors.ray_node import _Sender
 
 @pytest.fixture
 def journal(monkeypatch):
-    """What was sent, and for what the process has waited; a call that nobody waits for may be lost with the process."""
+    """A fake journal: `sent` has the kinds of all messages, and `arrived` those that the sender has waited for."""
     found = SimpleNamespace(sent=[], arrived=[])
     found.add = SimpleNamespace(remote=lambda table: found.sent.append(table["kind"]) or len(found.sent))
     ray = SimpleNamespace(get=lambda call: found.arrived.extend(found.sent[len(found.arrived) : call]), exceptions=SimpleNamespace())
