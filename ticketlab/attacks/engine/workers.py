@@ -64,7 +64,8 @@ def run_in_workers(attacker: Attacker, examples: Sequence[Example], workers: int
     attacker = attrs.evolve(attacker, in_flight=min(attacker.in_flight, share))
     device = attacker.victim.device
     pool = _Pool(attacker, device, deque(examples), f"lower in_flight (now {attacker.in_flight} per process) or workers (now {workers})")
-    if device.type not in _SHARED_BY_PROCESSES:
+    is_shared = device.type in _SHARED_BY_PROCESSES
+    if not is_shared:
         attacker.victim.model.to("cpu")
     try:
         for _ in range(workers):
@@ -72,7 +73,8 @@ def run_in_workers(attacker: Attacker, examples: Sequence[Example], workers: int
         yield from pool.records()
     finally:
         pool.stop()
-        attacker.victim.model.to(device)
+        if not is_shared:
+            attacker.victim.model.to(device)
 
 
 @define(eq=False)
