@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from ticketlab.core import registry
 from ticketlab.core.errors import UsageError
 from ticketlab.executors import base
 from ticketlab.executors import ray as ray_executor
 from ticketlab.executors.base import WorkResources
 from ticketlab.executors.ray import Ray
+from ticketlab.studies.study import build_executor
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def four_threads(monkeypatch):
 def test_without_the_package_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setattr(ray_executor, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r'pip install "ticketlab\[ray\]"'):
-        registry.current().get("executor", "ray")()
+        build_executor("ray")
 
 
 @pytest.mark.parametrize(

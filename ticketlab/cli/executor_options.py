@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -38,8 +38,8 @@ def executor_of(name: str | None, sets: Sequence[str]) -> Executor:
 
     :raises UsageError: there is no such executor, or a setting is unknown, invalid or given twice.
     """
-    from ticketlab.core.settings import build_component
     from ticketlab.recipes.tables import parse_assignment
+    from ticketlab.studies.study import build_executor
 
     values = {}
     for text in sets:
@@ -50,4 +50,4 @@ def executor_of(name: str | None, sets: Sequence[str]) -> Executor:
         if key in values:
             raise UsageError(f"--executor-set {key} is given twice; write it once")
         values[key] = value
-    return cast("Executor", build_component("executor", {"name": name or DEFAULT, **values}, "executor"))
+    return build_executor({"name": name or DEFAULT, **values})

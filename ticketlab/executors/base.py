@@ -173,6 +173,12 @@ class Executor(Component):
         2, at_least=0, identity=False, help="how often a stage is started again after the process or machine that computed it died"
     )
 
+    def check_usable(self) -> None:
+        """Check what can be known before anything is planned, such as whether a package is installed. By default there is nothing.
+
+        :raises UsageError: the executor cannot be used; the message says what to do.
+        """
+
     @abstractmethod
     def open(self, session: Session, receive: Receive) -> ExecutorRun:
         """Begin an execution. ``receive`` gets the messages of the workers.

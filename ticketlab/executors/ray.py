@@ -45,7 +45,8 @@ class Ray(Executor):
         0, at_least=0, identity=False, help="stages that wait for a free node, so that a cluster that grows on demand adds nodes"
     )
 
-    def __attrs_post_init__(self) -> None:
+    def check_usable(self) -> None:
+        """Check that Ray is installed; see :meth:`Executor.check_usable`."""
         if find_spec("ray") is None:
             raise UsageError('the executor `ray` needs the package ray: pip install "ticketlab[ray]"')
 

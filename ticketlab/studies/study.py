@@ -20,6 +20,7 @@ from ticketlab.lab.lab import is_read_only
 from ticketlab.lab.open_lab import lab_folder
 from ticketlab.report.cells import Comparison
 from ticketlab.report.numbers import Number, all_numbers
+from ticketlab.report.verdicts import Verdict, verdicts
 from ticketlab.studies.definition import Study, read_study, study_of
 from ticketlab.studies.division import only_units, units_of_part
 from ticketlab.studies.execute import Execution
@@ -71,6 +72,10 @@ class StudyRun:
     def numbers(self) -> list[Number]:
         """Return every number of every seed."""
         return all_numbers(self.comparison)
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return the verdict on each hypothesis of the study: ``shown``, ``refuted``, ``undecided`` or ``not run``, with its tests."""
+        return verdicts(self.comparison)
 
 
 def study(
@@ -133,8 +138,11 @@ def build_executor(value: Executor | str | Mapping[str, Any]) -> Executor:
     """Return the executor with a name, or that a table with a ``name`` describes.
 
     :raises SettingError: there is no such executor, or its settings are invalid.
+    :raises UsageError: it cannot be used here.
     """
-    return cast(Executor, build_component("executor", value, "executor"))
+    executor = cast(Executor, build_component("executor", value, "executor"))
+    executor.check_usable()
+    return executor
 
 
 def _run(defined: Study, lab: Path, executor: Executor, jobs: int | None, part: Part | None, name: str | None) -> StudyRun:
