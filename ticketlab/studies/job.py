@@ -43,6 +43,7 @@ def stage_work(
         "key": key,
         "recipe": recipe.to_table(),
         "recipe_name": recipe.name,
+        "recipe_source": recipe.source,
         "stage": stage,
         "keep": list(keep),
         "workers": workers,
@@ -82,8 +83,8 @@ def compute(arguments: Mapping[str, Any], worker: Worker) -> None:
 
 
 def _load(arguments: Mapping[str, Any], worker: Worker) -> RunInputs:
-    cache = worker.kept.setdefault(INPUTS, InputCache())
-    return load_run_inputs(build_recipe(arguments["recipe_name"], dict(arguments["recipe"])), cache)
+    cache, name = worker.kept.setdefault(INPUTS, InputCache()), str(arguments["recipe_name"])
+    return load_run_inputs(build_recipe(name, dict(arguments["recipe"]), source=arguments["recipe_source"]), cache)
 
 
 def _check_key(expected: str, planned: Mapping[str, str], inputs: RunInputs) -> Callable[[str, str, str], None]:
