@@ -42,6 +42,16 @@ STEPS = "scores without training"
         ("srnet-imp", {}, ["search.clip_penalty=false"], "--set search.clip_penalty=false", "adds no penalty"),
         ("robust-ticket", {}, ["search.bias=bias.jsonl"], "--set search.bias=bias.jsonl", "`cross-entropy` needs no bias"),
         ("robust-ticket", {}, ["search.watch_ood=true"], "--set search.watch_ood=true", "no challenge sets"),
+        ("robust-ticket", {}, ["search.pruner.target=0.7", "search.pruner.penalty=3"], "--set search.pruner.penalty=3", "by a Lagrangian"),
+        (
+            "robust-ticket",
+            {},
+            ["search.pruner.target=0.7", "search.pruner.penalty_ramp=1"],
+            "--set search.pruner.penalty_ramp=1",
+            "`target`",
+        ),
+        ("structured-hard-concrete", {}, ["search.pruner.target=1/2", "search.pruner.heads_penalty=3"], "heads_penalty=3", "a Lagrangian"),
+        ("robust-ticket", {}, ["search.pruner.target_warmup=0.5"], "--set search.pruner.target_warmup=0.5", "there is no `target`"),
         ("robust-ticket", {"stages": {"search": {"mix_ood": 0, "loss": "poe"}}, "pruner": "magnitude"}, [], "--search-loss poe", STEPS),
     ],
 )
@@ -66,6 +76,7 @@ def test_a_requested_setting_without_effect_is_refused_with_its_flag_and_the_rea
         ("robust-ticket", {"stop": "patience"}, ["search.sparsity=0.5"]),  # patience evaluates tickets of this sparsity
         ("robust-ticket", {}, ["search.select=best", "search.sparsity=0.5", "search.select_after=0.5"]),
         ("srnet", {"scale": "small"}, ["search.pruner.lr=1e-3"]),
+        ("robust-ticket", {"scale": "small"}, ["search.pruner.target=0.7"]),  # the penalty is the recipe's
         ("early-robust", {"pruner": "hard-concrete", "stop": "mask-distance", "sparsity": 0.3}, []),  # the ratios of heads are the recipe's
         ("orticket", {"text": "notes.txt"}, ["search.objective.text=other.txt"]),
     ],
@@ -106,6 +117,16 @@ def test_with_a_flag_choices_of_a_built_in_recipe_without_effect_are_reported_an
     flagged = compose("robust-ticket", tasks=["demo"], scale="small", pruner="magnitude")
     assert flagged.stages["search"].epochs == 4  # type: ignore[attr-defined]
     assert ineffective_settings.stage_warnings(flagged, "search") == ["`adversary` has no effect: `magnitude` scores without training"]
+
+
+def test_a_penalty_that_a_target_replaces_is_not_part_of_the_key_and_is_reported_unless_a_built_in_recipe_has_it() -> None:
+    full, small = (compose("robust-ticket", tasks=["demo"], scale=scale, sets=["search.pruner.target=0.7"]) for scale in ("full", "small"))
+    assert small.stages["search"].pruner.penalty == 100  # type: ignore[attr-defined]
+    assert not ineffective_settings.stage_warnings(small, "search")
+    identities = [flagged.stages["search"].identity()["pruner"] for flagged in (full, small)]
+    assert identities[0] == identities[1]
+    (remark,) = ineffective_settings.stage_warnings(made(it={"kind": "search", "pruner": {"target": 0.7, "penalty": 3}}), "it")
+    assert remark == "`pruner.penalty` has no effect: `target` replaces the penalty by a Lagrangian"
 
 
 def test_a_stop_rule_that_compared_masks_of_another_sparsity_is_reported() -> None:

@@ -12,6 +12,7 @@ MEASURES = {
     "similarity": "similarity", "words_changed": "changed words", "bias_degree": "bias degree", "calibration_error": "calibration error",
     "loss": "loss", "gates_at_zero": "gates at 0", "gates_at_one": "gates at 1", "penalty": "regulariser R",
     "heads_at_zero": "heads at 0", "heads_at_one": "heads at 1", "heads_open": "expected open heads",
+    "target": "target of R", "heads_target": "target of open heads", "neurons_target": "target of open neurons",
     "neurons_at_zero": "neurons at 0", "neurons_at_one": "neurons at 1", "neurons_open": "expected open neurons",
 }  # fmt: skip
 COSTS = {"seconds": "time", "search_seconds": "search time", "training_seconds": "training time", "parameters": "trainable parameters"}
@@ -20,7 +21,8 @@ NAMES = ("Aua", "Suc", "R ")
 OF_LABELS = {"recall": "recall of", "predicted": "predictions of", "examples": "examples of"}
 """Measures of each label."""
 GATES = {f"{units}_at_{end}" for units in ("gates", "heads", "neurons") for end in ("zero", "one")}
-PERCENTAGES = {*SHARES, *GATES, "heads_open", "neurons_open", "zeros", "ones", "open", "recall", "majority"}
+OPEN = {f"{units}_{measure}" for units in ("heads", "neurons") for measure in ("open", "target")}
+PERCENTAGES = {*SHARES, *GATES, *OPEN, "zeros", "ones", "open", "recall", "majority"}
 
 
 @frozen

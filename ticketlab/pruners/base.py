@@ -70,6 +70,10 @@ class Search(Callback):
         """Whether an evaluation may select the ticket that would be drawn now. False until iterative pruning has done its last pruning."""
         return True
 
+    def unmet(self) -> str | None:
+        """Return what the search should have reached and has not, for a warning when it ends; None if there is nothing."""
+        return None
+
     def close(self) -> None:
         """Remove every hook, parametrization and module that the search added to the model. Called once, after the scores were read.
 
@@ -121,6 +125,13 @@ class Pruner(TrainingComponent):
 
         :raises SettingError: they cannot; the message begins with the name of the setting.
         """
+
+    def unused(self) -> dict[str, str]:
+        """Return why settings cannot change the result given the other settings of this pruner, by name.
+
+        They are left out of the key of the search, refused on the command line and reported in recipes.
+        """
+        return {}
 
     def begin(self, plan: TrainingPlan) -> Search:
         """Start a search on the backbone of a plan."""

@@ -5,6 +5,7 @@ RobusT (Zheng et al., 2022, Eq. 1-5) with the hard-concrete distribution of Loui
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -14,8 +15,10 @@ from attrs import frozen
 from torch import Tensor, nn
 
 from ticketlab.backbone.device import generator_device
+from ticketlab.core.setting_values import parse_ratio, settings_of
 from ticketlab.core.settings import setting
 from ticketlab.pruners.base import Pruner, Search, weight_units
+from ticketlab.pruners.gate_penalty import FixedPenalty, GatePenalty, Lagrangian
 from ticketlab.pruners.gates import Gates, weight_gates
 from ticketlab.tickets.draw import group_of
 from ticketlab.training.plan import TrainingPlan
@@ -24,6 +27,9 @@ LOW, HIGH = -0.1, 1.1
 """The interval that the concrete variable is stretched to: gamma and zeta in the paper."""
 MARGIN = 1e-4
 """Uniform noise is kept this far from 0 and 1."""
+EPSILON = 1e-15
+"""Adam's epsilon of gates with a target. It is far below any gradient, so that the gates of the smallest weights move as well; squares of
+gradients of this size are still normal 32-bit floats."""
 METRICS = {
     "weights": ("penalty", "gates_at_zero", "gates_at_one"),
     "heads": ("heads_open", "heads_at_zero", "heads_at_one"),
@@ -46,10 +52,45 @@ class HardConcretePruner(Pruner):
         "step", choices=("step", "pass"), help="sample the gates once per optimizer step, or again in each of its passes"
     )
 
+    target: float | None = setting(
+        None,
+        above=0,
+        below=1,
+        unit="fraction",
+        converter=parse_ratio,
+        added_later=True,
+        help="expected share of open gates (R) to reach, of each group of units, by a Lagrangian; none: a fixed penalty, as in the paper",
+    )
+    target_warmup: float = setting(
+        0.8,
+        at_least=0,
+        at_most=1,
+        unit="fraction of the steps",
+        added_later=True,
+        help="lower the target linearly, from the initial share of open gates, over this fraction of the search",
+    )
+    multiplier_lr: float = setting(0.3, above=0, added_later=True, help="learning rate of the multipliers of the target (lambda1, lambda2)")
+    multiplier_start: float = setting(100.0, at_least=0, added_later=True, help="initial multiplier of the squared distance (lambda2)")
+
     @property
     def learns_at_rate(self) -> bool:
         """False: the gates have their own learning rate."""
         return False
+
+    def unused(self) -> dict[str, str]:
+        """Return the penalties if there is a target, else the settings of the target; see :meth:`Pruner.unused`."""
+        if self.target is None:
+            return dict.fromkeys(("target_warmup", "multiplier_lr", "multiplier_start"), "there is no `target`")
+        penalties = [field.name for field in settings_of(type(self)) if field.name == "penalty" or field.name.endswith("_penalty")]
+        return dict.fromkeys((*penalties, "penalty_ramp"), "`target` replaces the penalty by a Lagrangian")
+
+    def gate_penalty(self, penalty: float, steps: int) -> GatePenalty:
+        """Return the penalty of a group of units in a search of ``steps`` steps; ``penalty`` is its lambda, which a target replaces."""
+        if self.target is None:
+            return FixedPenalty(penalty, self.penalty_ramp * steps)
+        start = float(open_probability(torch.tensor(location_of(self.init_gate)), self.temperature))
+        warmup, rate = self.target_warmup * steps, self.multiplier_lr
+        return Lagrangian(start=start, target=self.target, warmup=warmup, rate=rate, lambda2=self.multiplier_start)
 
 
 @frozen
@@ -60,6 +101,10 @@ class HardConcrete(HardConcretePruner):
     ``reduction="elements"`` averages R over all gates, as in the paper. ``"matrices"`` averages the means of the matrices, as in the
     published code; a gate of a small matrix then has a larger gradient than one of a large matrix. The setting ``clip_penalty`` of the
     search decides whether R's gradient is clipped together with that of the objective.
+
+    With a ``target``, the search minimises the objective + c (lambda1 (R - t) + lambda2 (R - t)^2) instead, where t falls from the
+    initial R to the target, the multipliers are trained to maximise this (Wang et al., 2020), and c is the sum of the absolute gradients
+    of the objective over the gates, so that the multipliers depend neither on the number of gates nor on the size of the loss.
     """
 
     name: ClassVar[str] = "hard-concrete"
@@ -118,7 +163,7 @@ def shares(sizes: Mapping[str, int], reduction: str) -> dict[str, float]:
 class HardConcreteSearch(Search):
     """Trains the locations of gates.
 
-    ``penalties`` has the weight of R in the loss for each group of units, and ``shares`` that of one gate in the R of its group.
+    ``penalties`` has lambda for each group of units, and ``shares`` the weight of one gate in the R of its group.
     """
 
     def __init__(
@@ -130,10 +175,9 @@ class HardConcreteSearch(Search):
         shares: Mapping[str, float],
     ) -> None:
         self._settings = settings
-        self._steps = plan.steps
         self._step = 0
         self._gates = gates
-        self._penalties = penalties
+        self._penalties = {group: settings.gate_penalty(penalty, plan.steps) for group, penalty in penalties.items()}
         self._shares = shares
         self._slopes: dict[str, Tensor] = {}
         start = location_of(settings.init_gate)
@@ -144,7 +188,8 @@ class HardConcreteSearch(Search):
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the gates' locations as one optimizer group."""
-        return [{"params": list(self.log_alpha.values()), "lr": self._settings.lr}]
+        own = {} if self._settings.target is None else {"eps": EPSILON}
+        return [{"params": list(self.log_alpha.values()), "lr": self._settings.lr, **own}]
 
     def on_step_start(self, step: int) -> None:
         """Sample the gates of the step."""
@@ -174,38 +219,52 @@ class HardConcreteSearch(Search):
 
     @torch.no_grad()
     def add_penalty(self) -> None:
-        """Add the gradient of penalty x R."""
-        ramp = self._settings.penalty_ramp * self._steps
-        ramped = min(1.0, (self._step + 1) / ramp) if ramp > 0 else 1.0
-        for name, log_alpha in self.log_alpha.items():
-            weight = self._penalties[group_of(name)] * ramped
-            opened = open_probability(log_alpha, self._settings.temperature)
-            slope = torch.addcmul(opened, opened, opened, value=-1)
-            gradient = torch.zeros_like(log_alpha) if log_alpha.grad is None else log_alpha.grad
-            log_alpha.grad = gradient.add_(slope, alpha=weight * self._shares[name])
+        """Add the gradient of R, times its weight in this step."""
+        for group, penalty in self._penalties.items():
+            weight = penalty.weight(self._step, functools.partial(self._measure, group))
+            for name, log_alpha in self._of_group(group).items():
+                opened = open_probability(log_alpha, self._settings.temperature)
+                slope = torch.addcmul(opened, opened, opened, value=-1)
+                gradient = torch.zeros_like(log_alpha) if log_alpha.grad is None else log_alpha.grad
+                log_alpha.grad = gradient.add_(slope, alpha=weight * self._shares[name])
 
     def metrics(self) -> dict[str, float]:
-        """Return :data:`METRICS` for each group of units: R, without its weight lambda, and the gates that are exactly 0 and 1."""
+        """Return :data:`METRICS` for each group of units: R, without its weight, and the gates that are exactly 0 and 1.
+
+        With a target also its present value and the multipliers.
+        """
         found: dict[str, float] = {}
-        for group in self._penalties:
-            own = {name: log_alpha.detach() for name, log_alpha in self.log_alpha.items() if group_of(name) == group}
-            opened = {name: open_probability(log_alpha, self._settings.temperature) for name, log_alpha in own.items()}
-            gates = torch.cat([deterministic_gate(log_alpha).flatten() for log_alpha in own.values()])
-            numbers = (
-                sum(float(part.sum()) * self._shares[name] for name, part in opened.items()),
-                float((gates == 0).float().mean()),
-                float((gates == 1).float().mean()),
-            )
+        for group, penalty in self._penalties.items():
+            gates = torch.cat([deterministic_gate(log_alpha.detach()).flatten() for log_alpha in self._of_group(group).values()])
+            numbers = (self._share(group), float((gates == 0).float().mean()), float((gates == 1).float().mean()))
             found |= dict(zip(METRICS[group], numbers, strict=True))
+            prefix = "" if group == "weights" else f"{group}_"
+            found |= {f"{prefix}{name}": value for name, value in penalty.metrics().items()}
         return found
 
+    def unmet(self) -> str | None:
+        """Return which targets the search has missed; see :meth:`Search.unmet`."""
+        shares = {group: self._share(group) for group in self._penalties}
+        missed = [
+            f"{share:.3g} of the gates{'' if group == 'weights' else f' of {group}'} are open, and the target is {target:g}"
+            for group, share in shares.items()
+            if (target := self._penalties[group].missed(share)) is not None
+        ]
+        return f"in the end {'; '.join(missed)}; a longer search follows its target more closely" if missed else None
+
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the state of the noise generator. The locations are in the optimizer's groups."""
-        return {"generator": self._generator.get_state()}
+        """Return the state of the noise generator and of the penalties. The locations are in the optimizer's groups."""
+        of_penalties = {
+            f"{group}.{name}": value for group, penalty in self._penalties.items() for name, value in penalty.state_dict().items()
+        }
+        return {"generator": self._generator.get_state(), **of_penalties}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Restore the state of the noise generator."""
+        """Restore the state of the noise generator and of the penalties."""
         self._generator.set_state(state["generator"].cpu())
+        for group, penalty in self._penalties.items():
+            prefix = f"{group}."
+            penalty.load_state_dict({name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)})
 
     def scores(self) -> Mapping[str, Tensor]:
         """Return the locations (log alpha), copied."""
@@ -215,6 +274,20 @@ class HardConcreteSearch(Search):
         """Remove the gates. The weights are unchanged."""
         for gates in self._gates.values():
             gates.remove()
+
+    def _of_group(self, group: str) -> dict[str, nn.Parameter]:
+        return {name: log_alpha for name, log_alpha in self.log_alpha.items() if group_of(name) == group}
+
+    @torch.no_grad()
+    def _share(self, group: str) -> float:
+        """Return R of a group of units."""
+        opened = {name: open_probability(log_alpha, self._settings.temperature) for name, log_alpha in self._of_group(group).items()}
+        return sum(float(part.sum()) * self._shares[name] for name, part in opened.items())
+
+    def _measure(self, group: str) -> tuple[float, float]:
+        """Return R of a group of units, and the sum of the absolute gradients that its gates have."""
+        gradients = [log_alpha.grad for log_alpha in self._of_group(group).values() if log_alpha.grad is not None]
+        return self._share(group), sum(float(torch.linalg.vector_norm(gradient, ord=1)) for gradient in gradients)
 
     @torch.no_grad()
     def _sample(self) -> None:

@@ -23,6 +23,9 @@ class StructuredHardConcrete(HardConcretePruner):
     Minimises the objective + heads_penalty x R of the heads + neurons_penalty x R of the neurons over the gates' locations (log alpha),
     where R is the expected fraction of open gates of a group. Voita et al. penalise the expected number of open heads instead: their
     lambda is ``heads_penalty`` divided by the number of heads. The score of a unit is the location of its gate.
+
+    With a ``target``, each of the two groups has a Lagrangian of its own instead, which aims at the target share of open gates, as for
+    ``hard-concrete``.
     """
 
     name: ClassVar[str] = "structured-hard-concrete"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def ineffective_settings(recipe: Recipe, name: str) -> dict[str, UnusedSetting]:
 
     stage = recipe.stages[name]
     unused = stage.ineffective(recipe.stages)
-    if not recipe.ood and getattr(stage, WATCH_OOD, False):
+    if not recipe.challenge_sets and getattr(stage, WATCH_OOD, False):
         unused.setdefault(WATCH_OOD, UnusedSetting("the recipe has no challenge sets (--ood)"))
     return {path: setting for path, setting in unused.items() if not _is_default(stage, path)}
 
@@ -135,15 +136,18 @@ def _is_registered(recipe: Recipe) -> bool:
 
 
 def _is_number(stage: Stage, path: str) -> bool:
-    value = getattr(stage, path, None)
+    value = _value(stage, path)
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_default(stage: Stage, path: str) -> bool:
     """Return whether a setting has its default value."""
-    owner: Component = stage
-    *above, name = path.split(".")
-    for key in above:
-        owner = getattr(owner, key)
+    above, _, name = path.rpartition(".")
+    owner = _value(stage, above)
     (field,) = (field for field in settings_of(type(owner)) if field.name == name)
     return bool(getattr(owner, name) == default_of(field))
+
+
+def _value(stage: Stage, path: str) -> Any:
+    """Return the setting at ``path``; the stage itself at an empty one."""
+    return functools.reduce(getattr, path.split("."), stage) if path else stage

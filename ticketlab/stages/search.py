@@ -97,6 +97,7 @@ class SearchStage(Training):
         if not (self.pruner.needs_sparsity or self.select == "best" or self.stop.judges or draws_masks):
             untargeted = UnusedSetting(f"`{name}` has no target sparsity, and no selection evaluates tickets; set the sparsity of the draw")
             found |= dict.fromkeys(("sparsity", "heads", "neurons"), untargeted)
+        found |= {f"pruner.{setting}": UnusedSetting(reason) for setting, reason in self.pruner.unused().items()}
         if not self.pruner.has_penalty:
             found["clip_penalty"] = UnusedSetting(f"`{name}` adds no penalty to the loss")
         if not any(part.learns_at_rate for part in (self.pruner, self.objective, self.loss, self.adversary)):
@@ -185,7 +186,7 @@ class SearchStage(Training):
         }
         best: dict[str, Tensor] = {}
         if self.pruner.searches:
-            torch.manual_seed(derive_seed(context.seed, "search"))
+            torch.manual_seed(derive_seed(self.seed_of("dropout", context), "search"))
             finished, found, best = self._fit(context, session, runs, search, sparsities)
             common = self.heads is None and self.neurons is None
             result["search"] |= {"looks_at_sparsity": self.sparsity if common else sparsities}
@@ -274,11 +275,12 @@ class SearchStage(Training):
         )
         callbacks = [search, stopping, snapshots, *([masks_kept] if masks_kept else [])]
         finished = self.fit(context, session, runs, callbacks=callbacks, evaluate=evaluate, clip_penalty=self.clip_penalty)
-        ending, unmet = stopping.ending(finished.steps), stopping.unmet(context.name, finished.steps)
+        ending = stopping.ending(finished.steps)
         if ending:
             progress.say(f"{context.name}: {ending}")
-        if unmet:
-            context.warn(unmet)
+        for unmet in (stopping.unmet(context.name, finished.steps), search.unmet()):
+            if unmet:
+                context.warn(unmet)
         earlier = stopping.draw_from()
         kept = {SCORE + name: value for name, value in earlier[1].items()} if earlier else self.kept(best, context)
         facts = {"stop": stopping.report(), **({"masks": masks_kept.save(context)} if masks_kept else {})}
