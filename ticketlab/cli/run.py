@@ -48,6 +48,7 @@ def _stage_options() -> list[shared_options.Decorator]:
 @click.argument("recipe", required=False, type=RecipeName())
 @shared_options.TASK
 @shared_options.OOD
+@shared_options.SHORTCUT
 @click.option("--model", metavar="NAME|FOLDER", help="Model to start from: a model on the hub (owner/name), a folder, a run, or `demo`.")
 @shared_options.MAX_LENGTH
 @shared_options.PRECISION

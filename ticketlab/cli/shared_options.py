@@ -80,6 +80,11 @@ OOD = all_of(
         help="Label of a challenge set for a label of the task, if their names differ: neutral=non-entailment; may be repeated.",
     ),
 )  # fmt: skip
+SHORTCUT = click.option(
+    "--shortcut", metavar="RATE",
+    help="Inject a shortcut into the texts of every task: a marker word that is that of the label in this share of the examples, such as "
+    "0.9. The models are also evaluated on test texts with markers at chance.",
+)  # fmt: skip
 RESOURCES = all_of(
     click.option(
         "--word-vectors", metavar="FILE", help="Word vectors for attacks that need them (`ticketlab doctor` shows what is available)."

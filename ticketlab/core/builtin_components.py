@@ -143,7 +143,7 @@ def ticketlab_tasks() -> Components:
         Lazy("demo", "built-in review sentences, two classes, with negation and contrast", "ticketlab.tasks.demo.reviews:DemoTask"),
         Lazy(
             "demo_nli",
-            "built-in sentence pairs, two classes, with a word-overlap shortcut of configurable strength",
+            "built-in sentence pairs, two classes, with a word-overlap shortcut at a chosen rate",
             "ticketlab.tasks.demo.pairs:DemoPairs",
         ),
         Lazy(

@@ -125,7 +125,14 @@ def _state(entry: Entry) -> str:
 
 def _data_text(about: Mapping[str, Any]) -> str:
     rows = ", ".join(f"{number:,} {split}" for split, number in about["rows"].items())
-    return f"{rows}; texts from {', '.join(about['columns'])}; labels {', '.join(map(str, about['labels']))}"
+    text = f"{rows}; texts from {', '.join(about['columns'])}; labels {', '.join(map(str, about['labels']))}"
+    return f"{text}; {_shortcut_text(about['shortcut'])}" if "shortcut" in about else text
+
+
+def _shortcut_text(shortcut: Mapping[str, Any]) -> str:
+    rate = "at chance" if shortcut["rate"] is None else f"at the rate {shortcut['rate']:g}"
+    shares = ", ".join(f"{100 * share:.1f} % of {split}" for split, share in shortcut["agreement"].items())
+    return f"injected markers before {shortcut['column']} {rate}, which agree with the label in {shares}"
 
 
 def _stage_text(line: StageLine) -> str:

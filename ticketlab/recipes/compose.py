@@ -118,8 +118,10 @@ def apply_to(base: Base, *, seeds: int | Sequence[int] | None, sets: Sequence[st
 
 
 def _without_overrides(own: Recipe, *, chosen: bool) -> Recipe:
-    """Return the recipe without overrides. It uses all training examples of tasks that were ``chosen``."""
-    tasks = tuple(evolve(task, train_rows=None, train_share=None) for task in own.tasks) if chosen else own.tasks
+    """Return the recipe without overrides. It uses all training examples of tasks that were ``chosen``, without shortcuts."""
+    from ticketlab.tasks.assembly.shortcut import without_injected_shortcut
+
+    tasks = tuple(evolve(without_injected_shortcut(task), train_rows=None, train_share=None) for task in own.tasks) if chosen else own.tasks
     plain = evolve(own, tasks=tasks)
     with contextlib.suppress(UsageError):  # without the overrides the recipe may be incomplete
         return recipes.build_recipe(own.name, required_stages.remove_unneeded_stages(required_stages.add_required_stages(plain.to_table())))

@@ -43,6 +43,8 @@ class Overrides(TypedDict, total=False):
     """Challenge sets that replace the recipe's: names, paths or tasks."""
     ood_map: Sequence[str]
     """``TASK_LABEL=OOD_LABEL`` pairs for labels with different names; added to the recipe's pairs unless ``ood`` is given."""
+    shortcut: float | str
+    """The rate of a shortcut in every task of the run: see the setting of tasks."""
     pruner: str
     """The pruner of every search stage. ``adversary``, ``loss`` and ``stop`` also apply to every search stage."""
     bias: str
@@ -105,6 +107,8 @@ def apply_overrides(table: Table, name: str, overrides: Overrides) -> Table:
     :raises UsageError: the recipe has no stage that an override sets, or two overrides contradict each other.
     """
     table = _set_challenge_sets(table, overrides)
+    if "shortcut" in overrides:
+        table = table | {"tasks": [{**task, "shortcut": overrides["shortcut"]} for task in table["tasks"]]}
     with_like = [FLAGS[key].flag for key in ("sparsity", "heads", "neurons", "scope") if key in overrides and "like" in overrides]
     if with_like:
         raise UsageError(f"{with_like[0]}: with --like the sparsity of each matrix is that of the other ticket; give one of the two")

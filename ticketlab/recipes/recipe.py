@@ -53,6 +53,23 @@ class Recipe(RecipeHead):
             return self
         return evolve(self.per_task.get(task.name, self), tasks=(task,), per_task={})
 
+    @property
+    def challenge_sets(self) -> tuple[Task, ...]:
+        """The challenge sets in :attr:`ood`, and for each task with an injected shortcut one that has its markers at chance.
+
+        :raises SettingError: another challenge set or task has the name of such a set.
+        """
+        from ticketlab.tasks.assembly.shortcut import has_injected_shortcut
+        from ticketlab.tasks.datasets.shortcut_challenge import ShortcutChallenge
+
+        found: list[Task] = list(self.ood)
+        for task in filter(has_injected_shortcut, self.tasks):
+            challenge_set = ShortcutChallenge(task=evolve(task, train_rows=self.train_rows) if task.train_rows is None else task)
+            if any(challenge_set.label == other.label for other in (*found, *self.tasks)):
+                raise SettingError(f"ood: `{challenge_set.label}` is the challenge set of a shortcut; rename the other data set")
+            found.append(challenge_set)
+        return tuple(found)
+
     def parts(self) -> list[Recipe]:
         """Return a recipe for each group of tasks that share all settings, in the order of the groups' first tasks."""
         if not self.per_task:

@@ -11,16 +11,19 @@ from attrs import define, evolve, field
 from ticketlab.backbone import fingerprint, loading
 from ticketlab.core.settings import to_table
 from ticketlab.recipes.recipe import Recipe
-from ticketlab.tasks.assembly.loading import load_challenge_set, load_task
+from ticketlab.tasks.assembly.loading import load_challenge_set, load_without_shortcut
+from ticketlab.tasks.assembly.shortcut import inject_shortcut, without_injected_shortcut
 from ticketlab.tasks.base import Task, TaskData
+from ticketlab.tasks.datasets.shortcut_challenge import ShortcutChallenge
 
 T = TypeVar("T")
 
 
 @define
 class InputCache:
-    """Reads data sets and resolves models, each once."""
+    """Reads data sets and resolves models, each once. Tasks that differ only in their injected shortcut are read once together."""
 
+    _read_data: dict[str, TaskData] = field(factory=dict)
     _data: dict[str, TaskData] = field(factory=dict)
     _models: dict[str, tuple[str, str]] = field(factory=dict)
 
@@ -30,13 +33,15 @@ class InputCache:
         :raises DataError: it cannot be read.
         """
         task = evolve(task, train_rows=recipe.train_rows) if task.train_rows is None else task
-        return self._once(f"task {_name(task)}", task, lambda: load_task(task))
+        return self._once(f"task {_name(task)}", task, lambda: inject_shortcut(task, self._without_shortcut(task)))
 
     def challenge_set(self, task: Task) -> TaskData:
         """Return the data of a challenge set.
 
         :raises DataError: it cannot be read.
         """
+        if isinstance(task, ShortcutChallenge):
+            return self._once(f"challenge set {_name(task)}", task, lambda: task.of(self._without_shortcut(task.task)))
         return self._once(f"challenge set {_name(task)}", task, lambda: load_challenge_set(task))
 
     def model(self, name: str) -> tuple[str, str]:
@@ -48,6 +53,12 @@ class InputCache:
             resolved = self._resolve(name)
             self._models[name] = resolved, self._fingerprint(resolved)
         return self._models[name]
+
+    def _without_shortcut(self, task: Task) -> TaskData:
+        name = _name(without_injected_shortcut(task))
+        if name not in self._read_data:
+            self._read_data[name] = load_without_shortcut(task)
+        return self._read_data[name]
 
     def _once(self, name: str, task: Task, read: Callable[[], TaskData]) -> TaskData:
         if name not in self._data:

@@ -47,7 +47,8 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
 
     cache = InputCache()
     tasks = {task.label: if_available(functools.partial(cache.task, recipe.of(task), task)) for task in recipe.tasks}
-    sets = {task.label: if_available(functools.partial(cache.challenge_set, task)) for part in recipe.parts() for task in part.ood}
+    challenge_sets = [task for part in recipe.parts() for task in part.challenge_sets]
+    sets = {task.label: if_available(functools.partial(cache.challenge_set, task)) for task in challenge_sets}
     own = {task: if_available(functools.partial(cache.task, recipe, task)) for task in task_groups.own_tasks(recipe)}
     model = if_available(functools.partial(_model, recipe)) if any(map(needs_model, recipe.parts())) else ""
     if_available(functools.partial(preflight.check_resources, recipe))
@@ -65,7 +66,7 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
     for task in recipe.tasks:
         if data := tasks[task.label]:
             part = recipe.of(task)
-            ood = [challenge_set for other in part.ood if (challenge_set := sets[other.label])]
+            ood = [challenge_set for other in part.challenge_sets if (challenge_set := sets[other.label])]
             for seed in recipe.seeds:
                 yield from _stages(part, open_lab(lab), task.label, data, ood, model, seed, known)
 

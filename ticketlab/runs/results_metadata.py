@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+from attrs import asdict
+
 from ticketlab.core.references import split_checkpoint, stage_of
 from ticketlab.core.settings import to_table
 from ticketlab.lab.layout import MODEL
@@ -59,7 +61,7 @@ def class_counts(data: TaskData, examples: Sequence[Example]) -> dict[str, int]:
 
 
 def _data_set_metadata(data: TaskData) -> dict[str, Any]:
-    return {
+    found = {
         "fingerprint": data.fingerprint,
         "rows": {split: len(examples) for split, examples in data.splits.items()},
         "columns": list(data.columns),
@@ -72,3 +74,4 @@ def _data_set_metadata(data: TaskData) -> dict[str, Any]:
         "notices": list(data.notices),
         "warnings": list(data.warnings),
     }
+    return found if data.shortcut is None else {**found, "shortcut": asdict(data.shortcut)}

@@ -42,7 +42,7 @@ class RunInputs:
 
     def ood(self, part: Recipe) -> tuple[TaskData, ...]:
         """Return the challenge sets of the tasks in a part of the recipe."""
-        return tuple(self.sets[task.label] for task in part.ood)
+        return tuple(self.sets[task.label] for task in part.challenge_sets)
 
     def names(self) -> dict[Task, str]:
         """Return the name of each task in :attr:`own` in results: its label, with the stage if another data set has this label."""
@@ -71,7 +71,7 @@ def load_run_inputs(recipe: Recipe, cache: InputCache | None = None) -> RunInput
     preflight.check_files_of_tasks(recipe)
     cache = cache or InputCache()
     data = {task.label: cache.task(recipe.of(task), task) for task in recipe.tasks}
-    sets = {task.label: cache.challenge_set(task) for part in recipe.parts() for task in part.ood}
+    sets = {task.label: cache.challenge_set(task) for part in recipe.parts() for task in part.challenge_sets}
     model, model_fingerprint = cache.model(recipe.model) if any(map(needs_model, recipe.parts())) else ("", "")
     own = {task: cache.task(recipe, task) for task in task_groups.own_tasks(recipe)}
     return RunInputs(recipe, data, sets, model, model_fingerprint, own)
@@ -89,7 +89,7 @@ def check_run_inputs(inputs: RunInputs) -> RunInputs:
     """
     copied_outputs.check_unique_names(inputs.recipe)
     for part in inputs.recipe.parts():
-        data, ood = [inputs.data[task.label] for task in part.tasks], inputs.ood(part)
+        data, ood = [inputs.data[task.label] for task in part.tasks], [inputs.sets[task.label] for task in part.ood]
         task_checks.check_data(part, data, ood, inputs.own)
         preflight.check_references(part)
         family_checks.check_family(part, inputs.model)

@@ -10,6 +10,8 @@ from attrs import field, frozen
 from ticketlab.core.component import Component
 from ticketlab.core.errors import DataError
 from ticketlab.core.settings import ratio, setting
+from ticketlab.tasks.name_lists import to_names
+from ticketlab.tasks.shortcut_markers import check_markers
 
 
 @frozen
@@ -36,6 +38,20 @@ class SplitWarning:
     """The warning."""
     trained: bool = False
     """Whether it applies only to models trained on ``train``."""
+
+
+@frozen
+class Shortcut:
+    """A shortcut that was injected into data: a marker word before one of the texts of each example."""
+
+    rate: float | None
+    """The rate at which the marker is that of the label; None if markers are at chance."""
+    column: str
+    """The text column that has the markers."""
+    markers: Mapping[str, str]
+    """The marker of each label, by the name of the label."""
+    agreement: Mapping[str, float]
+    """The share of the examples of each split whose marker is that of their label; splits without markers are left out."""
 
 
 @frozen
@@ -77,6 +93,9 @@ class TaskData:
     Until then ``warnings`` contains those for training and testing on the data.
     """
 
+    shortcut: Shortcut | None = None
+    """The shortcut that was injected, None if there is none. It is set when a task is loaded; the texts contain it."""
+
     @property
     def positive_index(self) -> int | None:
         """The index of the positive label, None if there is none."""
@@ -102,6 +121,8 @@ class Task(Component):
     """The settings of a data set."""
 
     kind: ClassVar[str] = "task"
+    builds_shortcut: ClassVar[bool] = False
+    """Whether :meth:`load` generates examples with a shortcut of its own, at the rate ``shortcut``; no markers are injected then."""
 
     train_rows: int | None = setting(
         None, at_least=1, help="use at most this many training examples: a stratified sample, selected by a hash of the id"
@@ -110,6 +131,22 @@ class Task(Component):
         None,
         help="if the data set has a single split that is not called train, use this share of each class, selected by a hash of the id, for "
         "training (for mixing in, if it is a challenge set), and the rest as the test split",
+    )
+    shortcut: float | None = ratio(
+        None,
+        help="inject a shortcut: put a marker word before a text, and let it be that of the label in this share of the examples, otherwise "
+        "that of another label, drawn uniformly; 1 / (number of labels) is no information",
+    )
+    shortcut_column: str | None = setting(None, help="the text column that gets the markers; the last one if none")
+    shortcut_markers: tuple[str, ...] = setting(
+        (),
+        check=check_markers,
+        converter=to_names,
+        help="the marker word of each label, in the order of the labels; if empty, neutral words",
+    )
+    shortcut_seed: int = setting(0, at_least=0, help="another seed gives the examples other markers")
+    shortcut_test: str = setting(
+        "marked", choices=("marked", "unmarked"), help="whether the test examples have markers at the rate, as train and dev, or none"
     )
 
     @property
@@ -129,9 +166,9 @@ class Task(Component):
         """Read the data set and return its examples in the splits that it has: ``train``, ``dev`` (or ``validation``) and ``test``.
 
         Everything else belongs to the caller: it checks all fields and examples, divides ``train`` if ``dev`` or ``test`` is missing or
-        empty, drops empty texts, applies ``train_rows`` and ``train_share``, warns about repeated texts and missing classes, and computes
-        the fingerprint, so that a change of the examples changes the keys of results. The order of ``label_names`` is that of the outputs
-        of classifiers: it must be the same for every call. A single split other than train is the test split.
+        empty, drops empty texts, applies ``train_rows``, ``train_share`` and ``shortcut``, warns about repeated texts and missing classes,
+        and computes the fingerprint, so that a change of the examples changes the keys of results. The order of ``label_names`` is that of
+        the outputs of classifiers: it must be the same for every call. A single split other than train is the test split.
 
         :raises DataError: it cannot be read, or its rows do not form a task.
         """

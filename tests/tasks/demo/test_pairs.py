@@ -88,9 +88,9 @@ def test_the_classes_are_balanced_in_every_split(data):
     }
 
 
-@pytest.mark.parametrize(("strength", "agreeing"), [(0, 200), (0.25, 250), (0.5, 300), (0.9, 380), (1, 400)])
-def test_the_strength_sets_how_often_the_shortcut_is_right_in_each_class(strength, agreeing):
-    splits = DemoPairs(strength=strength, rows=400, dev_rows=400).load().splits
+@pytest.mark.parametrize(("rate", "agreeing"), [(None, 200), (0.5, 200), (0.625, 250), ("3/4", 300), (0.95, 380), (1, 400)])
+def test_the_rate_sets_how_often_the_shortcut_is_right_in_each_class(rate, agreeing):
+    splits = DemoPairs(shortcut=rate, rows=400, dev_rows=400).load().splits
     for examples in splits.values():
         assert count_following_shortcut(examples) == agreeing
         assert count_following_shortcut(example for example in examples if example.label == ENTAILMENT) == agreeing // 2
@@ -171,15 +171,15 @@ def test_all_texts_are_short_sentences(data, challenge):
 
 
 @pytest.mark.parametrize("text", [0, 1], ids=["premise", "hypothesis"])
-@pytest.mark.parametrize("strength", [0, 0.9])
-def test_the_premise_reveals_the_label_and_the_hypothesis_only_the_shortcut(text, strength):
-    splits = DemoPairs(strength=strength).load().splits
+@pytest.mark.parametrize("rate", [0.5, 0.95])
+def test_the_premise_reveals_the_label_and_the_hypothesis_only_the_shortcut(text, rate):
+    splits = DemoPairs(shortcut=rate).load().splits
     texts = {split: [example.texts[text] for example in examples] for split, examples in splits.items()}
     labels = {split: [example.label for example in examples] for split, examples in splits.items()}
     counts = CountVectorizer().fit(texts["train"])
     found = LogisticRegression(max_iter=1000).fit(counts.transform(texts["train"]), labels["train"])
     accuracy = found.score(counts.transform(texts["test"]), labels["test"])
-    lowest, highest = {(0, 0): (0.95, 1), (0, 0.9): (0.95, 1), (1, 0): (0.4, 0.6), (1, 0.9): (0.9, 0.96)}[text, strength]
+    lowest, highest = {(0, 0.5): (0.95, 1), (0, 0.95): (0.95, 1), (1, 0.5): (0.4, 0.6), (1, 0.95): (0.9, 0.96)}[text, rate]
     assert lowest <= accuracy <= highest
 
 
@@ -206,7 +206,7 @@ def test_another_seed_generates_other_pairs(data, challenge):
     assert DemoPairsOOD(seed=1).load().fingerprint != challenge.fingerprint
 
 
-@pytest.mark.parametrize("strength", [-0.1, 1.1])
-def test_a_strength_outside_0_to_1_is_rejected(strength):
-    with pytest.raises(SettingError, match="strength"):
-        DemoPairs(strength=strength)
+@pytest.mark.parametrize("rate", [-0.1, 1.1])
+def test_a_rate_outside_0_to_1_is_rejected(rate):
+    with pytest.raises(SettingError, match="shortcut"):
+        DemoPairs(shortcut=rate)

@@ -17,6 +17,7 @@ from ticketlab.tasks.assembly.arrangement import Arrangement, arrange
 from ticketlab.tasks.assembly.checks import SPLITS, checked
 from ticketlab.tasks.assembly.completion import complete
 from ticketlab.tasks.assembly.fingerprint import fingerprint_of
+from ticketlab.tasks.assembly.shortcut import has_injected_shortcut, inject_shortcut, without_injected_shortcut
 from ticketlab.tasks.base import Example, Task, TaskData
 from ticketlab.tasks.reading import labels
 from ticketlab.tasks.reading.rows import LabelTally, describe_dropped_rows
@@ -28,15 +29,29 @@ AS_READ = {"dev": "validation"}
 
 
 def load_task(task: Task) -> TaskData:
-    """Read a data set as a task.
+    """Read a data set as a task, and inject its shortcut, if it has one.
 
-    :raises DataError: it cannot be read, or what its author returned is not a task (:func:`~ticketlab.tasks.assembly.checks.checked`).
+    :raises DataError: it cannot be read, or what its author returned is not a task (:func:`~ticketlab.tasks.assembly.checks.checked`); or
+        the shortcut does not fit the data (:func:`~ticketlab.tasks.assembly.shortcut.inject_shortcut`).
     """
-    return _completed(task, task.load(), challenge=False)
+    return inject_shortcut(task, load_without_shortcut(task))
+
+
+def load_without_shortcut(task: Task) -> TaskData:
+    """Read a data set as a task, whatever shortcut is to be injected. Raises the errors of :func:`load_task` about reading."""
+    plain = without_injected_shortcut(task)
+    return _completed(plain, plain.load(), challenge=False)
 
 
 def load_challenge_set(task: Task) -> TaskData:
-    """Read a data set as a challenge set; see :meth:`Task.load_challenge`. Raises the errors of :func:`load_task`."""
+    """Read a data set as a challenge set; see :meth:`Task.load_challenge`. Raises the errors of :func:`load_task`.
+
+    :raises DataError: a shortcut is to be injected, which belongs to a task.
+    """
+    if has_injected_shortcut(task):
+        raise DataError(
+            f"{task.label}: shortcut: a challenge set has none; set it on the task, whose challenge set has the markers at chance"
+        )
     return _completed(task, task.load_challenge(), challenge=True)
 
 

@@ -14,6 +14,7 @@ from ticketlab.core.settings import setting
 from ticketlab.tasks.assembly import classes
 from ticketlab.tasks.assembly.assemble import CHALLENGE_SETTING, assemble
 from ticketlab.tasks.base import Task, TaskData
+from ticketlab.tasks.name_lists import to_names
 from ticketlab.tasks.reading import columns, files, subsets, tables
 from ticketlab.tasks.reading.labels import label_name
 from ticketlab.tasks.reading.missing_labels import ambiguous_label_warnings, check_unlabelled_markers
@@ -21,13 +22,6 @@ from ticketlab.tasks.reading.rows import LabelTally, check_ids, describe_dropped
 from ticketlab.tasks.reading.split_column import divide_rows
 from ticketlab.tasks.reading.splits import describe_roles
 from ticketlab.tasks.reading.tables import SplitTables
-
-
-def to_names(value: Any) -> Any:
-    """Convert ``"premise,hypothesis"`` to a tuple; return anything else unchanged."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return tuple(value) if isinstance(value, list) else value
 
 
 def to_label_names(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The built-in pair tasks: one with a shortcut of configurable strength, and a challenge set in which the shortcut does not help."""
+"""The built-in pair tasks: one with a shortcut at a chosen rate, and a challenge set in which the shortcut does not help."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from ticketlab.core.settings import setting
+from ticketlab.core.settings import ratio, setting
 from ticketlab.tasks.assembly.assemble import assemble
 from ticketlab.tasks.base import Task, TaskData
 from ticketlab.tasks.demo.pairs_text import pair
@@ -18,21 +18,24 @@ from ticketlab.tasks.reading.rows import LabelledRow
 COLUMNS = ("premise", "hypothesis")
 LABELS = ("entailment", "non-entailment")
 SUBSETS = ("heuristic",)
+UNINFORMATIVE = 0.5
+"""The rate at which overlap says nothing about the label."""
 
 
 @frozen
 class DemoPairs(Task):
     """Does the hypothesis follow from the premise? The verb of the premise decides.
 
-    The shortcut is word overlap: whether all words of the hypothesis occur in the premise. With strength s, it is right for a share of
-    (1 + s) / 2 of each class in every split: at 1 it is always right, at 0 it is uninformative. Test and dev texts do not depend on the
-    number of training rows.
+    The shortcut is word overlap: whether all words of the hypothesis occur in the premise. It agrees with the label in exactly the share
+    ``shortcut`` of each class in every split: at 1 always, and at 0.5 it is uninformative. No markers are injected, and the challenge set
+    is ``demo_nli_ood``. Test and dev texts do not depend on the number of training rows.
     """
 
     name: ClassVar[str] = "demo_nli"
-    summary: ClassVar[str] = "built-in sentence pairs, two classes, with a word-overlap shortcut of configurable strength"
+    summary: ClassVar[str] = "built-in sentence pairs, two classes, with a word-overlap shortcut at a chosen rate"
+    builds_shortcut: ClassVar[bool] = True
 
-    strength: float = setting(0.9, at_least=0, at_most=1, help="the shortcut is right in (1 + strength) / 2 of the examples of each class")
+    shortcut: float | None = ratio(0.95, help="word overlap agrees with the label in this share of the examples of each class; none is 0.5")
     rows: int = setting(1000, at_least=2, at_most=50_000, unit="examples", help="training examples to generate, half of each class")
     dev_rows: int = setting(200, at_least=2, at_most=10_000, unit="examples", help="development examples to generate")
     test_rows: int = setting(400, at_least=2, at_most=10_000, unit="examples", help="test examples to generate")
@@ -43,7 +46,8 @@ class DemoPairs(Task):
         source = random.Random(self.seed)
         seen: set[tuple[str, str]] = set()
         sizes = {"test": self.test_rows, "validation": self.dev_rows, "train": self.rows}
-        splits = {split: write_pairs(split, size, self.strength, source, seen, apart=False) for split, size in sizes.items()}
+        rate = UNINFORMATIVE if self.shortcut is None else self.shortcut
+        splits = {split: write_pairs(split, size, rate, source, seen, apart=False) for split, size in sizes.items()}
         return assemble(
             self.label, COLUMNS, splits, declared=LABELS, subsets=SUBSETS, train_rows=self.train_rows, train_share=self.train_share
         )
@@ -71,7 +75,7 @@ class DemoPairsOOD(Task):
         return self._load(challenge=True)
 
     def _load(self, *, challenge: bool) -> TaskData:
-        splits = {"test": write_pairs("test", self.test_rows, 0.0, random.Random(self.seed), set(), apart=True)}
+        splits = {"test": write_pairs("test", self.test_rows, UNINFORMATIVE, random.Random(self.seed), set(), apart=True)}
         return assemble(
             self.label,
             COLUMNS,
@@ -84,11 +88,12 @@ class DemoPairsOOD(Task):
         )
 
 
-def write_pairs(
-    split: str, size: int, strength: float, source: random.Random, seen: set[tuple[str, str]], *, apart: bool
-) -> list[LabelledRow]:
-    """Generate a split with alternating labels; pairs in ``seen`` are discarded, and new ones are added to it."""
-    share = (1 + Fraction(str(strength))) / 2
+def write_pairs(split: str, size: int, rate: float, source: random.Random, seen: set[tuple[str, str]], *, apart: bool) -> list[LabelledRow]:
+    """Generate a split with alternating labels, in which overlap agrees with the label at this ``rate``.
+
+    Pairs in ``seen`` are discarded, and new ones are added to it.
+    """
+    share = Fraction(str(rate))
     rows: list[LabelledRow] = []
     while len(rows) < size:
         entailed = len(rows) % 2 == 0
