@@ -60,7 +60,8 @@ def loop(model, rows: TokenizedRows, adversary, precision: str, callbacks: Seque
     return Loop(
         loss_function=loss_function, adversary=AdversaryRun(adversary), optimizer=adamw(model, callbacks, 2e-5, 0.01),
         callbacks=callbacks, rows=rows,
-        batch_size=batch_size, epochs=1, warmup=0.1, clip=1.0, seed=0, checkpoint=Checkpoint(Path("unused")), checkpoint_seconds=1e9,
+        batch_size=batch_size, epochs=1, warmup=0.1, clip=1.0, order_seed=0, dropout_seed=0,
+        checkpoint=Checkpoint(Path("unused")), checkpoint_seconds=1e9,
         log=print, title="benchmark",
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def train(model, tokenizer, adversary, callbacks, folder, watch=None) -> Loop:
     loop = Loop(
         loss_function=loss_function, adversary=AdversaryRun(adversary), optimizer=adamw(model, callbacks, 1e-3, 0.01),
         callbacks=callbacks, rows=rows, batch_size=8,
-        epochs=1, warmup=0, clip=1.0, seed=0, checkpoint=Checkpoint(folder / "c"), checkpoint_seconds=1e9,
+        epochs=1, warmup=0, clip=1.0, order_seed=0, dropout_seed=0, checkpoint=Checkpoint(folder / "c"), checkpoint_seconds=1e9,
         log=lambda record: None, title="test",
     )  # fmt: skip
     loop.run()

@@ -65,6 +65,7 @@ METHODS: dict[str, Method] = {
     "fgm": Method(FGM()),
     "hard-concrete": Method(FreeLB(steps=2), pruner=HardConcrete()),
     "hard-concrete, each pass": Method(FreeLB(steps=2), pruner=HardConcrete(resample="pass")),
+    "hard-concrete, target": Method(FreeLB(steps=2), pruner=HardConcrete(target=0.6), discrete=True),  # rounding decides the smallest steps
     "structured hard-concrete": Method(pruner=StructuredHardConcrete()),
     "importance": Method(FreeLB(steps=2), pruner=Importance(heads_penalty=0.1)),
     "mask-training": Method(pruner=MaskTraining(threshold_steps=5), discrete=True),
@@ -145,7 +146,8 @@ def make_loop(
     torch.manual_seed(seed)
     return Loop(
         loss_function=loss_of(model, loss, everything), adversary=adversary, optimizer=adamw(model, callbacks, rate, 0.01),
-        callbacks=everything, rows=rows, batch_size=BATCH, epochs=steps / -(-ROWS // BATCH), warmup=0.1, clip=1.0, seed=seed,
+        callbacks=everything, rows=rows, batch_size=BATCH, epochs=steps / -(-ROWS // BATCH), warmup=0.1, clip=1.0, order_seed=seed,
+        dropout_seed=seed,
         checkpoint=Checkpoint(folder / "checkpoint.safetensors"), checkpoint_seconds=seconds, log=lambda record: None, title="test",
         accumulate=accumulate, group=group, runs=[loss, adversary], followed=followed,
     )  # fmt: skip

@@ -62,7 +62,8 @@ def training(
     loop = Loop(
         loss_function=ClassificationLoss(model, LossRun(CrossEntropy()), callbacks=callbacks), adversary=AdversaryRun(adversary or Clean()),
         optimizer=adamw(model, callbacks, lr, decay), callbacks=callbacks, rows=rows(4 * steps),
-        batch_size=4, epochs=1, warmup=0.0, clip=1.0, seed=0,
+        batch_size=4, epochs=1, warmup=0.0, clip=1.0, order_seed=0,
+        dropout_seed=0,
         checkpoint=Checkpoint(folder / "checkpoint.safetensors"), checkpoint_seconds=1e9, log=lambda record: None, title="test",
     )  # fmt: skip
     return loop, search

@@ -17,7 +17,7 @@ from ticketlab.training.batch_part import BatchPart, computing, drawn_for_batch,
 from ticketlab.training.loss_function import LossFunction
 
 QUICK = (
-    *("freelb with shared dropout", "hard-concrete, each pass", "importance", "imp", "mlm and freelb", "poe"),
+    *("freelb with shared dropout", "hard-concrete, each pass", "hard-concrete, target", "importance", "imp", "mlm and freelb", "poe"),
     *("reweight", "reweight by weights"),
 )
 QUICK_STEPS = 8

@@ -51,7 +51,8 @@ def make_loop(tiny, folder: Path, *, search: bool, lr: float = 1e-3, extra: tupl
     return Loop(
         loss_function=ClassificationLoss(model, LossRun(CrossEntropy()), callbacks=callbacks), adversary=AdversaryRun(FreeLB(steps=2)),
         optimizer=adamw(model, callbacks, lr, 0.01),
-        callbacks=callbacks, rows=rows, batch_size=8, epochs=1.8, warmup=0.1, clip=1.0, seed=0,
+        callbacks=callbacks, rows=rows, batch_size=8, epochs=1.8, warmup=0.1, clip=1.0, order_seed=0,
+        dropout_seed=0,
         checkpoint=Checkpoint(folder / "c.safetensors"),
         checkpoint_seconds=seconds, log=lambda record: None, title="test",
     )  # fmt: skip

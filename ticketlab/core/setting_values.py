@@ -48,9 +48,9 @@ def check_value(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> N
     if value is None:
         return
     choices = attribute.metadata["choices"]
-    if choices is not None and value not in choices:
-        raise SettingError(f"{attribute.name}: must be one of {', '.join(choices)}, not {value!r}")
     for item in value if isinstance(value, tuple) else (value,):
+        if choices is not None and item not in choices:
+            raise SettingError(f"{attribute.name}: must be one of {', '.join(choices)}, not {item!r}")
         _check_number(attribute.name, item, attribute.metadata["unit"])
         for name, bound in attribute.metadata["bounds"].items():
             phrase, holds = _BOUNDS[name]

@@ -41,9 +41,9 @@ def setting(
     Numbers must be finite, fit in a 32-bit float or a 64-bit integer, and not exceed the bound that :data:`LARGEST` has for their unit.
     ``identity=False`` marks a setting that changes how a result is computed but not the result (workers, batch size): it is
     excluded from hashes. ``added_later=True`` marks a setting that is newer than its component, and whose default gives the results that
-    the component gave before: at its default it is excluded from hashes too, so that earlier results in a lab stay valid. Bounds hold for
-    each item of a tuple and are not checked for ``None``. ``check`` is called with a value that has passed all other checks, and raises
-    ValueError for an invalid one; its message follows the name of the setting.
+    the component gave before: at its default it is excluded from hashes too, so that earlier results in a lab stay valid. Bounds and
+    choices hold for each item of a tuple and are not checked for ``None``. ``check`` is called with a value that has passed all other
+    checks, and raises ValueError for an invalid one; its message follows the name of the setting.
     """
     bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
     metadata = {

@@ -154,7 +154,7 @@ class Train(Training):
         saved = Checkpoint(context.directory / CHECKPOINT)
         if checkpoints.has_missed(saved.step()):
             saved.remove()
-        torch.manual_seed(derive_seed(context.seed, "train"))
+        torch.manual_seed(derive_seed(self.seed_of("dropout", context), "train"))
         finished = self.fit(context, session, self.runs(context, session), callbacks=[*callbacks, checkpoints], evaluate=evaluate)
         weights = self.kept(best, context)
         if weights:

@@ -32,6 +32,7 @@ from ticketlab.training.component import TrainingComponent, outputs_of
 from ticketlab.training.forgotten import ForgottenChecks
 from ticketlab.training.loop import Loop, TrainingResult, total_steps
 from ticketlab.training.optimizer import adamw
+from ticketlab.training.randomness import SOURCES_OF_RANDOMNESS
 
 SELECT_ON = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")
 """The development scores of every training on a task."""
@@ -105,6 +106,14 @@ class Training(TaskStage):
         unit="tokens",
         added_later=True,
         help="maximum length of this stage's inputs in tokens, if it differs from the recipe's, for example for a stage with its own task",
+    )
+    fixed_randomness: tuple[Literal["head", "order", "dropout"], ...] = setting(
+        (),
+        choices=SOURCES_OF_RANDOMNESS,
+        added_later=True,
+        help="sources of random numbers that every seed shares, namely those of seed 0, to measure what the spread between seeds comes "
+        "from: `head` (the initial weights of a new head, and masked words), `order` (of the examples), `dropout` (with an adversary's "
+        'noise); written as ["head", "order"], and [] for none',
     )
     checkpoint_seconds: float = setting(60.0, at_least=0, unit="seconds", identity=False, help="time between checkpoints")
 
@@ -208,7 +217,7 @@ class Training(TaskStage):
             self.loss,
             context.max_length,
             context.precision,
-            context.seed,
+            self.seed_of("head", context),
             metrics=self.metrics,
             loss_inputs=loss_inputs.read_loss_inputs(context, data, needed, self.teacher_labels),
             teacher=teacher,
@@ -242,6 +251,10 @@ class Training(TaskStage):
         known = context.trained_on(*([] if "start" in context.inputs else [Input(context.model, is_stage=False)]))
         own = session.texts() if session else None
         return known | (own if own is None or self.selects_on_dev else own.without(DEV))
+
+    def seed_of(self, source: Literal["head", "order", "dropout"], context: Context) -> int:
+        """Return the seed of one source of random numbers: 0 if it is fixed, otherwise that of the run."""
+        return 0 if source in self.fixed_randomness else context.seed
 
     def steps(self, session: TrainingSession) -> int:
         """Return the number of optimizer steps of the whole training."""
@@ -313,7 +326,8 @@ class Training(TaskStage):
             warmup=self.warmup,
             clip=self.clip,
             clip_penalty=clip_penalty,
-            seed=context.seed,
+            order_seed=self.seed_of("order", context),
+            dropout_seed=self.seed_of("dropout", context),
             checkpoint=Checkpoint(context.directory / CHECKPOINT),
             checkpoint_seconds=self.checkpoint_seconds,
             log=context.log,

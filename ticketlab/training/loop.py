@@ -69,7 +69,10 @@ class Loop:
     epochs: float
     warmup: float
     clip: float
-    seed: int
+    order_seed: int
+    """The seed of the order of the rows."""
+    dropout_seed: int
+    """The seed of dropout in a batch that is computed in parts; otherwise dropout draws from torch's global generator."""
     checkpoint: Checkpoint
     checkpoint_seconds: float
     log: Log
@@ -106,7 +109,7 @@ class Loop:
         :raises LostProcess: another process of the group has failed or ended.
         """
         fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}
-        learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.seed)
+        learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.order_seed)
         state = self.checkpoint.load(self.optimizer, self.callbacks) or fresh
         if self.group is not None:
             self.group.share_tensors(state_tensors(self.optimizer, self.followed))
@@ -162,7 +165,7 @@ class Loop:
         :raises LostProcess: process 0 has failed or ended.
         """
         assert self.group is not None
-        learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.seed)
+        learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.order_seed)
         restore_tensors(self.group.share_tensors(), self.optimizer, self.callbacks)
         for callback in self.callbacks:
             callback.on_train_start(self.optimizer)
@@ -189,7 +192,7 @@ class Loop:
     def _split(self) -> SplitStep | None:
         """How a batch is divided; None if it is computed as a whole."""
         whole = self.group is None and self.accumulate == 1
-        return None if whole else SplitStep(self.group, self.accumulate, self.seed, self.runs)
+        return None if whole else SplitStep(self.group, self.accumulate, self.dropout_seed, self.runs)
 
     def _sharing_threads(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self.group is None else self.group.sharing_threads()
