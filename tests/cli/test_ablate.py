@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,21 @@ def test_a_dry_run_checks_and_describes_the_data_as_a_run_does(invoke: Any, tmp_
     missing = invoke(*command, "--attack", "textfooler", "--word-vectors", tmp_path / "none.txt")
     assert (missing.exit_code, missing.stdout.count("epochs=")) == (0, 2)
     assert "note: --attack textfooler: " in missing.stderr
+
+
+def test_a_dry_run_says_whether_the_cells_can_decide_the_hypotheses(invoke: Any, tmp_path: Path, tiny: dict[str, Path]) -> None:
+    path = tmp_path / "epochs.toml"
+    claim = '[[hypotheses]]\nclaim = "Longer is better."\nof = "2"\nthan = "1"\nmetric = "clean.accuracy"\nexpect = "higher"\n'
+    path.write_text(f'recipes = ["fine-tune"]\ntasks = ["demo"]\nseeds = 3\nvary.epochs = [1, 2]\n{claim}')
+    command = ["ablate", path, "--model", tiny["bert"], "--lab", tmp_path / "lab", "--dry-run"]
+    result = invoke(*command)
+    assert result.exit_code == 0, result.stderr
+    line = "hypothesis `Longer is better.`: 2 against 1: clean.accuracy higher: 3 seeds show a difference of 3.3 standard deviations"
+    assert line in result.stdout
+    assert "cannot be decided: one seed decides nothing" in invoke(*command, "--seeds", 1).stdout
+    (found,) = json.loads(invoke(*command, "--json").stdout)["hypotheses"]
+    assert (found["pairs"], found["decidable"]) == ([["epochs=2", "epochs=1"]], True)
+    path.write_text(path.read_text().replace("clean.accuracy", "ood.hans.accuracy"))
+    wrong = invoke(*command)
+    assert wrong.exit_code == 2
+    assert "hypothesis `Longer is better.`: no stage of the recipe `fine-tune` measures `ood.hans.accuracy`" in wrong.stderr

@@ -18,6 +18,7 @@ from ticketlab.report.cells import Cell, Comparison, Published
 from ticketlab.report.compared_metrics import compared_with_baseline
 from ticketlab.report.numbers import all_numbers
 from ticketlab.report.summaries import Summary, summarise_numbers
+from ticketlab.statistics.paired import BOTH_TESTS
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +40,10 @@ def test_each_cell_is_compared_with_its_baseline(comparison: Comparison) -> None
     table = baseline_table(comparison, tests, CellNames(comparison))
     (line,) = [line for line in lines(table) if (line["pruner"], line["sparsity"], line["Metric"]) == ("imp", "0.1", "clean.accuracy")]
     assert (line["Compared with"], line["Value"], line["Baseline"], line["Difference"]) == ("random, 0.1", "50.0", "37.5", "+12.5")
+    assert line["Test"] == BOTH_TESTS
     assert table is not None
-    assert all(int(number) <= len(table.remarks) for number in line["Remarks"].split(", "))
+    remarks = [number for line in lines(table) if line["Remarks"] for number in line["Remarks"].split(", ")]
+    assert {int(number) for number in remarks} == set(range(1, len(table.remarks) + 1))
 
 
 def test_effects_have_a_line_for_each_level_and_metric(comparison: Comparison) -> None:

@@ -8,8 +8,12 @@ from attrs import evolve
 from support.measured_cells import compared, measured_cell
 
 from ticketlab.core.errors import UsageError
-from ticketlab.report.baseline_comparison import BOOTSTRAP, MCNEMAR, T_TEST, PairedComparison, compare_with_baseline
+from ticketlab.report.baseline_comparison import PairedComparison, compare_with_baseline
+from ticketlab.report.cells import Comparison
+from ticketlab.report.hypothesis import Hypothesis
+from ticketlab.report.verdicts import verdicts
 from ticketlab.statistics.bootstrap import paired_bootstrap
+from ticketlab.statistics.paired import BOTH_TESTS, MCNEMAR, SAME_DIFFERENCE, T_TEST
 
 BETTER = ("11111100", "11111010", "11111111")
 WORSE = ("00000110", "11110000", "10101010")
@@ -19,23 +23,42 @@ def numbered(text: str) -> dict[str, int]:
     return {f"test-{number}": int(outcome) for number, outcome in enumerate(text)}
 
 
-def compare(lab: Path, metric: str = "clean.accuracy") -> PairedComparison:
-    """Compare the cells `a` and `b` of BETTER and WORSE."""
+def better_and_worse(lab: Path) -> Comparison:
+    """Return the cells `a` and `b` of BETTER and WORSE, which are equal under attack."""
     attack = {"attack": ["ffs"] * 3}
     cells = [measured_cell(lab, {"method": name}, clean=clean, **attack) for name, clean in (("a", BETTER), ("b", WORSE))]
-    (found,) = compare_with_baseline(compared(*cells, baseline="b"), [metric])
+    return compared(*cells, baseline="b")
+
+
+def compare(lab: Path, metric: str = "clean.accuracy") -> PairedComparison:
+    (found,) = compare_with_baseline(better_and_worse(lab), [metric])
     return found
 
 
-def test_several_seeds_are_compared_by_the_bootstrap_over_seeds_and_examples(tmp_path: Path) -> None:
+def test_several_seeds_are_compared_by_the_bootstrap_and_the_t_test(tmp_path: Path) -> None:
+    """The differences are 4/8, 2/8 and 4/8: their standard error is 1/12, t = 5 with two degrees of freedom, and p = 0.0377."""
     found = compare(tmp_path)
-    expected = paired_bootstrap([(numbered(one), numbered(other)) for one, other in zip(BETTER, WORSE, strict=True)])
-    assert expected is not None
-    assert (found.cell, found.baseline, found.test, found.seeds, found.unpaired) == ("a", "b", BOOTSTRAP, (0, 1, 2), ())
-    assert (found.difference, found.interval, found.p) == (pytest.approx(10 / 24), expected.interval, expected.p)
+    bootstrap = paired_bootstrap([(numbered(one), numbered(other)) for one, other in zip(BETTER, WORSE, strict=True)])
+    assert bootstrap is not None
+    assert bootstrap.interval is not None
+    assert (found.cell, found.baseline, found.test, found.seeds, found.unpaired) == ("a", "b", BOTH_TESTS, (0, 1, 2), ())
+    assert found.difference == pytest.approx(10 / 24)
+    assert found.p == pytest.approx(max(0.03775, bootstrap.p), abs=1e-5)
+    low, high = 10 / 24 - 4.302653 / 12, 10 / 24 + 4.302653 / 12
+    assert found.interval == pytest.approx((min(low, bootstrap.interval[0]), max(high, bootstrap.interval[1])), abs=1e-6)
     assert (found.value, found.baseline_value) == (pytest.approx(20 / 24), pytest.approx(10 / 24))
-    assert (found.examples, found.left_out) == (8, 0)
-    assert (found.notes, found.interval_note) == ((), "3 seeds: the interval is too narrow, since the spread over seeds is hardly known")
+    assert (found.examples, found.left_out, found.notes) == (8, 0, ())
+
+
+@pytest.mark.parametrize("metric", ["clean.accuracy", "clean.macro_f1", "attack.pwws.aua"])
+def test_a_hypothesis_about_a_cell_and_its_baseline_has_the_same_numbers(tmp_path: Path, metric: str) -> None:
+    comparison = better_and_worse(tmp_path)
+    claim = Hypothesis(claim="A is better.", of={"method": "a"}, than={"method": "b"}, metrics=(metric,), expect="higher")
+    (found,) = compare_with_baseline(comparison, [metric])
+    (verdict,) = verdicts(evolve(comparison, hypotheses=(claim,)))
+    test = verdict.tasks[0].test
+    assert (test.difference, test.interval, test.p, test.test) == (found.difference, found.interval, found.p, found.test)
+    assert (test.seeds, test.examples, test.reason) == (found.seeds, found.examples, found.reason)
 
 
 def test_one_seed_is_compared_by_mcnemars_test(tmp_path: Path) -> None:
@@ -52,8 +75,14 @@ def test_measures_without_outcomes_are_compared_by_the_t_test_over_seeds(tmp_pat
     assert found.p == pytest.approx(0.0377, abs=1e-4)  # t = mean / (deviation / sqrt 3) = 3.3333 / 0.66667 = 5, two degrees of freedom
 
 
-def test_equal_outcomes_have_neither_interval_nor_effect(tmp_path: Path) -> None:
+def test_a_difference_that_is_the_same_with_every_seed_has_no_test(tmp_path: Path) -> None:
     found = compare(tmp_path, "attack.pwws.aua")
+    assert (found.difference, found.interval, found.p, found.reason) == (0, None, None, SAME_DIFFERENCE)
+
+
+def test_equal_outcomes_of_one_seed_have_neither_interval_nor_effect(tmp_path: Path) -> None:
+    cells = [measured_cell(tmp_path, {"method": name}, clean=["1101"]) for name in "ab"]
+    (found,) = compare_with_baseline(compared(*cells, baseline="b"), ["clean.accuracy"])
     assert (found.difference, found.interval, found.p) == (0, None, 1)
     assert "no example has another outcome, so the spread of the difference is unknown" in found.notes
 
@@ -67,8 +96,8 @@ def test_only_common_seeds_and_examples_are_compared_and_counted(tmp_path: Path)
     assert (found.seeds, found.unpaired, found.examples, found.left_out) == ((2,), (1, 5), 3, 2)
     assert (found.value, found.baseline_value) == (pytest.approx(1 / 3), 0)
     assert found.notes[1:] == (
-        "seeds 2 are compared; only one of the two has seeds 1, 5",
-        "2 examples that only one of the two has are left out",
+        "seeds 1, 5 are left out: not all compared cells have them",
+        "2 examples that not all compared cells have are left out",
     )
 
 
@@ -81,6 +110,7 @@ def test_a_measurement_that_does_not_depend_on_the_seed_is_one_seed(tmp_path: Pa
         cells.append(evolve(made, results={**made.results, "tasks": {"sst2": dict.fromkeys("012", stages)}}))
     (found,) = compare_with_baseline(compared(*cells), ["clean.accuracy"], baseline="b")
     assert (found.seeds, found.test) == ((0,), MCNEMAR)
+    assert "seeds 1, 2 are left out: the measurements are those of another seed" in found.notes
 
 
 def test_p_values_of_all_cells_and_metrics_are_corrected_together(tmp_path: Path) -> None:
@@ -110,7 +140,7 @@ def test_without_the_files_there_is_a_difference_but_no_test(tmp_path: Path) -> 
     [
         pytest.param({"task": "mrpc", "clean": ["1"]}, "b has no `clean.accuracy` of sst2", id="another task"),
         pytest.param({"clean": ["1"], "seeds": (7,)}, "the two have no seed in common", id="other seeds"),
-        pytest.param({"clean": ["1"], "first": 9}, "the two have no example in common", id="other examples"),
+        pytest.param({"clean": ["1"], "first": 9}, "the compared cells have no example in common", id="other examples"),
     ],
 )
 def test_cells_that_cannot_be_compared_say_why(tmp_path: Path, other: dict[str, object], reason: str) -> None:

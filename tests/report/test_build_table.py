@@ -142,7 +142,7 @@ def test_a_run_that_was_removed_is_not_run() -> None:
     assert table.footnotes == ("b: its run b is no longer in the lab; repeat the study",)
 
 
-def test_limits_of_an_interval_are_not_in_a_table_without_intervals() -> None:
+def test_limits_of_tests_are_in_the_legend_with_their_number() -> None:
     cells = [cell({"method": name}, results(clean=(value,), name=name)) for name, value in (("a", 0.9), ("b", 0.8))]
     test = PairedComparison(
         cell="b",
@@ -153,13 +153,11 @@ def test_limits_of_an_interval_are_not_in_a_table_without_intervals() -> None:
         p_corrected=0.5,
         test="exact McNemar test",
         notes=("a limit",),
-        interval_note="the interval is too narrow",
     )
     legend = comparison_table(study(cells, baseline="a"), tests=[test]).legend
     assert "a limit" in legend
     legend = comparison_table(study(cells, baseline="a"), tests=[test, evolve(test, notes=())]).legend
     assert "1 of the 2 tests: a limit" in legend
-    assert not any("interval" in line for line in legend)
 
 
 def test_numbers_of_fewer_seeds_are_marked() -> None:

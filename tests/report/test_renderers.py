@@ -45,7 +45,7 @@ def table(odd: str = ODD) -> ComparisonTable:
         cell({"method": odd, "task": "mnli"}, error=f"bad: {odd}"),
     ]
     test = PairedComparison(
-        cell=cells[1].label, baseline="base, sst2", task="sst2", metric="attack.pwws.aua", p_corrected=0.01, test="paired bootstrap"
+        cell=cells[1].label, baseline="base, sst2", task="sst2", metric="attack.pwws.aua", p_corrected=0.01, test="paired t test"
     )
     published = (Published({"method": odd, "task": "sst2"}, "attack.pwws.aua", 26.7),)
     return comparison_table(study(cells, published=published, title="Title"), tests=[test])
@@ -66,8 +66,7 @@ def test_text() -> None:
         "mean ± standard deviation (n - 1) over 1 to 2 seeds",
         "examples behind each seed's number: sst2 400 (Clean), 100 (pwws); mnli 400 (Clean)",
         "* best of its column",
-        "† differs from that of base, sst2 with p < 0.05 (paired bootstrap; Holm's correction for 1 test; "
-        "with fewer than 5 seeds the bootstrap's p is too small)",
+        "† differs from that of base, sst2 with p < 0.05 (paired t test; Holm's correction for 1 test)",
         "(a) 1 seed instead of 2",
         "(b) new, mnli failed: bad: new",
         "Note: base, sst2: sst2, evaluate: new",
@@ -87,8 +86,7 @@ def test_markdown() -> None:
         "- mean ± standard deviation (n - 1) over 1 to 2 seeds",
         "- examples behind each seed's number: sst2 400 (Clean), 100 (pwws); mnli 400 (Clean)",
         "- bold: best of its column",
-        r"- † differs from that of base, sst2 with p \< 0.05 (paired bootstrap; Holm's correction for 1 test; "
-        r"with fewer than 5 seeds the bootstrap's p is too small)",
+        r"- † differs from that of base, sst2 with p \< 0.05 (paired t test; Holm's correction for 1 test)",
         "- <sup>a</sup> 1 seed instead of 2",
         rf"- <sup>b</sup> {ODD_MARKDOWN}, mnli failed: bad: {ODD_MARKDOWN}",
         rf"- base, sst2: sst2, evaluate: {ODD_MARKDOWN}",
@@ -128,8 +126,7 @@ def test_latex() -> None:
         r"\par\smallskip",
         r"\parbox{\linewidth}{\footnotesize Mean \ensuremath{\pm} standard deviation (n - 1) over 1 to 2 seeds. "
         r"Examples behind each seed's number: sst2 400 (Clean), 100 (pwws); mnli 400 (Clean). Bold: best of its column. "
-        r"$\dagger$ differs from that of base, sst2 with p \textless{} 0.05 (paired bootstrap; Holm's correction for 1 test; "
-        r"with fewer than 5 seeds the bootstrap's p is too small). "
+        r"$\dagger$ differs from that of base, sst2 with p \textless{} 0.05 (paired t test; Holm's correction for 1 test). "
         rf"\textsuperscript{{a}} 1 seed instead of 2. \textsuperscript{{b}} {ODD_LATEX}, mnli failed: bad: {ODD_LATEX}.}}",
         r"\end{table}",
     ]

@@ -9,7 +9,7 @@ import pytest
 from support.comparisons import cell, results, study
 
 from ticketlab.core.errors import UsageError
-from ticketlab.report.baseline_comparison import T_TEST, compare_with_baseline
+from ticketlab.report.baseline_comparison import compare_with_baseline
 from ticketlab.report.build_table import comparison_table
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.compared_metrics import compared_metrics
@@ -18,6 +18,7 @@ from ticketlab.report.numbers_table import number_lines
 from ticketlab.report.selection import select_level
 from ticketlab.report.table_spec import TableSpec
 from ticketlab.report.table_text import plain_table
+from ticketlab.statistics.paired import T_TEST
 
 
 def calibrated(level: str, test: Sequence[float], dev: Sequence[float]) -> Cell:

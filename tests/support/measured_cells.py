@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from support.fake_lab import data_set
+
 from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record import Record, Status
 from ticketlab.attacks.results.record_file import path_in
-from ticketlab.lab.layout import PREDICTIONS, stage_folder
+from ticketlab.core import files
+from ticketlab.lab.layout import CELLS, PREDICTIONS, RECIPE, RESULTS, STUDIES, stage_folder
 from ticketlab.report.cells import Cell, Comparison, Factor
 from ticketlab.stages import predictions
 
@@ -30,6 +33,7 @@ def measured_cell(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     task: str = "sst2",
     first: int = 0,
+    recipe: str = "",
     **more: Any,
 ) -> Cell:
     """Return a cell with the results of one task.
@@ -37,6 +41,7 @@ def measured_cell(
     ``clean`` and ``ood`` (of HANS) have the outcomes of the test examples, and ``dev`` of the development examples: a text such as
     ``"1101"`` for each seed. ``attack`` has the statuses of the attacked examples: f(ailed), s(uccess), sk(ipped), e(rror), t(imeout).
     ``history`` has the development accuracies of the training, and ``seconds`` its duration. Ids of examples count from ``first``.
+    ``recipe`` is the text of ``recipe.toml``; the training stage is ``retrain``.
     """
     label = ", ".join(levels.values())
     stages: dict[str, dict[str, Any]] = {}
@@ -57,6 +62,7 @@ def measured_cell(
             of_seed["attack"] = _attacked(lab, f"{key}0003", attack[index], first)
     folder = lab / "runs" / label
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECIPE).write_text(recipe)
     data = {task: {"fingerprint": "f" * 8}, "hans": {"fingerprint": "f" * 8}}
     results = {"recipe": "small", "model": "demo", "scale": "full", "seeds": list(map(int, stages)), "data": data, "tasks": {task: stages}}
     return Cell(label, levels, folder, results, **more)
@@ -97,3 +103,28 @@ def _attacked(lab: Path, key: str, statuses: str, first: int) -> dict[str, Any]:
     path.write_text("".join(f"{line}\n" for line in (header, *(record.to_json() for record in records))))
     attacks = {"pwws": measure(records).to_table()}
     return {"kind": "attack", "key": key, "of": "retrain", "inputs": {"model": "retrain"}, "attacks": attacks, "sample": {"split": "test"}}
+
+
+def write_study(lab: Path, comparison: Comparison, hypotheses: Sequence[Mapping[str, Any]]) -> Path:
+    """Write a comparison as a study that has run once, with these hypotheses, and return its folder."""
+    for cell, results in comparison.finished:
+        data = {name: data_set(about["fingerprint"]) for name, about in results["data"].items()}
+        head = {"schema": 2, "run": cell.folder.name, "label": cell.label}
+        files.write_json(cell.folder / RESULTS, {**head, **results, "data": data})
+    cells = [
+        {
+            **{"label": cell.label, "levels": dict(cell.levels), "run": cell.folder.name if cell.results else None},
+            **{"same_as": None, "inapplicable": [], "error": cell.error},
+        }
+        for cell in comparison.cells
+    ]
+    table = {
+        **{"study": "mine", "digest": "0" * 64, "summary": "", "baseline": comparison.baseline, "cells": cells},
+        "factors": [{"name": factor.name, "keys": [factor.key], "levels": list(factor.levels)} for factor in comparison.factors],
+        "hypotheses": list(hypotheses),
+        "first_run": {"date": "2026-01-31", "hypotheses": list(hypotheses)},
+    }
+    folder = lab / STUDIES / "mine"
+    files.write_json(folder / CELLS, table)
+    files.write_text(folder / "study.toml", "")
+    return folder

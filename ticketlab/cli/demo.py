@@ -64,6 +64,7 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
     recipes on which it has an effect.
     """
     from ticketlab.recipes import ineffective_settings
+    from ticketlab.report.overlap import overlap_notes
 
     chosen = COMPARISONS[which]
     plain = {name: chosen.compose(name, seed) for name in chosen.models}
@@ -99,7 +100,7 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
     if as_json:
         run_recipe.print_json([run.results for run in runs])
     else:
-        run_recipe.print_rows(rows, run_recipe.title_of(runs[0]), run_recipe.notes_of(runs))
+        run_recipe.print_rows(rows, run_recipe.title_of(runs[0]), [*run_recipe.notes_of(runs), *overlap_notes(rows)])
     run_recipe.finish(runs, csv_file, list(chosen.models.values()))
 
 

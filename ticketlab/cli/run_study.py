@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ticketlab.executors.base import Executor
     from ticketlab.studies.definition import Study
     from ticketlab.studies.division import Unit
+    from ticketlab.studies.hypotheses import PlannedHypothesis
     from ticketlab.studies.part import Part
     from ticketlab.studies.plan import Plan, PlannedCell
     from ticketlab.studies.study import PartRun, StudyRun
@@ -51,6 +52,8 @@ def print_plan(study: Study, lab: Path, *, jobs: int | None, executor: Executor,
         run_recipe.print_json(_plan_table(plan) | of_part | {"to_compute": found.stages, "seconds": found.seconds, "bytes": found.bytes})
     else:
         _print_lines([_cell_line(plan, cell) for cell in plan.cells] if units is None else _unit_lines(plan, units))
+        for planned in _hypotheses(plan):
+            run_recipe.print_line(f"hypothesis `{planned.hypothesis.claim}`: {planned.hypothesis.comparison}: {planned.outlook}")
     for missing in inputs.missing:
         progress.say(f"note: {missing}")
     if inputs.missing:
@@ -102,6 +105,15 @@ def _cell_line(plan: Plan, cell: PlannedCell) -> str:
     return f"{cell.cell.label}{without}{same or f': {recipe.name}, ' + counted(len(set(cell.keys.values())), 'stage')}"
 
 
+def _hypotheses(plan: Plan) -> list[PlannedHypothesis]:
+    """Return the hypotheses of a plan, with what can be expected of them."""
+    from ticketlab.studies.hypotheses import planned_hypotheses
+
+    errors = {cell.cell.label: cell.error for cell in plan.cells}
+    same = {cell.cell.label: plan.cells[cell.same_as].cell.label for cell in plan.cells if cell.same_as is not None}
+    return list(planned_hypotheses(plan.study, [cell.cell for cell in plan.cells], errors, same))
+
+
 def _plan_table(plan: Plan) -> dict[str, Any]:
     from ticketlab.studies.plan import inapplicable_factors
 
@@ -122,6 +134,15 @@ def _plan_table(plan: Plan) -> dict[str, Any]:
         "stages": [
             {"key": key, "title": planned.title, "kind": planned.stage.name, "needs": list(planned.needs), "cells": planned.cells}
             for key, planned in plan.stages.items()
+        ],
+        "hypotheses": [
+            {
+                **planned.hypothesis.to_table(),
+                "pairs": [list(pair) for pair in planned.pairs],
+                "decidable": planned.decidable,
+                "outlook": planned.outlook,
+            }
+            for planned in _hypotheses(plan)
         ],
     }
 
@@ -170,6 +191,7 @@ def print_results(done: StudyRun, *, as_json: bool) -> None:
     """Print the table of a study, or its cells with their numbers as JSON."""
     from ticketlab.core import files
     from ticketlab.lab.layout import CELLS
+    from ticketlab.report.table_json import json_verdicts
 
     if as_json:
         numbers = [
@@ -180,7 +202,9 @@ def print_results(done: StudyRun, *, as_json: bool) -> None:
         part, of_part = done.part, {}
         if part is not None:
             of_part = {"part": {"part": str(part.part), "stages": part.stages, "computed": done.computed, "left": part.left}}
-        run_recipe.print_json({**files.read_json(done.directory / CELLS), **of_part, "numbers": numbers})
+        decided = json_verdicts(done.verdicts())
+        own = {"verdicts": decided} if decided else {}
+        run_recipe.print_json({**files.read_json(done.directory / CELLS), **of_part, "numbers": numbers, **own})
         return
     if done.part is not None and not any(cell.results for cell in done.comparison.cells):
         run_recipe.print_line("no cell is complete yet")

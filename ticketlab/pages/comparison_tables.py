@@ -79,7 +79,7 @@ def _paired_row(paired: PairedComparison, cell: Cell, names: CellNames, remarks:
             p_cell(paired.p),
             p_cell(paired.p_corrected, mark=True),
             PageCell.of_text(paired.test),
-            remarks.cell([paired.reason, paired.interval_note, *paired.notes]),
+            remarks.cell([paired.reason, *paired.notes]),
         )
     )
 

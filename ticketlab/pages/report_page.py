@@ -18,10 +18,12 @@ from ticketlab.pages.pictures import Picture, draw_pictures
 from ticketlab.pages.published_table import published_table
 from ticketlab.pages.score_table import score_table
 from ticketlab.pages.template import asset, policy_hash, render
+from ticketlab.pages.verdicts_table import verdicts_table
 from ticketlab.report.cells import Comparison
 from ticketlab.report.compared_metrics import compared_metrics, compared_with_baseline
 from ticketlab.report.numbers import all_numbers
 from ticketlab.report.summaries import summarise_numbers
+from ticketlab.report.verdicts import verdicts
 
 
 def write_report(comparison: Comparison, path: str | Path, *, figures: Sequence[Picture] | None = None) -> Path:
@@ -64,6 +66,7 @@ def page(comparison: Comparison, *, figures: Sequence[Picture] | None = None) ->
         problems=summary.problems(comparison, summaries, names),
         warnings=summary.warnings(comparison, names),
         scores=score_table(comparison, summaries, names, speed_ups),
+        hypotheses=verdicts_table(verdicts(comparison)),
         differences=comparison_tables.baseline_table(comparison, tests, names),
         not_compared=problem,
         effects=comparison_tables.effects_table(comparison, compared_metrics(comparison)),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
 from ticketlab.lab.layout import RESULTS
 from ticketlab.lab.results import read_results
+
+if TYPE_CHECKING:
+    from ticketlab.report.hypothesis import Hypothesis
 
 RUN = "run"
 """The factor of a comparison of runs that no study has planned."""
@@ -80,6 +83,8 @@ class Comparison:
     """The figures, as in a study file."""
     differences: tuple[str, ...] = ()
     """How the set-up differs from that of the paper."""
+    hypotheses: tuple[Hypothesis, ...] = ()
+    """What the study is to decide."""
 
     @property
     def finished(self) -> list[tuple[Cell, Mapping[str, Any]]]:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from ticketlab.report.layout import EMPTY
 from ticketlab.report.metric_text import MetricText
+from ticketlab.report.verdicts import Verdict
 from ticketlab.statistics.seeds import SeedStatistics
 
 FAILED = "failed"
@@ -71,7 +72,8 @@ class ComparisonTable:
     """A table. ``stub`` are the headings above the levels of the rows; with published numbers the last of them tells ours and the paper's.
 
     ``footnotes`` are referred to by their index. ``legend`` explains what the numbers are, and ``significance`` what the marked ones differ
-    from. ``notes`` are sentences about the comparison, and ``warnings`` those of its runs. All texts are plain; renderers escape them.
+    from. ``notes`` are sentences about the comparison, and ``warnings`` those of its runs. ``verdicts`` are those on the hypotheses of the
+    study, which have a table of their own below. All texts are plain; renderers escape them.
     """
 
     title: str
@@ -83,6 +85,7 @@ class ComparisonTable:
     significance: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
     @property
     def has_best(self) -> bool:

@@ -42,7 +42,7 @@ def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
     seeds = [stages for stages in seeds if model in stages]
     model_stages = distinct_stages([stages[model] for stages in seeds])
     seeds = [stages for stages in seeds if any(stages[model] is stage for stage in model_stages)]
-    by_seed = [_stages_leading_to(model, stages) for stages in seeds]
+    by_seed = [stages_leading_to(model, stages) for stages in seeds]
     partly = _partly_used(model, at, by_seed[0]) if by_seed else {}
     partly_in_search = {_belongs_to_search(by_seed[0][name]) for name in partly if works_as(by_seed[0][name], *TRAININGS)}
     stages = [list(leading.values()) for leading in by_seed]
@@ -59,7 +59,7 @@ def model_cost(seeds: Sequence[Stages], model: str, at: str = "") -> ModelCost:
     )
 
 
-def _stages_leading_to(model: str, stages: Stages) -> dict[str, Stage]:
+def stages_leading_to(model: str, stages: Stages) -> dict[str, Stage]:
     """Return the stages that a model depends on, including its own, in the order of the recipe.
 
     If the results do not record the inputs of stages, return all earlier stages of :data:`MODEL_KINDS`.

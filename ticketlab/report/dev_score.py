@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from ticketlab.lab.layout import RECIPE
 from ticketlab.lab.results import training_of
 from ticketlab.report.cells import Cell
 from ticketlab.report.metric_text import metric_text
+from ticketlab.report.stage_settings import stage_settings
 
 Stages = Mapping[str, Mapping[str, Any]]
 
@@ -42,19 +42,13 @@ def dev_score(cell: Cell, task: str, stages: Stages, model: str, at: str, measur
     if not measured:
         return DevScore(None, reason=f"`{model}` measured nothing on development data")
     try:
-        settings = _settings(cell, task, model)
+        settings = stage_settings(cell, task).get(model, {})
     except (OSError, ValueError, AttributeError):
         return DevScore(None, reason=f"{cell.folder / RECIPE} cannot be read, so the step of the model's weights is not known")
     record = _selected(measured, settings) if settings.get("select") == "best" else measured[-1]
     if record is None:
         return DevScore(None, reason=f"`{model}` measured nothing at a step that it may select")
     return DevScore(float(record[name]), f"history.{model}.{name}")
-
-
-def _settings(cell: Cell, task: str, stage: str) -> Mapping[str, Any]:
-    """Return the settings of a stage for a task, from the resolved recipe of the run."""
-    table = tomllib.loads((cell.folder / RECIPE).read_text(encoding="utf-8"))
-    return {**table.get(stage, {}), **table.get("per_task", {}).get(task, {}).get(stage, {})}
 
 
 def _selected(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -33,6 +33,12 @@ def data_set(metric: str) -> str:
     return (predicted["set"] or "") if predicted else ""
 
 
+def examples_of(metric: str) -> tuple[str, str]:
+    """Return the split (empty for test) and the challenge set (empty for the task) of the examples of a metric that has outcomes."""
+    found = _PREDICTED.fullmatch(metric) or _ATTACKED.fullmatch(metric)
+    return (found["split"] or "" if found else ""), data_set(metric)
+
+
 def outcomes(cell: Cell, task: str, seed: int, metric: str, of: str = "") -> Outcomes:
     """Return the outcomes whose mean is the value of a metric.
 

@@ -12,6 +12,8 @@ from ticketlab.report.numbers import all_numbers
 from ticketlab.report.selection import Selection, select_level
 from ticketlab.report.table_spec import resolve_axes, spec_of
 
+WITHOUT_VERDICTS = "the hypotheses are about all cells of the study, and are not decided on selected ones"
+
 
 def select_cells(comparison: Comparison, factor: str, metric: str = "", selected_on: str = "") -> Comparison:
     """Return the comparison of the cells with the best level of ``factor``, with notes that say how it was selected.
@@ -33,7 +35,8 @@ def select_cells(comparison: Comparison, factor: str, metric: str = "", selected
         comparison,
         factors=tuple(known for known in comparison.factors if known.name != factor),
         cells=tuple(_without(cells[label], factor, of_cell) for label, of_cell in tasks.items()),
-        notes=(*comparison.notes, *(_note(selection) for selection in selections)),
+        notes=(*comparison.notes, *(_note(selection) for selection in selections), *([WITHOUT_VERDICTS] if comparison.hypotheses else [])),
+        hypotheses=(),
         table={key: _names_without(names, factor) for key, names in comparison.table.items()},
     )
 

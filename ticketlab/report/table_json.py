@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import attrs
+
 from ticketlab.report.comparison_table import ComparisonTable, Entry
+from ticketlab.report.verdicts import Verdict
 
 
 def json_table(table: ComparisonTable) -> dict[str, Any]:
@@ -24,7 +28,24 @@ def json_table(table: ComparisonTable) -> dict[str, Any]:
         "significance": table.significance,
         "notes": list(table.notes),
         "warnings": list(table.warnings),
+        **({"verdicts": json_verdicts(table.verdicts)} if table.verdicts else {}),
     }
+
+
+def json_verdicts(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return the verdicts on hypotheses, each with what its study file says and the numbers of its test on each task."""
+    return [
+        {
+            **verdict.hypothesis.to_table(),
+            "verdict": verdict.decision,
+            "tests": verdict.tests,
+            "tasks": [
+                {**attrs.asdict(task.test), "p_corrected": task.p_corrected, "verdict": task.decision, "reason": task.reason}
+                for task in verdict.tasks
+            ],
+        }
+        for verdict in verdicts
+    ]
 
 
 def _entry(entry: Entry, table: ComparisonTable, marks: tuple[int, ...]) -> dict[str, Any]:

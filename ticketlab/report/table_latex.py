@@ -10,6 +10,7 @@ from ticketlab.core.formatting import printable
 from ticketlab.report.comparison_table import Column, ComparisonTable, Entry, deviation_text, footnote_letter, letters_of, mean_text
 from ticketlab.report.latex_text import latex
 from ticketlab.report.layout import EMPTY
+from ticketlab.report.verdict_table import NUMBERS, verdict_table
 
 MAX_LABEL = 40
 DAGGER = r"$\dagger$"
@@ -19,7 +20,7 @@ def latex_table(table: ComparisonTable, label: str = "") -> str:
     r"""Return a ``table`` environment with a caption, the label ``tab:LABEL``, and the legend, footnotes and notes below.
 
     It needs ``\usepackage{booktabs}``. ``label`` is by default made from the title. Levels that repeat those of the row above are blank.
-    The warnings of the runs are comments above the table.
+    The warnings of the runs are comments above the table. Verdicts on hypotheses are a second table, ``tab:LABEL-hypotheses``.
     """
     lines = [
         r"% needs \usepackage{booktabs}",
@@ -37,8 +38,24 @@ def latex_table(table: ComparisonTable, label: str = "") -> str:
         r"\end{tabular}",
         *_notes(table),
         r"\end{table}",
+        *(_verdicts(table, _label(label or table.title)) if table.verdicts else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _verdicts(table: ComparisonTable, label: str) -> Iterator[str]:
+    """Yield the lines of the table of hypotheses. Claims and comparisons are paragraphs."""
+    verdicts = verdict_table(table.verdicts)
+    columns = ["r" if head in NUMBERS else "l" for head in verdicts.heads]
+    columns[:2] = [rf"p{{{width}\linewidth}}" for width in (0.25, 0.22)]
+    yield from (r"\begin{table}", r"\centering", r"\footnotesize", rf"\caption{{Hypotheses. {latex(table.title)}}}")
+    yield from (rf"\label{{tab:{label}-hypotheses}}", rf"\begin{{tabular}}{{{''.join(columns)}}}", r"\toprule")
+    yield from (_line([*map(latex, verdicts.heads)]), r"\midrule")
+    yield from (_line([*map(latex, row)]) for row in verdicts.rows)
+    yield from (r"\bottomrule", r"\end{tabular}")
+    if verdicts.notes:
+        yield from _small([latex(note[:1].upper() + note[1:]) for note in verdicts.notes])
+    yield r"\end{table}"
 
 
 def _label(text: str) -> str:
@@ -105,5 +122,9 @@ def _notes(table: ComparisonTable) -> Iterator[str]:
         *map(latex, table.notes),
     ]
     if notes:
-        yield r"\par\smallskip"
-        yield rf"\parbox{{\linewidth}}{{\footnotesize {'. '.join(notes)}.}}"
+        yield from _small(notes)
+
+
+def _small(notes: Sequence[str]) -> Iterator[str]:
+    yield r"\par\smallskip"
+    yield rf"\parbox{{\linewidth}}{{\footnotesize {'. '.join(notes)}.}}"

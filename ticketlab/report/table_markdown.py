@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ticketlab.export.markdown import escape
 from ticketlab.report.comparison_table import Column, ComparisonTable, Entry, Row, deviation_text, footnote_letter, letters_of, mean_text
 from ticketlab.report.layout import EMPTY
+from ticketlab.report.verdict_table import NUMBERS, VerdictTable, verdict_table
 
 SIGNIFICANT = "†"
 
@@ -27,7 +30,22 @@ def markdown_table(table: ComparisonTable) -> str:
         *(f"<sup>{footnote_letter(number)}</sup> {escape(text)}" for number, text in enumerate(table.footnotes)),
         *map(escape, (*table.notes, *table.warnings)),
     ]
-    return "\n".join([*lines, *(["", *(f"- {note}" for note in notes)] if notes else [])]) + "\n"
+    return "\n".join([*lines, *_list(notes), *(_verdicts(verdict_table(table.verdicts)) if table.verdicts else [])]) + "\n"
+
+
+def _list(notes: Sequence[str]) -> list[str]:
+    return ["", *(f"- {note}" for note in notes)] if notes else []
+
+
+def _verdicts(verdicts: VerdictTable) -> list[str]:
+    """Return the lines of the table of hypotheses, with the notes on it."""
+    return [
+        "",
+        _line([escape(head) for head in verdicts.heads]),
+        _line(["---:" if head in NUMBERS else "---" for head in verdicts.heads]),
+        *(_line([escape(text) or " " for text in row]) for row in verdicts.rows),
+        *_list([escape(note) for note in verdicts.notes]),
+    ]
 
 
 def _line(cells: list[str]) -> str:

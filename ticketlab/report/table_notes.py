@@ -6,16 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ticketlab.core.formatting import counted, joined
 from ticketlab.report import speed_up
-from ticketlab.report.baseline_comparison import BOOTSTRAP, FEW_SEEDS, PairedComparison
+from ticketlab.report.baseline_comparison import PairedComparison
 from ticketlab.report.cells import Comparison, Published
 from ticketlab.report.metric_text import metric_text, split_metric
 from ticketlab.report.notes import notes_of_cells
+from ticketlab.report.paired_cells import SAME_MEASUREMENT
 from ticketlab.report.speed_up import SpeedUp
 from ticketlab.report.summaries import Summary
 
 SIGNIFICANT = 0.05
-SAME = "both are the same measurement"
-"""Why a number is not compared with the baseline's, if its footnote says so already."""
 MOST_NAMED = 2
 """The maximum number of runs that a title names."""
 SIZED = ("accuracy", "aua", "clean")
@@ -64,7 +63,7 @@ def table_legend(
         number = sum(note in test.notes for test in made)
         yield note if number == len(made) else f"{number} of the {counted(len(made), 'test')}: {note}"
     for what, compared in (("number", tests), ("speed-up", speed_ups)):
-        reasons = [one.reason for one in compared if one.reason and one.reason != SAME]
+        reasons = [one.reason for one in compared if one.reason and one.reason != SAME_MEASUREMENT]  # its footnote says so
         if reasons:
             among = ", such as" if len(set(reasons)) > 1 else ""
             yield f"{counted(len(reasons), what)} not compared with the baseline{among}: {reasons[0]}"
@@ -82,9 +81,7 @@ def significance(tests: Sequence[PairedComparison], baseline: str) -> str:
         return ""
     kinds = joined(list(dict.fromkeys(test.test for test in made)))
     number = counted(len(made), "test")
-    few = any(test.test == BOOTSTRAP and len(test.seeds) < FEW_SEEDS for test in made)
-    limit = f"; with fewer than {FEW_SEEDS} seeds the bootstrap's p is too small" if few else ""
-    return f"differs from that of {_baselines(made, baseline)} with p < {SIGNIFICANT} ({kinds}; Holm's correction for {number}{limit})"
+    return f"differs from that of {_baselines(made, baseline)} with p < {SIGNIFICANT} ({kinds}; Holm's correction for {number})"
 
 
 def _baselines(compared: Sequence[PairedComparison | SpeedUp], baseline: str) -> str:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from ticketlab.report.comparison_table import Column, ComparisonTable, Entry, Row, deviation_text, footnote_letter, letters_of, mean_text
 from ticketlab.report.layout import EMPTY, UNLIMITED_WIDTH, ColumnGroup, TableData, cell_text, fit_to_console
+from ticketlab.report.verdict_table import NUMBERS, VerdictTable, verdict_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 BEST = "*"
 SIGNIFICANT = "†"
+MAX_CLAIM = 60
+"""The maximum width of the claim and the comparison of a hypothesis, in characters; longer ones are wrapped."""
 
 
 def text_table(table: ComparisonTable) -> TableData:
@@ -58,11 +61,30 @@ def _letters(marks: tuple[int, ...]) -> str:
 
 
 def print_table(table: ComparisonTable, console: Console) -> None:
-    """Print the title, the table, in parts if the console is too narrow, and the lines under it."""
+    """Print the title, the table, in parts if the console is too narrow, the lines under it, and the verdicts on hypotheses."""
     console.print(cell_text(table.title), style="italic", highlight=False, soft_wrap=True)
     for part in fit_to_console(text_table(table), console):
         console.print(part)
     for line in text_notes(table):
+        console.print(cell_text(line), highlight=False, soft_wrap=True)
+    if table.verdicts:
+        _print_verdicts(verdict_table(table.verdicts), console)
+
+
+def _print_verdicts(verdicts: VerdictTable, console: Console) -> None:
+    """Print the table of hypotheses, with each comparison below its claim, and the lines under it."""
+    from rich import box
+    from rich.table import Table
+
+    (claim, comparison), heads = verdicts.heads[:2], verdicts.heads[2:]
+    shown = Table(box=box.SIMPLE, collapse_padding=True)
+    shown.add_column(f"{claim}\n{comparison}", overflow="fold", max_width=MAX_CLAIM)
+    for head in heads:
+        shown.add_column(head, justify="right" if head in NUMBERS else "left", no_wrap=True)
+    for row in verdicts.rows:
+        shown.add_row(*map(cell_text, ["\n".join(filter(None, row[:2])), *row[2:]]))
+    console.print(shown)
+    for line in verdicts.notes:
         console.print(cell_text(line), highlight=False, soft_wrap=True)
 
 

@@ -20,8 +20,8 @@ ZERO = 1e-12
 
 KEPT_EXAMPLES = 1000
 """The maximum number of examples whose draws are kept for other comparisons: 40 MB for 10,000 resamples."""
-UNKNOWN = 2.0
-"""Stands for the difference of two outcomes, at most 1, of which one is not known."""
+UNKNOWN = float("inf")
+"""Stands for the difference of two outcomes of which one is not known."""
 
 
 @frozen
@@ -30,26 +30,28 @@ class BootstrapDifference:
 
     ``first`` and ``second`` are these fractions. ``examples`` counts the examples that are compared with any seed, and ``left_out`` those
     of either model that are not. ``interval`` is the 95 % percentile interval, None if no resample differs from the data, as when all
-    outcomes of the two are the same. ``p`` is twice the fraction of resamples in which the difference does not have its sign, counting
-    the data themselves as one resample.
+    outcomes of the two are the same. ``standard_error`` is the standard deviation of the resampled differences. ``p`` is twice the fraction
+    of resamples in which the difference is not on the same side of that of the null hypothesis, counting the data themselves as one
+    resample.
     """
 
     difference: float
     first: float
     second: float
     interval: tuple[float, float] | None
+    standard_error: float
     p: float
     examples: int
     left_out: int
 
 
 def paired_bootstrap(
-    pairs: Sequence[tuple[Mapping[str, int], Mapping[str, int]]], *, resamples: int = 10_000, seed: int = 0
+    pairs: Sequence[tuple[Mapping[str, int], Mapping[str, int]]], *, null: float = 0.0, resamples: int = 10_000, seed: int = 0
 ) -> BootstrapDifference | None:
-    """Compare two models by their outcomes (0 or 1 by example), one pair for each seed. Equal input gives equal output.
+    """Compare two models by their outcomes (0 or 1 by example, or whole numbers), one pair for each seed. Equal input gives equal output.
 
-    Only examples that both models have with a seed are compared. Seeds without such examples are ignored; None if there are none at all.
-    With one seed, only examples are resampled.
+    ``null`` is the difference under the null hypothesis. Only examples that both models have with a seed are compared. Seeds without such
+    examples are ignored; None if there are none at all. With one seed, only examples are resampled.
     """
     pairs = [(first, second) for first, second in pairs if first.keys() & second.keys()]
     if not pairs:
@@ -64,7 +66,8 @@ def paired_bootstrap(
         first=first_mean,
         second=second_mean,
         interval=None if np.abs(differences - difference).max() <= ZERO else (float(low), float(high)),
-        p=_two_sided(differences),
+        standard_error=float(differences.std()),
+        p=_two_sided(differences - null),
         examples=known.shape[1],
         left_out=left_out,
     )

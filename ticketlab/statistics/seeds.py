@@ -41,8 +41,8 @@ def over_seeds(values: Sequence[float]) -> SeedStatistics | None:
     return SeedStatistics(mean, deviation, interval, len(values))
 
 
-def paired_t_test(differences: Sequence[float]) -> float | None:
-    """Return the two-sided p value of the paired t test that the mean difference is zero; None for fewer than two or equal differences.
+def paired_t_test(differences: Sequence[float], null: float = 0.0) -> float | None:
+    """Return the two-sided p value of the paired t test that the mean difference is ``null``; None for fewer than two or equal differences.
 
     It is that of ``scipy.stats.ttest_rel``, and assumes that the differences are normally distributed over seeds.
     """
@@ -53,7 +53,7 @@ def paired_t_test(differences: Sequence[float]) -> float | None:
         return None
     from scipy.special import stdtr  # scipy.stats takes three times as long to import
 
-    t = statistics.fmean(differences) / (deviation / math.sqrt(len(differences)))
+    t = (statistics.fmean(differences) - null) / (deviation / math.sqrt(len(differences)))
     return float(2 * stdtr(len(differences) - 1, -abs(t)))
 
 

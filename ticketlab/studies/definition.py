@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.settings import build_component
 from ticketlab.recipes.overrides import find_tasks, task_tables
 from ticketlab.recipes.tables import merge, text_of
+from ticketlab.studies.hypothesis_tables import read_hypotheses
 from ticketlab.studies.levels import FactorLevels, Level, check_factor, factor_of, label_of, numeric, plain_value
 from ticketlab.tasks.base import Task
 
@@ -24,7 +25,7 @@ GRID, ONE_AT_A_TIME = "grid", "one-at-a-time"
 DESIGNS = (GRID, ONE_AT_A_TIME)
 KEYS = (
     *("summary", "paper", "recipes", "tasks", "model", "scale", "seeds", "until", "design", "baseline", "set", "vary", "factors"),
-    *("exclude", "scales", "table", "figures", "published", "differences", "notes"),
+    *("exclude", "scales", "hypotheses", "table", "figures", "published", "differences", "notes"),
 )
 """The top-level keys of a study file."""
 FILE_KEYS = ("recipes", "vary", "factors", "design")
@@ -35,6 +36,8 @@ KEY_NAMES = {"attacks": "attack", "examples": "n"}
 """Arguments of :func:`ticketlab.compose` whose flag has another name."""
 RECIPE, TASK = "recipe", "task"
 DEFAULT_RECIPE = "ticket"
+SELECTING = ("recipes", "tasks", "design", "vary", "factors", "exclude")
+"""Keys that decide which cells a study has; what they measure is decided by its settings, too."""
 PERCENT = 100
 
 
@@ -52,9 +55,10 @@ class Study:
     """A study. ``settings`` apply to every cell whose recipe has them; ``factors`` include recipe and task if there are several.
 
     ``exclude`` lists combinations of levels to leave out, by factor; ``baseline`` is the label of a cell or of a level of the first factor.
-    ``until`` names the last stage to compute, with those that it is computed from; empty for all. ``report`` has the tables ``table``,
-    ``figures``, ``published`` and ``differences`` of the file, which change no result. ``source`` is the file, if there is one, for error
-    messages.
+    ``until`` names the last stage to compute, with those that it is computed from; empty for all. ``report`` has the tables ``hypotheses``,
+    ``table``, ``figures``, ``published`` and ``differences`` of the file, which change no result. ``source`` is the file, if there is one,
+    for error messages. ``reduced``: a scale or the command line has replaced some of the file's cells, so that hypotheses may be about
+    others.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Study:
     paper: str = ""
     report: Mapping[str, Any] = field(factory=dict)
     source: str = field(default="", eq=False)
+    reduced: bool = field(default=False, eq=False)
 
     def to_table(self) -> dict[str, Any]:
         """Return the study as plain values, which :func:`study_of` accepts."""
@@ -142,6 +147,8 @@ def study_of(
         whole = merge(whole, _table(scales[chosen], f"scales.{chosen}"))
         chosen = whole.pop("scale", chosen)
     may_be_gone = changes.get("exclude") is None and bool(chosen in scales or factors_added)
+    own_settings = _table(changes.get("set") or {}, "set").keys() - {"model"}
+    reduced = bool(chosen in scales or factors_added or own_settings or any(changes.get(key) for key in SELECTING))
     settings = _settings(whole, changes)
     whole |= {key: value for key, value in changes.items() if value is not None and key not in ("set", "model")}
     recipes, tasks = _listed(whole.get("recipes", DEFAULT_RECIPE)), _tasks(whole.get("tasks", ()))
@@ -172,8 +179,17 @@ def study_of(
         exclude=_exclusions(_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
         summary=str(whole.get("summary", "")),
         paper=str(whole.get("paper", "")),
-        report={key: whole[key] for key in ("table", "figures", "published", "differences", "notes") if key in whole},
+        report=_report(whole),
+        reduced=reduced,
     )
+
+
+def _report(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a report shows: the keys of a study that change no result. Hypotheses are in a uniform form."""
+    found = {key: table[key] for key in ("hypotheses", "table", "figures", "published", "differences", "notes") if key in table}
+    if "hypotheses" in found:
+        found["hypotheses"] = [one.to_table() for one in read_hypotheses(_tables(found["hypotheses"], "hypotheses"))]
+    return found
 
 
 def _settings(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -310,6 +326,11 @@ def _task(value: Any) -> Task:
 def task_of(value: Any) -> Task:
     """Return the task of a level's value: a name, a path, a table or a task."""
     return _task(value)
+
+
+def texts_of(value: Any) -> Iterable[Any]:
+    """Return the texts of ``notes`` or ``differences``: a text, a list, or a table whose values they are."""
+    return value.values() if isinstance(value, Mapping) else [value] if isinstance(value, str) else value
 
 
 def _listed(value: Any) -> list[Any]:

@@ -25,6 +25,7 @@ from ticketlab.runs.stages_of_run import stages_of_run
 from ticketlab.stages.base import Stage
 from ticketlab.studies.cell_recipe import compose_cells
 from ticketlab.studies.definition import Study
+from ticketlab.studies.hypotheses import with_checked_hypotheses
 from ticketlab.studies.planned_inputs import PlannedInputs, PlannedStageKeys
 from ticketlab.studies.study_cell import StudyCell
 from ticketlab.tasks.base import Task
@@ -94,12 +95,14 @@ def plan_study(study: Study, lab: str | Path, inputs: InputCache | None = None) 
 
     With :class:`PlannedInputs` it may have inputs that this machine lacks; cells that need them are not checked.
 
-    :raises UsageError: the study has no task; its baseline is unknown; a factor has no effect on any cell; or no cell can be planned.
+    :raises UsageError: the study has no task; its baseline is unknown; a hypothesis is about what no cell has or measures; a factor has no
+        effect on any cell; or no cell can be planned.
     """
     composed = compose_cells(study)
     for cell in composed:
         if cell.recipe is not None and not cell.recipe.tasks:
             raise UsageError("no task given: use --task with a name (`ticketlab show task` lists them) or a path")
+    study = with_checked_hypotheses(study, composed)
     inputs = InputCache() if inputs is None else inputs
     keys = PlannedStageKeys(inputs=inputs) if isinstance(inputs, PlannedInputs) else StageKeys()
     planner = _Planner(open_lab(lab), inputs, keys=keys)

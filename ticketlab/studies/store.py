@@ -29,11 +29,13 @@ from ticketlab.lab.results import read_results
 from ticketlab.lab.run_file import read_run_file
 from ticketlab.recipes.run_name import file_system_safe
 from ticketlab.report.cells import Cell, Comparison, Factor, Published
+from ticketlab.report.hypothesis import Hypothesis
 from ticketlab.report.metric_text import SPEED_UP
 from ticketlab.runs.run_directory import check_name
 from ticketlab.runs.stage_cache import threads_in_key
-from ticketlab.studies.definition import Study
+from ticketlab.studies.definition import Study, texts_of
 from ticketlab.studies.design import unavailable
+from ticketlab.studies.hypotheses import FIRST_RUN, HYPOTHESES, first_run, first_run_notes
 from ticketlab.studies.levels import label_of
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, inapplicable_factors
@@ -103,6 +105,7 @@ class StudyStore:
     """The errors of cells, each with the part that found it."""
     _inapplicable: list[tuple[str, ...]] = field(init=False)
     _keys_of_runs: dict[str, frozenset[str]] = field(factory=dict)
+    _first_run: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._inapplicable = inapplicable_factors(self.plan.study, self.plan.cells)
@@ -121,6 +124,9 @@ class StudyStore:
             files.write_json(self.folder / PLAN, self._plan_table())
             self._read_others(keep=lambda part: self.part is not None and part != str(self.part) and part.endswith(f"/{self.part.of}"))
             self._write()
+
+    def _stages_in_lab(self) -> int:
+        return sum(self.plan.lab.has(key) for key in self.plan.stages)
 
     def _plan_table(self) -> dict[str, Any]:
         """Return the content of ``plan.json``."""
@@ -170,11 +176,13 @@ class StudyStore:
         files.write_json(self.folder / CELLS, self.to_table())
 
     def _read_others(self, keep: Callable[[str], bool]) -> None:
-        """Take over what is recorded of the cells that this process knows nothing about.
+        """Take over the record of the first run, and what is recorded of the cells that this process knows nothing about.
 
         Of the errors, those that were found by the parts that ``keep`` accepts.
         """
-        recorded = {str(entry.get("label")): entry for entry in _recorded(self.folder)}
+        table = _read(self.folder)
+        self._first_run = first_run(table, self.plan.study.report.get(HYPOTHESES, ()), self._stages_in_lab)
+        recorded = {str(entry.get("label")): entry for entry in _cells_of(table or {})}
         for number, cell in enumerate(self.plan.cells):
             if number in self._own or cell.same_as is not None or (entry := recorded.get(cell.cell.label)) is None:
                 continue
@@ -224,16 +232,23 @@ class StudyStore:
                 for number, cell in enumerate(plan.cells)
             ],
             "stages": {"distinct": len(plan.stages), "without_sharing": plan.users()},
+            FIRST_RUN: self._first_run,
             **study.report,
         }
 
 
-def _recorded(folder: Path) -> Sequence[Mapping[str, Any]]:
-    """Return the cells that earlier executions and other processes have recorded, if any."""
+def _read(folder: Path) -> Mapping[str, Any] | None:
+    """Return the content of ``study.json``, None if there is none."""
     try:
-        found = files.read_json(folder / CELLS)["cells"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+        found = files.read_json(folder / CELLS)
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _cells_of(table: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the cells that earlier executions and other processes have recorded, if any."""
+    found = table.get("cells")
     return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else ()
 
 
@@ -250,11 +265,12 @@ def read_study_cells(folder: Path) -> Comparison:
             factors=factors,
             cells=tuple(_cells(folder, table["cells"])),
             baseline=str(table["baseline"]),
-            notes=tuple(map(str, _texts(table.get("notes", ())))),
+            notes=(*map(str, texts_of(table.get("notes", ()))), *first_run_notes(table.get(FIRST_RUN, {}), table.get(HYPOTHESES, ()))),
             published=tuple(_published(table.get("published", ()), {factor.name for factor in factors})),
             table=dict(table.get("table", {})),
             figures=tuple(table.get("figures", ())),
-            differences=tuple(map(str, _texts(table.get("differences", ())))),
+            differences=tuple(map(str, texts_of(table.get("differences", ())))),
+            hypotheses=tuple(map(Hypothesis.from_table, table.get(HYPOTHESES, ()))),
         )
     except UsageError:
         raise
@@ -267,11 +283,6 @@ def _title(folder: Path, table: Mapping[str, Any]) -> str:
     own = f"{file_system_safe(table['study'])}-{table['digest'][:DIGITS]}"
     summary = str(table["summary"])
     return summary[:1].upper() + summary[1:] or (str(table["study"]) if folder.name == own else folder.name)
-
-
-def _texts(value: Any) -> Iterable[Any]:
-    """Return the texts of a list or of the values of a table."""
-    return value.values() if isinstance(value, Mapping) else [value] if isinstance(value, str) else value
 
 
 def _published(entries: Iterable[Mapping[str, Any]], factors: Collection[str]) -> Iterator[Published]:

@@ -16,9 +16,9 @@ from ticketlab.report.measure_names import check_measure
 from ticketlab.report.metric_text import split_metric
 from ticketlab.report.metric_values import distinct_values, metric_values
 from ticketlab.report.selection import is_of_dev
-from ticketlab.stages.training_data import AUGMENT
 from ticketlab.studies.cell_recipe import compose_cells
 from ticketlab.studies.definition import Study
+from ticketlab.studies.measured_metrics import measuring_stages
 
 DEV = "dev"
 
@@ -51,12 +51,6 @@ class TunedRecipe:
                 cell.error or f"the recipe `{self.recipe}` has no setting {', '.join(f'`{key}`' for key in cell.inapplicable)}"
             )
         return cell.recipe
-
-
-def measuring_stages(recipe: Recipe) -> list[str]:
-    """Return the stages that measure a model. An attack whose texts augment a training does not, and stays on the training split."""
-    augmenting = {getattr(stage, AUGMENT, None) for stage in recipe.stages.values()}
-    return [name for name, stage in recipe.stages.items() if stage.measures_model and hasattr(stage, "split") and name not in augmenting]
 
 
 def check_dev_metric(recipe: Recipe, metric: str) -> None:
