@@ -90,6 +90,7 @@ _EXPORTS = {
     "set_up": "ticketlab.executors.worker",
     "setting": "ticketlab.core.settings",
     "SettingError": "ticketlab.core.errors",
+    "Shortcut": "ticketlab.tasks.base",
     "similar_sentence": "ticketlab.attacks.components.constraints",
     "Slices": "ticketlab.backbone.slices",
     "SplitWarning": "ticketlab.tasks.base",
@@ -230,6 +231,7 @@ if TYPE_CHECKING:
     from ticketlab.tasks.assembly.loading import load_challenge_set as load_challenge_set
     from ticketlab.tasks.assembly.loading import load_task as load_task
     from ticketlab.tasks.base import Example as Example
+    from ticketlab.tasks.base import Shortcut as Shortcut
     from ticketlab.tasks.base import SplitWarning as SplitWarning
     from ticketlab.tasks.base import Task as Task
     from ticketlab.tasks.base import TaskData as TaskData

@@ -30,6 +30,7 @@ NOT_PUBLIC = {
     "Factor",
     "Guesses",
     "Hold",
+    "Hypothesis",
     "InputCoverage",
     "Number",
     "Overrides",
@@ -45,6 +46,7 @@ NOT_PUBLIC = {
     "Stage",
     "Tokens",
     "Tuning",
+    "Verdict",
     "Workspace",
 }
 """Classes that public functions take or return, but whose names nobody needs to import."""

@@ -15,7 +15,7 @@ from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.testing.models.model_copies import ModelCopies
 from ticketlab.testing.models.tiny import tiny_model
 
-SMALL = {"rows": 24, "dev_rows": 8, "test_rows": 8}
+SMALL: dict[str, Any] = {"rows": 24, "dev_rows": 8, "test_rows": 8}
 LENGTH = 24
 """The maximum length of inputs in tokens."""
 
