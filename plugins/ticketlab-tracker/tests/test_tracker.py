@@ -9,6 +9,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,15 +83,23 @@ def curve(found: Any, name: str) -> dict[int, float]:
 
 
 def wandb_records(folder: Path) -> list[Any]:
-    """Return the records of the offline runs in a folder of Weights & Biases."""
+    """Return the records of the offline runs in a folder of Weights & Biases, whose own process may still write when they have ended."""
+    files = sorted(folder.glob("offline-run-*/*.wandb"))
+    deadline = time.monotonic() + 60
+    while not all(any(record.HasField("exit") for record in records_of(file)) for file in files):
+        assert time.monotonic() < deadline, "a run was not written to its end"
+        time.sleep(0.05)
+    return [record for file in files for record in records_of(file)]
+
+
+def records_of(file: Path) -> list[Any]:
     from wandb.proto import wandb_internal_pb2
 
     records = []
-    for file in sorted(folder.glob("offline-run-*/*.wandb")):
-        for content in chunks(file.read_bytes()):
-            record = wandb_internal_pb2.Record()
-            record.ParseFromString(content)
-            records.append(record)
+    for content in chunks(file.read_bytes()):
+        record = wandb_internal_pb2.Record()
+        record.ParseFromString(content)
+        records.append(record)
     return records
 
 
@@ -103,6 +112,8 @@ def chunks(log: bytes, block: int = 1 << 15, header: int = 7) -> Iterator[bytes]
             position += block - position % block
             continue
         length, kind = struct.unpack_from("<HB", log, position + 4)
+        if position + header + length > len(log):
+            return  # still being written
         parts += log[position + header : position + header + length]
         position += header + length
         if kind in (1, 4):  # a whole record, or its last part
