@@ -14,7 +14,10 @@ from ticketlab.report.comparison_table import ComparisonTable
 from ticketlab.report.speed_up import SpeedUp
 from ticketlab.report.table_spec import TableSpec
 from ticketlab.report.table_text import plain_table, text_table
+from ticketlab.statistics.paired import PairedDifference
 from ticketlab.statistics.seeds import SeedStatistics
+
+MCNEMARS = PairedDifference(first=0.8, second=0.9, difference=-0.1, p=0.1, test="exact McNemar test")
 
 
 def lines(table: ComparisonTable) -> list[tuple[str, ...]]:
@@ -149,9 +152,8 @@ def test_limits_of_tests_are_in_the_legend_with_their_number() -> None:
         baseline="a",
         task="sst2",
         metric="clean.accuracy",
-        p=0.5,
+        numbers=MCNEMARS,
         p_corrected=0.5,
-        test="exact McNemar test",
         notes=("a limit",),
     )
     legend = comparison_table(study(cells, baseline="a"), tests=[test]).legend
@@ -223,16 +225,14 @@ def test_significant_differences_and_speed_ups_are_shown() -> None:
         cell({"method": "ticket"}, results(clean=(0.8,), seconds=(4,), name="b")),
     ]
     comparison = study(cells, baseline="fine-tune")
-    test = PairedComparison(
-        cell="ticket", baseline="fine-tune", task="sst2", metric="clean.accuracy", p=0.01, p_corrected=0.02, test="exact McNemar test"
-    )
+    test = PairedComparison(cell="ticket", baseline="fine-tune", task="sst2", metric="clean.accuracy", numbers=MCNEMARS, p_corrected=0.02)
     ratio = SpeedUp("ticket", "fine-tune", "sst2", SeedStatistics(2.0, None, None, 1), seeds=(0,))
     table = comparison_table(comparison, tests=[test], speed_ups=[ratio])
     assert heads(table) == ["method", "Clean Acc %", "Cost Training s", "Cost Speed-up"]
     assert lines(table) == [("fine-tune", "90.0*", "8.0", "1.00"), ("ticket", "80.0†", "4.0*", "2.00*")]
     assert table.significance == "differs from that of fine-tune with p < 0.05 (exact McNemar test; Holm's correction for 1 test)"
     not_significant = PairedComparison(
-        cell="ticket", baseline="fine-tune", task="sst2", metric="clean.accuracy", p=0.1, p_corrected=0.2, test="exact McNemar test"
+        cell="ticket", baseline="fine-tune", task="sst2", metric="clean.accuracy", numbers=MCNEMARS, p_corrected=0.2
     )
     table = comparison_table(comparison, tests=[not_significant])
     assert lines(table)[1][1] == "80.0"

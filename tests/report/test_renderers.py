@@ -26,6 +26,7 @@ from ticketlab.report.table_json import json_table
 from ticketlab.report.table_latex import latex_table
 from ticketlab.report.table_markdown import markdown_table
 from ticketlab.report.table_text import plain_table
+from ticketlab.statistics.paired import PairedDifference
 
 ODD = r"a|b & 50% #_{} \ ^~$ <b>*x*`"
 ODD_MARKDOWN = r"a\|b \& 50% \#\_\{\} \\ ^\~\$ \<b\>\*x\*\`"
@@ -44,8 +45,9 @@ def table(odd: str = ODD) -> ComparisonTable:
         cell({"method": "base", "task": "mnli"}, results("mnli", clean=(0.8,), name="c")),
         cell({"method": odd, "task": "mnli"}, error=f"bad: {odd}"),
     ]
+    tested = PairedDifference(first=0.3, second=0.15, difference=0.15, p=0.01, test="paired t test")
     test = PairedComparison(
-        cell=cells[1].label, baseline="base, sst2", task="sst2", metric="attack.pwws.aua", p_corrected=0.01, test="paired t test"
+        cell=cells[1].label, baseline="base, sst2", task="sst2", metric="attack.pwws.aua", numbers=tested, p_corrected=0.01
     )
     published = (Published({"method": odd, "task": "sst2"}, "attack.pwws.aua", 26.7),)
     return comparison_table(study(cells, published=published, title="Title"), tests=[test])

@@ -57,7 +57,8 @@ def test_a_level_is_selected_by_the_lowest_development_value(comparison: Compari
 def test_they_are_compared_with_the_baseline_over_seeds(comparison: Comparison) -> None:
     assert compared_metrics(comparison, TableSpec(metrics=("clean.calibration",))) == ["clean.calibration"]
     (found,) = compare_with_baseline(comparison, ["clean.calibration"])
-    assert (found.test, found.seeds, found.difference) == (T_TEST, (0, 1, 2), pytest.approx(-0.08))
+    assert found.numbers is not None
+    assert (found.numbers.test, found.numbers.seeds, found.numbers.difference) == (T_TEST, (0, 1, 2), pytest.approx(-0.08))
 
 
 def test_their_names_are_known_before_anything_is_measured() -> None:

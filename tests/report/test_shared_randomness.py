@@ -1,4 +1,4 @@
-"""Notes about seeds that share random numbers, under comparisons with a baseline and verdicts."""
+"""Notes about seeds that share random numbers, under comparisons with a baseline, verdicts and effects."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ticketlab.recipes.recipe import build_recipe
 from ticketlab.report.baseline_comparison import compare_with_baseline
 from ticketlab.report.cells import Comparison, compare_runs
 from ticketlab.report.hypothesis import Hypothesis
+from ticketlab.report.main_effects import main_effects
 from ticketlab.report.metric_values import metric_values
 from ticketlab.report.shared_randomness import shared_randomness
 from ticketlab.report.verdicts import verdicts
@@ -46,11 +47,12 @@ def comparison(lab: Path, recipe: str) -> Comparison:
         pytest.param('[other]\nfixed_randomness = ["order", "dropout"]\n', (), id="in a training of another model"),
     ],
 )
-def test_comparisons_and_verdicts_say_what_seeds_share(tmp_path: Path, recipe: str, notes: tuple[str, ...]) -> None:
+def test_tests_of_differences_say_what_seeds_share(tmp_path: Path, recipe: str, notes: tuple[str, ...]) -> None:
     made = comparison(tmp_path, recipe)
     (found,) = compare_with_baseline(made, ["clean.accuracy"])
     (verdict,) = verdicts(evolve(made, hypotheses=(CLAIM,)))
-    assert (found.notes, verdict.tasks[0].test.notes) == (notes, notes)
+    (effect,) = main_effects(made, "clean.accuracy")
+    assert (found.notes, verdict.tasks[0].test.notes, effect.notes) == (notes, notes, notes)
 
 
 def test_a_recipe_that_cannot_be_read_leaves_it_unknown(tmp_path: Path) -> None:

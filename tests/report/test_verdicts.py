@@ -14,7 +14,7 @@ from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.hypothesis import Hypothesis
 from ticketlab.report.verdict_table import verdict_table
 from ticketlab.report.verdicts import NOT_RUN, REFUTED, SHOWN, UNDECIDED, Verdict, verdicts
-from ticketlab.statistics.paired import BOTH_TESTS
+from ticketlab.statistics.paired import BOTH_TESTS, PairedDifference
 
 HIGH, LOW = (80, 82, 81, 79, 83), (60, 63, 61, 60, 62)
 """Right examples of 100 with each of five seeds: differences of 20, 19, 20, 19 and 21."""
@@ -34,6 +34,13 @@ def right(counts: Sequence[int], n: int = 100) -> list[str]:
 def claim(text: str = "A is better.", **more: Any) -> Hypothesis:
     usual = {"of": {"method": "a"}, "than": {"method": "b"}, "metrics": ("clean.accuracy",), "expect": "higher"}
     return Hypothesis(claim=text, **{**usual, **more})
+
+
+def numbers_of(verdict: Verdict) -> PairedDifference:
+    """Return the numbers of the only task of a verdict."""
+    (task,) = verdict.tasks
+    assert task.test.numbers is not None
+    return task.test.numbers
 
 
 def decided(hypotheses: Sequence[Hypothesis], *cells: Cell) -> tuple[Verdict, ...]:
@@ -69,15 +76,15 @@ def test_each_verdict(tmp_path: Path, counts: Sequence[int], more: dict[str, Any
 
 def test_the_p_value_is_the_larger_of_two_tests_and_the_interval_has_both(tmp_path: Path) -> None:
     (found,) = decided([claim()], *pair(tmp_path, HIGH, LOW))
-    test = found.tasks[0].test
-    assert (test.test, test.seeds, test.examples, test.than_value) == (BOTH_TESTS, (0, 1, 2, 3, 4), 100, pytest.approx(0.612))
+    test = numbers_of(found)
+    assert (test.test, test.seeds, test.examples, test.second) == (BOTH_TESTS, (0, 1, 2, 3, 4), 100, pytest.approx(0.612))
     assert (test.difference, test.deviation) == (pytest.approx(0.198), pytest.approx(0.0083666))
     assert test.p == pytest.approx(2 / 10_001)  # the least of the bootstrap; t = 0.198 / (0.0083666 / sqrt 5) = 52.9 gives 8e-7
     assert test.interval is not None
     assert test.interval[0] < 0.198 - 2.776445 * 0.0083666 / 5**0.5
     (unsteady,) = decided([claim()], *pair(tmp_path / "other", UNSTEADY, LOW))
-    assert unsteady.tasks[0].test.p == pytest.approx(0.5078, abs=1e-4)  # t = 6.8 / (20.933 / sqrt 5) = 0.7264, 4 degrees of freedom
-    assert unsteady.tasks[0].test.interval == pytest.approx(
+    assert numbers_of(unsteady).p == pytest.approx(0.5078, abs=1e-4)  # t = 6.8 / (20.933 / sqrt 5) = 0.7264, 4 degrees of freedom
+    assert numbers_of(unsteady).interval == pytest.approx(
         (0.068 - 2.776445 * 0.20933 / 5**0.5, 0.068 + 2.776445 * 0.20933 / 5**0.5), abs=1e-4
     )
 
@@ -85,7 +92,7 @@ def test_the_p_value_is_the_larger_of_two_tests_and_the_interval_has_both(tmp_pa
 def test_two_seeds_are_not_enough_for_the_bootstrap_alone(tmp_path: Path) -> None:
     (found,) = decided([claim()], *pair(tmp_path, (80, 70), (60, 60)))
     assert found.decision == UNDECIDED
-    assert found.tasks[0].test.p == pytest.approx(0.2048, abs=1e-4)  # t = 3, 1 degree of freedom: 1 - 2 atan(3) / pi
+    assert numbers_of(found).p == pytest.approx(0.2048, abs=1e-4)  # t = 3, 1 degree of freedom: 1 - 2 atan(3) / pi
 
 
 def test_all_tests_are_corrected_together_with_those_that_were_not_made(tmp_path: Path) -> None:
@@ -128,8 +135,8 @@ def test_several_metrics_and_levels_are_one_mean_by_example(tmp_path: Path) -> N
         for method, sparsity, attack in (("a", "0.3", ["ffss", "fffs"]), ("a", "0.5", ["ffff", "ffff"]), ("b", "0.3", ["ssss", "ssss"]))
     ]
     (found,) = decided([claim(metrics=("clean.accuracy", "attack.pwws.aua"))], *cells)
-    test = found.tasks[0].test
-    assert (test.of_value, test.than_value) == (pytest.approx((3 + 2 + 3 + 4 + 3 + 3 + 3 + 4) / 32), pytest.approx(3 / 8))
+    test = numbers_of(found)
+    assert (test.first, test.second) == (pytest.approx((3 + 2 + 3 + 4 + 3 + 3 + 3 + 4) / 32), pytest.approx(3 / 8))
     assert (test.examples, test.test) == (4, BOTH_TESTS)
     assert test.difference == pytest.approx(13 / 32)
 
@@ -137,7 +144,7 @@ def test_several_metrics_and_levels_are_one_mean_by_example(tmp_path: Path) -> N
 def test_metrics_of_other_examples_are_compared_by_seed(tmp_path: Path) -> None:
     cells = [measured_cell(tmp_path, {"method": name}, clean=clean, ood=clean) for name, clean in (("a", BETTER), ("b", WORSE))]
     (found,) = decided([claim(metrics=("clean.accuracy", "ood.hans.accuracy"))], *cells)
-    assert (found.tasks[0].test.test, found.tasks[0].test.p) == ("paired t test", pytest.approx(0.0377, abs=1e-4))
+    assert (numbers_of(found).test, numbers_of(found).p) == ("paired t test", pytest.approx(0.0377, abs=1e-4))
 
 
 @pytest.mark.parametrize("first", [HIGH, SAME, UNSTEADY])
@@ -147,7 +154,7 @@ def test_the_opposite_of_a_hypothesis_has_the_same_verdict(tmp_path: Path, first
         *pair(tmp_path, first, LOW),
     )
     assert one.decision == other.decision
-    assert one.tasks[0].test.difference == pytest.approx(-(other.tasks[0].test.difference or 0))
+    assert numbers_of(one).difference == pytest.approx(-numbers_of(other).difference)
     assert one.tasks[0].p_corrected == pytest.approx(other.tasks[0].p_corrected)
 
 

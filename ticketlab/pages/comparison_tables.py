@@ -8,7 +8,8 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted, verb
 from ticketlab.pages.cell_names import CellNames
 from ticketlab.pages.data_table import PageCell, PageColumn, PageRow, PageTable, Remarks, without_empty_columns
-from ticketlab.pages.number_cells import p_cell, statistics_cell, value_cell
+from ticketlab.pages.difference_cells import difference_cells
+from ticketlab.pages.number_cells import p_cell, statistics_cell
 from ticketlab.report.baseline_comparison import PairedComparison
 from ticketlab.report.cells import RUN, Cell, Comparison
 from ticketlab.report.main_effects import LevelEffect, MainEffect, main_effects
@@ -73,24 +74,12 @@ def _paired_row(paired: PairedComparison, cell: Cell, names: CellNames, remarks:
             PageCell.of_text(paired.baseline),
             PageCell.of_text("" if names.has_tasks else paired.task),
             PageCell.of_text(paired.metric),
-            value_cell(paired.value, text),
-            value_cell(paired.baseline_value, text),
-            value_cell(paired.difference, text, signed=True, interval=paired.interval, title=_compared(paired)),
-            p_cell(paired.p),
+            *difference_cells(paired.numbers, text, unpaired=paired.unpaired),
             p_cell(paired.p_corrected, mark=True),
-            PageCell.of_text(paired.test),
+            PageCell.of_text(paired.numbers.test if paired.numbers else ""),
             remarks.cell([paired.reason, *paired.notes]),
         )
     )
-
-
-def _compared(paired: PairedComparison) -> str:
-    """Return what a difference was computed from."""
-    seeds = f"seeds {', '.join(map(str, paired.seeds))}" if paired.seeds else ""
-    unpaired = f"unpaired seeds {', '.join(map(str, paired.unpaired))}" if paired.unpaired else ""
-    examples = f"{paired.examples} examples" if paired.examples is not None else ""
-    left_out = f"{paired.left_out} examples that only one has" if paired.left_out else ""
-    return "; ".join(part for part in (seeds, unpaired, examples, left_out) if part)
 
 
 def _effect_row(effect: MainEffect, level: LevelEffect, remarks: Remarks) -> PageRow:

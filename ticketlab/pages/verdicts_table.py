@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticketlab.pages.data_table import PageCell, PageColumn, PageRow, PageTable, Remarks, without_empty_columns
-from ticketlab.pages.number_cells import p_cell, value_cell
+from ticketlab.pages.difference_cells import difference_cells
+from ticketlab.pages.number_cells import p_cell
 from ticketlab.report.verdicts import SHOWN, TaskVerdict, Verdict
 
 NOTE = (
@@ -42,20 +43,10 @@ def _row(verdict: Verdict, task: TaskVerdict, remarks: Remarks) -> PageRow:
             PageCell.of_text(verdict.hypothesis.comparison),
             PageCell(verdict.decision, verdict.decision, best=verdict.decision == SHOWN),
             PageCell.of_text(test.task),
-            value_cell(test.of_value, text),
-            value_cell(test.than_value, text),
-            value_cell(test.difference, text, signed=True, interval=test.interval, title=_compared(task)),
-            p_cell(test.p),
+            *difference_cells(test.numbers, text),
             p_cell(task.p_corrected, mark=True),
-            PageCell.of_text(test.test),
+            PageCell.of_text(test.numbers.test if test.numbers else ""),
             PageCell.of_text(task.decision if several else ""),
             remarks.cell([task.reason, *test.notes]),
         )
     )
-
-
-def _compared(task: TaskVerdict) -> str:
-    """Return what a difference was computed from."""
-    seeds = f"seeds {', '.join(map(str, task.test.seeds))}" if task.test.seeds else ""
-    examples = f"{task.test.examples} examples" if task.test.examples is not None else ""
-    return "; ".join(part for part in (seeds, examples) if part)

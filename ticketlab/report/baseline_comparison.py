@@ -11,35 +11,25 @@ from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.metric_values import SeedValue, check_metric, metric_values
 from ticketlab.report.paired_cells import CellPair, compare_cells
 from ticketlab.statistics.holm import holm
-from ticketlab.statistics.paired import PairedDifference, Test
+from ticketlab.statistics.paired import PairedDifference
 
 
 @frozen(kw_only=True)
 class PairedComparison:
     """A cell against its baseline, by one metric on one task.
 
-    ``value`` and ``baseline_value`` are means over the paired seeds and shared examples, and ``difference`` is the first less the second.
-    ``interval`` is the 95 % interval of the difference, ``p`` the two-sided p value and ``p_corrected`` that of Holm's correction. Which
-    test they come from is in ``test``, as in :mod:`ticketlab.statistics.paired`, or it is empty, and ``reason`` says why there is none.
-    ``seeds`` are the paired seeds, ``unpaired`` those that only one of the two has, and ``examples`` and ``left_out`` count the examples
-    that were compared and those that only one has; None and 0 for a test over seeds only. ``notes`` are limits to print with it.
+    ``numbers`` are those of the cell less its baseline, or None if they cannot be compared; ``reason`` says why there are none, or no
+    test. ``p_corrected`` is the p value of Holm's correction, and ``unpaired`` are the seeds that only one of the two has. ``notes`` are
+    limits to print with it.
     """
 
     cell: str
     baseline: str
     task: str
     metric: str
-    value: float | None = None
-    baseline_value: float | None = None
-    difference: float | None = None
-    interval: tuple[float, float] | None = None
-    p: float | None = None
+    numbers: PairedDifference | None = None
     p_corrected: float | None = None
-    test: Test = ""
-    seeds: tuple[int, ...] = ()
     unpaired: tuple[int, ...] = ()
-    examples: int | None = None
-    left_out: int = 0
     reason: str = ""
     notes: tuple[str, ...] = ()
 
@@ -77,7 +67,7 @@ def compare_with_baseline(
 
 def correct_together(comparisons: Sequence[PairedComparison]) -> tuple[PairedComparison, ...]:
     """Return the comparisons with their p values corrected for the number of all of them."""
-    corrected = holm([comparison.p for comparison in comparisons])
+    corrected = holm([comparison.numbers.p if comparison.numbers else None for comparison in comparisons])
     return tuple(evolve(comparison, p_corrected=p) for comparison, p in zip(comparisons, corrected, strict=True))
 
 
@@ -91,21 +81,8 @@ def _compare(
     numbers = found.numbers
     if numbers is None:
         return evolve(result, unpaired=found.unpaired, reason="the two have no seed in common")
-    return evolve(
-        result,
-        value=numbers.first,
-        baseline_value=numbers.second,
-        difference=numbers.difference,
-        interval=numbers.interval,
-        p=numbers.p,
-        test=numbers.test,
-        seeds=numbers.seeds,
-        unpaired=found.unpaired,
-        examples=numbers.examples,
-        left_out=numbers.left_out,
-        reason=numbers.reason,
-        notes=(*_limits(numbers), *found.notes),
-    )
+    notes = (*_limits(numbers), *found.notes)
+    return evolve(result, numbers=numbers, unpaired=found.unpaired, reason=numbers.reason, notes=notes)
 
 
 def _limits(numbers: PairedDifference) -> Iterator[str]:

@@ -11,30 +11,21 @@ from ticketlab.report.cells import Cell
 from ticketlab.report.hypothesis import Hypothesis
 from ticketlab.report.metric_values import metric_values
 from ticketlab.report.paired_cells import CellPair, compare_cells
+from ticketlab.statistics.paired import PairedDifference
 
 
 @frozen(kw_only=True)
 class HypothesisTest:
     """The numbers of a hypothesis on one task.
 
-    ``of_value`` and ``than_value`` are means over the paired seeds, shared examples, metrics and cells, and ``difference`` is the first
-    less the second. ``interval`` is the 95 % interval of the difference. ``p`` is the two-sided p value against the difference of the null
-    hypothesis: half of it is that of a one-sided test. ``deviation`` is that of the paired differences over seeds, and ``standard_error``
-    that of the difference. ``missing`` says what has not been measured, if so, and ``reason`` why there is no test in spite of numbers.
-    ``notes`` are limits of the test.
+    ``numbers`` are those of the cells of ``of`` less those of ``than``, as means over seeds, examples, metrics and cells; their ``p`` is
+    two-sided, against the difference of the null hypothesis: half of it is that of a one-sided test. They are None if something has not
+    been measured, which ``missing`` says, or cannot be compared. ``reason`` says why there are no numbers, or no test. ``notes`` are limits
+    of the test.
     """
 
     task: str
-    of_value: float | None = None
-    than_value: float | None = None
-    difference: float | None = None
-    interval: tuple[float, float] | None = None
-    p: float | None = None
-    test: str = ""
-    seeds: tuple[int, ...] = ()
-    examples: int | None = None
-    deviation: float | None = None
-    standard_error: float | None = None
+    numbers: PairedDifference | None = None
     missing: str = ""
     reason: str = ""
     notes: tuple[str, ...] = ()
@@ -61,21 +52,7 @@ def compare_on_task(hypothesis: Hypothesis, pairs: Sequence[tuple[Cell, Cell]], 
     numbers = found.numbers
     if numbers is None:
         return evolve(result, missing="the compared cells have no seed in common")
-    return HypothesisTest(
-        task=task,
-        of_value=numbers.first,
-        than_value=numbers.second,
-        difference=numbers.difference,
-        interval=numbers.interval,
-        p=numbers.p,
-        test=numbers.test,
-        seeds=numbers.seeds,
-        examples=numbers.examples,
-        deviation=numbers.deviation,
-        standard_error=numbers.standard_error,
-        reason=numbers.reason,
-        notes=found.notes,
-    )
+    return evolve(result, numbers=numbers, reason=numbers.reason, notes=found.notes)
 
 
 def _unfinished(cell: Cell) -> str:

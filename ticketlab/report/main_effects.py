@@ -9,6 +9,7 @@ from attrs import frozen
 from ticketlab.core.formatting import counted, verb
 from ticketlab.report.cells import Cell, Comparison, Factor
 from ticketlab.report.metric_values import SeedValue, check_metric, metric_values
+from ticketlab.report.shared_randomness import shared_randomness
 from ticketlab.statistics.seeds import SeedStatistics, over_seeds, paired_t_test
 
 TASK = "task"
@@ -52,8 +53,9 @@ class MainEffect:
 
 @frozen
 class _Unit:
-    """The values of one cell on one task, by seed. ``others`` identifies the levels of the other factors."""
+    """The values of one ``cell`` on one task, by seed. ``others`` identifies the levels of the other factors."""
 
+    cell: Cell
     level: str
     others: tuple[str, ...]
     values: Mapping[int, SeedValue]
@@ -91,6 +93,9 @@ def _main_effect(
     dropped = sorted({seed for unit in units for seed in unit.values} - _common_seeds(units))
     if dropped:
         notes.append(f"not all cells have seed {', '.join(map(str, dropped))}: each number uses the seeds that all of its cells have")
+    if any(effect.p is not None for effect in effects):
+        found = [shared_randomness(unit.cell, next(iter(unit.values.values()))) for unit in units if unit.values]
+        notes += filter(None, dict.fromkeys(found))
     return MainEffect(factor.name, metric, reference, effects, balanced, tuple(notes))
 
 
@@ -99,7 +104,7 @@ def _units(comparison: Comparison, factor: Factor, cell: Cell, by_task: Mapping[
     others = tuple(cell.levels.get(other.name, "") for other in comparison.factors if other.name != factor.name)
     varies_task = TASK in {key.strip() for key in factor.key.replace("+", ",").split(",")} or factor.name == TASK
     return [
-        _Unit(cell.levels.get(factor.name, ""), (*others, "" if varies_task else task), {value.seed: value for value in values})
+        _Unit(cell, cell.levels.get(factor.name, ""), (*others, "" if varies_task else task), {value.seed: value for value in values})
         for task, values in by_task.items()
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from ticketlab.report.comparison_table import ComparisonTable, Entry
-from ticketlab.report.verdicts import Verdict
+from ticketlab.report.verdicts import TaskVerdict, Verdict
 
 
 def json_table(table: ComparisonTable) -> dict[str, Any]:
@@ -39,13 +39,16 @@ def json_verdicts(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             **verdict.hypothesis.to_table(),
             "verdict": verdict.decision,
             "tests": verdict.tests,
-            "tasks": [
-                {**attrs.asdict(task.test), "p_corrected": task.p_corrected, "verdict": task.decision, "reason": task.reason}
-                for task in verdict.tasks
-            ],
+            "tasks": [_on_task(task) for task in verdict.tasks],
         }
         for verdict in verdicts
     ]
+
+
+def _on_task(task: TaskVerdict) -> dict[str, Any]:
+    test, numbers = task.test, {} if task.test.numbers is None else attrs.asdict(task.test.numbers)
+    about = {"task": test.task, "missing": test.missing, "notes": test.notes}
+    return {**numbers, **about, "p_corrected": task.p_corrected, "verdict": task.decision, "reason": task.reason}
 
 
 def _entry(entry: Entry, table: ComparisonTable, marks: tuple[int, ...]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def significance(tests: Sequence[PairedComparison], baseline: str) -> str:
     made = [test for test in tests if test.p_corrected is not None]
     if not made:
         return ""
-    kinds = joined(list(dict.fromkeys(test.test for test in made)))
+    kinds = joined(list(dict.fromkeys(test.numbers.test for test in made if test.numbers)))
     number = counted(len(made), "test")
     return f"differs from that of {_baselines(made, baseline)} with p < {SIGNIFICANT} ({kinds}; Holm's correction for {number})"
 

@@ -37,10 +37,8 @@ def verdict_table(verdicts: Sequence[Verdict]) -> VerdictTable:
     )
 
 
-def difference_text(value: float | None, text: MetricText) -> str:
+def difference_text(value: float, text: MetricText) -> str:
     """Return a difference with its sign, in the unit of the metric; fractions in points."""
-    if value is None:
-        return EMPTY
     shown = text.number(value)
     return f"+{shown}" if value > 0 and shown.strip("0.,") else shown
 
@@ -65,17 +63,17 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
 
 
 def _numbers(hypothesis: Hypothesis, task: TaskVerdict) -> tuple[str, ...]:
-    test, text = task.test, hypothesis.text
-    difference, interval = difference_text(test.difference, text), interval_text(test.interval, text)
-    return test.task or EMPTY, difference, interval, p_text(task.p_corrected), task.decision
+    numbers, text = task.test.numbers, hypothesis.text
+    difference, interval = (difference_text(numbers.difference, text), interval_text(numbers.interval, text)) if numbers else (EMPTY, EMPTY)
+    return task.test.task or EMPTY, difference, interval, p_text(task.p_corrected), task.decision
 
 
 def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield how the verdicts were made, their reasons, and the limits of the tests."""
     tests = [task.test for verdict in verdicts for task in verdict.tasks]
-    made = [test for test in tests if test.p is not None]
+    made = [(test, test.numbers.test) for test in tests if test.numbers and test.numbers.test]
     if made:
-        kinds = " or ".join(dict.fromkeys(test.test for test in made))
+        kinds = " or ".join(dict.fromkeys(kind for _, kind in made))
         points = "; fractions in percentage points" if any(verdict.hypothesis.text.factor == 100 for verdict in verdicts) else ""
         yield f"verdicts: {kinds}; Holm's correction for {counted(len(tests), 'test')} of the hypotheses{points}"
     several = {verdict.hypothesis.claim for verdict in verdicts if len(verdict.tasks) > 1}
@@ -84,6 +82,6 @@ def _notes(verdicts: Sequence[Verdict]) -> Iterator[str]:
             if task.reason:
                 where = f" ({task.test.task})" if verdict.hypothesis.claim in several and task.test.task else ""
                 yield f"{task.decision}: {verdict.hypothesis.claim.rstrip('.')}{where}: {task.reason}"
-    for note in dict.fromkeys(note for test in made for note in test.notes):
-        number = sum(note in test.notes for test in made)
+    for note in dict.fromkeys(note for test, _ in made for note in test.notes):
+        number = sum(note in test.notes for test, _ in made)
         yield note if number == len(made) else f"{number} of the {counted(len(made), 'test')}: {note}"

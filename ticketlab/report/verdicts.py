@@ -16,6 +16,7 @@ from ticketlab.report.hypothesis_cells import pair_cells
 from ticketlab.report.hypothesis_test import HypothesisTest, compare_on_task
 from ticketlab.report.metric_values import metric_values
 from ticketlab.statistics.holm import holm
+from ticketlab.statistics.paired import PairedDifference
 from ticketlab.statistics.power import ALPHA, POWER, seeds_needed, smallest_detectable
 
 Decision = Literal["shown", "refuted", "undecided", "not run"]
@@ -61,7 +62,7 @@ def verdicts(comparison: Comparison) -> tuple[Verdict, ...]:
     """
     found = [(hypothesis, _tests(hypothesis, comparison)) for hypothesis in comparison.hypotheses]
     made = [test for _, tests in found for test in tests]
-    corrected = iter(holm([1.0 if test.p is None else test.p for test in made]))
+    corrected = iter(holm([1.0 if test.numbers is None or test.numbers.p is None else test.numbers.p for test in made]))
     result = []
     for hypothesis, tests in found:
         tasks = tuple(_decide(hypothesis, test, p, len(made)) for test, p in zip(tests, corrected, strict=False))
@@ -105,13 +106,14 @@ def _measured(cell: Cell, metric: str) -> list[str]:
 def _decide(hypothesis: Hypothesis, test: HypothesisTest, p: float | None, tests: int) -> TaskVerdict:
     if test.missing:
         return TaskVerdict(test=test, decision=NOT_RUN, reason=test.missing)
-    if test.reason or test.difference is None or test.p is None or p is None:
+    numbers = test.numbers
+    if numbers is None or test.reason or p is None:
         return TaskVerdict(test=test, decision=UNDECIDED, reason=test.reason)
-    if len(test.seeds) < 2 or test.interval is None:
+    if len(numbers.seeds) < 2 or numbers.interval is None:
         reason = "one seed decides nothing: the test is about these trained models, not about others trained in the same way"
         return TaskVerdict(test=test, decision=UNDECIDED, p_corrected=p, reason=reason)
-    beyond = hypothesis.sign * (test.difference - hypothesis.null)
-    limit = max(hypothesis.sign * bound for bound in test.interval)
+    beyond = hypothesis.sign * (numbers.difference - hypothesis.null)
+    limit = max(hypothesis.sign * bound for bound in numbers.interval)
     negligible = hypothesis.relevant is not None and limit < hypothesis.relevant
     number = hypothesis.text.number
     if p < ALPHA and beyond > 0:
@@ -124,15 +126,15 @@ def _decide(hypothesis: Hypothesis, test: HypothesisTest, p: float | None, tests
     if negligible:
         reason = f"the 95 % interval excludes a relevant difference, {number(hypothesis.relevant or 0)} or more"
         return TaskVerdict(test=test, decision=REFUTED, p_corrected=p, reason=reason)
-    return TaskVerdict(test=test, decision=UNDECIDED, p_corrected=p, reason=_what_would_decide(hypothesis, test, ALPHA / tests))
+    return TaskVerdict(test=test, decision=UNDECIDED, p_corrected=p, reason=_what_would_decide(hypothesis, numbers, ALPHA / tests))
 
 
-def _what_would_decide(hypothesis: Hypothesis, test: HypothesisTest, alpha: float) -> str:
+def _what_would_decide(hypothesis: Hypothesis, numbers: PairedDifference, alpha: float) -> str:
     """Return the smallest difference that the seeds could have shown, and what the relevant one, or the margin, needs."""
-    assert test.standard_error is not None
-    assert test.deviation is not None
-    number, seeds = hypothesis.text.number, len(test.seeds)
-    smallest = smallest_detectable(seeds, test.standard_error, alpha=alpha)
+    assert numbers.standard_error is not None
+    assert numbers.deviation is not None
+    number, seeds = hypothesis.text.number, len(numbers.seeds)
+    smallest = smallest_detectable(seeds, numbers.standard_error, alpha=alpha)
     what, equal = ("a margin", " if the two are equal") if hypothesis.margin else ("a difference", "")
     shown = f"{seeds} seeds show {what} of at least {number(smallest)} with {100 * POWER:.0f} % power{equal}"
     wanted = hypothesis.margin or hypothesis.relevant
@@ -140,8 +142,8 @@ def _what_would_decide(hypothesis: Hypothesis, test: HypothesisTest, alpha: floa
         return shown
     if smallest <= wanted:
         return f"{shown}, which suffices for {number(wanted)}"
-    needed = seeds_needed(wanted, test.deviation, alpha=alpha)
+    needed = seeds_needed(wanted, numbers.deviation, alpha=alpha)
     if needed > seeds:
-        more = " and more examples" if test.standard_error > LARGER * test.deviation / math.sqrt(seeds) else ""
+        more = " and more examples" if numbers.standard_error > LARGER * numbers.deviation / math.sqrt(seeds) else ""
         return f"{shown}; {number(wanted)} needs {counted(needed, 'seed')}{more}{equal}"
     return f"{shown}; {number(wanted)} needs more examples, whose choice makes more of the error than the seeds"
