@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from ticketlab.backbone.loading import load_finished
+from ticketlab.core.errors import UsageError
 from ticketlab.recipes.recipe import build_recipe
 from ticketlab.runs.run import run
 from ticketlab.tasks.demo.reviews import DemoTask
@@ -46,3 +47,8 @@ def test_only_the_head_decides_the_weights_at_the_start(source, tiny, lab):
     models = [trained(tiny["bert"], lab, seed, fixed_randomness=[source], **start) for seed in (1, 2)]
     largest = max(float((value - models[1][name]).abs().max()) for name, value in models[0].items())
     assert (largest < 1e-20) == (source == "head")
+
+
+def test_a_source_is_named_once(tiny, tmp_path):
+    with pytest.raises(UsageError, match=r"fixed_randomness.*order is named twice in \['order', 'head', 'order'\]"):
+        trained(tiny["bert"], tmp_path, 0, fixed_randomness=["order", "head", "order"])
