@@ -27,6 +27,15 @@ def test_the_plan_marks_stages_that_are_in_the_lab(make_recipe, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
+def test_the_plan_reports_the_data_with_its_shortcut(make_recipe, tmp_path, capsys):
+    recipe = make_recipe(without=("search", "draw", "retrain", "attack", "evaluate"))
+    (task,) = recipe.tasks
+    list(describe(evolve(recipe, tasks=(evolve(task, shortcut=0.75),)), tmp_path))
+    said = capsys.readouterr().err
+    assert f"demo: {task.rows} train, {task.dev_rows} dev, {task.test_rows} test; texts from text" in said
+    assert "demo: an injected shortcut" in said
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [

@@ -17,7 +17,7 @@ from ticketlab.recipes import task_groups
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import preflight, task_checks
 from ticketlab.runs.input_cache import InputCache
-from ticketlab.runs.run_inputs import needs_model
+from ticketlab.runs.run_inputs import needs_model, report_data
 from ticketlab.runs.stage_cache import cached_result, resolve_stage
 from ticketlab.tasks.base import Task, TaskData
 
@@ -28,8 +28,8 @@ IN_LAB, MISSING = "in the lab", "to be computed"
 def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
     """Yield a line for each stage of each task and seed, after running the checks that a run makes before it computes anything.
 
-    Anything that the run needs and this machine lacks (a data set or model from the Hugging Face hub, the resources of an attack) is listed
-    on separate lines.
+    The data sets that are on this machine are reported as in a run, but without their overlaps. Anything that the run needs and this
+    machine lacks (a data set or model from the Hugging Face hub, the resources of an attack) is listed on separate lines.
 
     :raises TicketlabError: any error that :func:`ticketlab.runs.run.run` would raise before computing anything.
     """
@@ -59,6 +59,10 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
         task_checks.check_data(part, of_part, ood if len(ood) == len(part.ood) else None, known)
         if_available(functools.partial(preflight.check_references, part))
         task_checks.check_files_of_examples(part, of_part, known)
+    found = {**tasks, **sets, **{task.label: data for task, data in known.items()}}
+    for label, data_set in found.items():
+        if data_set:
+            report_data(label, data_set)
     yield from (f"note: {line}" for line in dict.fromkeys(unavailable))
     if model is None or None in (*sets.values(), *own.values()) or not any(tasks.values()):
         yield "so the stages are not looked up in the lab"
