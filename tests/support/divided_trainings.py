@@ -33,11 +33,12 @@ from ticketlab.pruners.structured_hard_concrete import StructuredHardConcrete
 from ticketlab.training import parallel
 from ticketlab.training.batch import TokenizedRows
 from ticketlab.training.checkpoint import Checkpoint, restore_tensors, state_tensors
-from ticketlab.training.loop import Loop, TrainingResult
+from ticketlab.training.loop import Loop
 from ticketlab.training.masked_lm import MaskedLMLoss
 from ticketlab.training.masking import MaskingVocabulary
 from ticketlab.training.optimizer import adamw
 from ticketlab.training.plan import TrainingPlan
+from ticketlab.training.result import TrainingResult
 
 STEPS = 20
 ROWS, BATCH = 43, 7

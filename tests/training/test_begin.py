@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ticketlab.core.errors import PluginError
 from ticketlab.plugin import Adversary, AdversaryRun, TrainingPlan
 from ticketlab.training.begin import ModelState, begin, sum_of_bits
-from ticketlab.training.loop import check_step, checked_metrics
+from ticketlab.training.step_checks import check_step, checked_metrics
 
 
 def model() -> nn.Module:

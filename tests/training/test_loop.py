@@ -21,9 +21,10 @@ from ticketlab.pruners.hard_concrete import HardConcrete, open_probability
 from ticketlab.tasks.demo.reviews import DemoTask
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.loop import Loop, Schedule
+from ticketlab.training.loop import Loop
 from ticketlab.training.optimizer import adamw
 from ticketlab.training.plan import TrainingPlan
+from ticketlab.training.schedule import Schedule
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,9 @@ from ticketlab.tickets.scores import save_scores
 from ticketlab.tickets.ticket import HEADS_PER_LAYER
 from ticketlab.training.begin import ModelState, begin
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.loop import TrainingResult, steps_per_epoch
 from ticketlab.training.plan import TrainingPlan
+from ticketlab.training.result import TrainingResult
+from ticketlab.training.schedule import steps_per_epoch
 
 OF_BATCHES = ("loss", "bias", "teacher", "teacher_labels", "adversary", "augment", "mix_ood", "batch_size", "accumulate")
 """The settings that the loss of a batch depends on, in addition to the model and the task."""

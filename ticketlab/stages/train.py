@@ -26,7 +26,7 @@ from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import removed_share
 from ticketlab.tickets.ticket import Ticket
 from ticketlab.training.checkpoint import Checkpoint
-from ticketlab.training.loop import TrainingResult
+from ticketlab.training.result import TrainingResult
 
 
 @frozen

@@ -30,9 +30,11 @@ from ticketlab.training import parallel
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.component import TrainingComponent, outputs_of
 from ticketlab.training.forgotten import ForgottenChecks
-from ticketlab.training.loop import Loop, TrainingResult, total_steps
+from ticketlab.training.loop import Loop
 from ticketlab.training.optimizer import adamw
-from ticketlab.training.randomness import SOURCES_OF_RANDOMNESS
+from ticketlab.training.randomness import SOURCES_OF_RANDOMNESS, check_sources
+from ticketlab.training.result import TrainingResult
+from ticketlab.training.schedule import total_steps
 
 SELECT_ON = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary_f1", "matthews")
 """The development scores of every training on a task."""
@@ -111,6 +113,7 @@ class Training(TaskStage):
         (),
         choices=SOURCES_OF_RANDOMNESS,
         added_later=True,
+        check=check_sources,
         help="sources of random numbers that every seed shares, namely those of seed 0, to measure what the spread between seeds comes "
         "from: `head` (the initial weights of a new head, and masked words), `order` (of the examples), `dropout` (with an adversary's "
         'noise); written as ["head", "order"], and [] for none',

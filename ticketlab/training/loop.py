@@ -15,42 +15,19 @@ from torch import Tensor
 from ticketlab.backbone.device import wait_for
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
-from ticketlab.core.errors import PluginError, TrainingDiverged
+from ticketlab.core.errors import TrainingDiverged
 from ticketlab.training import interruption
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.begin import unchanged
 from ticketlab.training.checkpoint import Checkpoint, restore_tensors, state_tensors
 from ticketlab.training.loss_function import TrainingLoss
 from ticketlab.training.parallel import Group
+from ticketlab.training.result import TrainingResult
+from ticketlab.training.schedule import LearningRates, Schedule, steps_per_epoch, total_steps
 from ticketlab.training.split_step import LossStep, SplitStep, gradient_leaves
+from ticketlab.training.step_checks import check_step, checked_metrics
 
 Log = Callable[[dict[str, Any]], None]
-OWN_METRICS = ("step", "loss")
-"""The numbers of the loop itself in each record of the history."""
-
-
-def steps_per_epoch(rows: int, batch_size: int) -> int:
-    """Return the number of optimizer steps in one pass over the rows."""
-    return math.ceil(rows / batch_size)
-
-
-def total_steps(rows: int, batch_size: int, epochs: float) -> int:
-    """Return the number of optimizer steps of a training run: rounded to the nearest step, and at least one."""
-    return max(1, round(steps_per_epoch(rows, batch_size) * epochs))
-
-
-@frozen
-class Schedule:
-    """Linear warm-up, then linear decay to zero, in steps. ``total`` may be smaller than ``warmup``."""
-
-    total: int
-    warmup: int
-
-    def factor(self, step: int) -> float:
-        """Return the factor of the learning rates at ``step``, counted from 0."""
-        if step < self.warmup:
-            return (step + 1) / self.warmup
-        return max(0.0, (self.total - step) / max(1, self.total - self.warmup))
 
 
 @frozen
@@ -179,9 +156,9 @@ class Loop:
                 callback.on_step_end(step)
             done += 1
 
-    def _learning_rates(self) -> _LearningRates:
+    def _learning_rates(self) -> LearningRates:
         """Return the learning rates of the steps. The rates of the optimizer are the peaks, so this is called before any step."""
-        return _LearningRates(self.optimizer, self.callbacks, Schedule(self.steps, round(self.warmup * self.steps)))
+        return LearningRates(self.optimizer, self.callbacks, Schedule(self.steps, round(self.warmup * self.steps)))
 
     @property
     def _device(self) -> torch.device:
@@ -301,70 +278,7 @@ class _Batches:
         return self._batches[index]
 
 
-class _LearningRates:
-    """Sets the learning rates of each step, whose peaks are those that an optimizer has at first."""
-
-    def __init__(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], schedule: Schedule) -> None:
-        self._optimizer, self._callbacks, self._schedule = optimizer, callbacks, schedule
-        self._peaks = [group["lr"] for group in optimizer.param_groups]
-
-    def set(self, step: int) -> None:
-        """Set the learning rates of a step."""
-        since = max((callback.schedule_start(step) for callback in self._callbacks), default=0)
-        for group, peak in zip(self._optimizer.param_groups, self._peaks, strict=True):
-            group["lr"] = peak * self._schedule.factor(step - since)
-
-
-def check_step(title: str, loss: object, parameters: Sequence[Tensor]) -> None:
-    """Check what an adversary did in its first step.
-
-    :raises PluginError: it returned no scalar, or no parameter of the optimizer has a gradient. A training that trains nothing is fine.
-    """
-    if not (isinstance(loss, Tensor) and loss.numel() == 1 and not loss.requires_grad):
-        found = f"a tensor {tuple(loss.shape)}{' with its graph' * loss.requires_grad}" if isinstance(loss, Tensor) else type(loss).__name__
-        raise PluginError(f"{title}: the adversary returned {found}, not the loss as a detached scalar")
-    if parameters and all(parameter.grad is None for parameter in parameters):
-        raise PluginError(f"{title}: the first step computed no gradients; `backward` of an adversary calls torch.autograd.backward(loss)")
-
-
-def checked_metrics(callback: Callback) -> dict[str, float]:
-    """Return the metrics of a callback.
-
-    :raises PluginError: one is no number, or has the name of a number that the history has anyway.
-    """
-    found = callback.metrics()
-    for name, value in found.items():
-        if name in OWN_METRICS or name.startswith("dev_"):
-            raise PluginError(f"{type(callback).__name__}.metrics returned `{name}`, which the history has already; choose another name")
-        if not isinstance(value, (int, float)):
-            raise PluginError(f"{type(callback).__name__}.metrics returned `{name}`, which is {type(value).__name__}; use float(value)")
-    return found
-
-
 def _synchronized_time(device: torch.device) -> float:
     """Return the time in seconds, after all queued GPU work is done."""
     wait_for(device)
     return time.perf_counter()
-
-
-@frozen
-class TrainingResult:
-    """The outcome of a training run: steps taken, the smoothed loss, one record per evaluation, and the cost.
-
-    ``seconds`` is the time of the optimizer steps alone (forward, backward, update), including those before a resume. It excludes
-    reading and padding text, stop rules, evaluation and checkpoints. ``earlier_seconds`` is the total time in the loop before the resume.
-    ``parameters`` is the number of trained parameters. ``processes`` has the number of processes that trained together, and one more for
-    each time that the training was resumed with another number.
-    """
-
-    steps: int
-    loss: float
-    history: list[dict[str, float]]
-    seconds: float
-    earlier_seconds: float
-    parameters: int
-    processes: list[int]
-
-    def made_by(self) -> dict[str, Any]:
-        """Return ``processes`` as an entry of the result, which has none if the training never had more than one."""
-        return {"processes": self.processes} if max(self.processes, default=1) > 1 else {}
