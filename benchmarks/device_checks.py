@@ -355,7 +355,7 @@ def workers(checks: Checks) -> None:
     def compare() -> str:
         import torch
 
-        from ticketlab.studies.definition import study_of
+        from ticketlab.studies.read_definition import study_of
         from ticketlab.studies.study import run_study
 
         task = {"name": "demo", "rows": 48, "dev_rows": 8, "test_rows": 16}

@@ -29,7 +29,8 @@ import torch
 
 from ticketlab.core import progress
 from ticketlab.runs.log import LogFile
-from ticketlab.studies.definition import Study, study_of
+from ticketlab.studies.definition import Study
+from ticketlab.studies.read_definition import study_of
 from ticketlab.studies.study import build_executor, run_study
 from ticketlab.testing.models.tiny import tiny_model
 

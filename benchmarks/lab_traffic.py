@@ -20,7 +20,7 @@ from unittest import mock
 
 from ticketlab.core import files, progress
 from ticketlab.runs.stage_runner import StageRunner
-from ticketlab.studies.definition import study_of
+from ticketlab.studies.read_definition import study_of
 from ticketlab.studies.study import run_study
 
 EVENTS = {

@@ -31,9 +31,9 @@ from attrs import define, field, frozen
 from ticketlab.core import progress
 from ticketlab.executors.base import Executor, ExecutorRun, Outcome, Receive, Session, Work, WorkResources
 from ticketlab.studies import execute
-from ticketlab.studies.definition import study_of
 from ticketlab.studies.division import divide, only_units
 from ticketlab.studies.plan import Plan, plan_study
+from ticketlab.studies.read_definition import study_of
 from ticketlab.studies.schedule import Schedule
 from ticketlab.testing.models.tiny import tiny_model
 

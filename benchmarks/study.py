@@ -16,8 +16,9 @@ from typing import Any
 
 from ticketlab.core import progress
 from ticketlab.resources.textattack_import import import_textattack
-from ticketlab.studies.definition import Study, study_of
+from ticketlab.studies.definition import Study
 from ticketlab.studies.plan import plan_study
+from ticketlab.studies.read_definition import study_of
 from ticketlab.studies.study import run_study
 from ticketlab.testing.models.tiny import tiny_model
 

@@ -6,9 +6,10 @@ import pytest
 
 from ticketlab.core.errors import UsageError
 from ticketlab.studies.cell_recipe import compose_cells
-from ticketlab.studies.definition import parse_exclude, read_study, study_of
 from ticketlab.studies.design import cell_label, combinations
+from ticketlab.studies.factor_tables import parse_exclude
 from ticketlab.studies.levels import parse_vary
+from ticketlab.studies.read_definition import read_study, study_of
 
 WHOLE = """
 summary = "Pruners at two sparsities"

@@ -11,10 +11,11 @@ from support.small_study import small_study
 from ticketlab.core.errors import UsageError
 from ticketlab.report.cells import Comparison
 from ticketlab.studies.cell_recipe import compose_cells
-from ticketlab.studies.definition import Study, read_study, study_of
+from ticketlab.studies.definition import Study
 from ticketlab.studies.hypotheses import hypotheses_of, planned_hypotheses, with_checked_hypotheses
 from ticketlab.studies.levels import parse_vary
 from ticketlab.studies.plan import plan_study
+from ticketlab.studies.read_definition import read_study, study_of
 from ticketlab.studies.store import StudyStore, read_study_cells
 
 CLAIM: dict[str, Any] = {

@@ -11,9 +11,9 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.plugin_source import Source
 from ticketlab.runs.stage_key import StageFacts
 from ticketlab.studies.cell_recipe import compose_cells
-from ticketlab.studies.definition import study_of
 from ticketlab.studies.levels import parse_vary
 from ticketlab.studies.plan import inapplicable_factors, plan_study
+from ticketlab.studies.read_definition import study_of
 from ticketlab.studies.required_plugin import reason_not_loaded
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import tomlkit
 from support.small_recipe import TABLE
 
-from ticketlab.studies.definition import Study, study_of
+from ticketlab.studies.definition import Study
+from ticketlab.studies.read_definition import study_of
 
 NOISE = """
 from attrs import frozen

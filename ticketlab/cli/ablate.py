@@ -100,9 +100,10 @@ def _study(
 
     :raises UsageError: it is not a valid study.
     """
-    from ticketlab.studies.definition import parse_exclude, read_study, study_of
+    from ticketlab.studies.factor_tables import parse_exclude
     from ticketlab.studies.keys import check_key, check_set_or_varied
     from ticketlab.studies.levels import parse_vary
+    from ticketlab.studies.read_definition import read_study, study_of
     from ticketlab.studies.study import default_name
 
     tasks = shared_options.tasks_of(*(options.pop(key) for key in READING_TASKS))
@@ -132,7 +133,7 @@ def _is_study_file(name: str) -> bool:
     import tomllib
 
     from ticketlab.core import files
-    from ticketlab.studies.definition import FILE_KEYS
+    from ticketlab.studies.read_definition import FILE_KEYS
 
     path = files.expand(name)
     if path.suffix != ".toml" or not path.is_file():

@@ -128,7 +128,7 @@ def read(
 
     :raises UsageError: there is no such study or scale; or the study varies the model, and a model is given.
     """
-    from ticketlab.studies.definition import study_of
+    from ticketlab.studies.read_definition import study_of
 
     found = find(name)
     scales = found.table.get("scales", {})

@@ -18,9 +18,10 @@ from ticketlab.recipes.compose import Base, apply_to, read_base
 from ticketlab.recipes.overrides import Overrides, task_tables
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.studies import cell_checks
-from ticketlab.studies.definition import RECIPE, TASK, Study, task_of
+from ticketlab.studies.definition import RECIPE, TASK, Study
 from ticketlab.studies.design import Combination, cell_label, combinations, unavailable
 from ticketlab.studies.keys import SCALE, WHOLE, argument_of, check_key, depth_of, has_key, inner_keys, stage_flag
+from ticketlab.studies.read_definition import task_of
 from ticketlab.studies.study_cell import StudyCell
 
 NUMBERS = ("max_length", "epochs", "lr", "batch_size", "examples")

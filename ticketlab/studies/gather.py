@@ -13,8 +13,8 @@ from ticketlab.lab.lab import is_read_only
 from ticketlab.lab.layout import CELLS, lab_of_run
 from ticketlab.lab.open_lab import open_lab
 from ticketlab.runs.run import run_loaded
-from ticketlab.studies.definition import read_study
 from ticketlab.studies.plan import Plan, plan_study
+from ticketlab.studies.read_definition import read_study
 from ticketlab.studies.store import DEFINITION, PLAN, StudyStore
 
 

@@ -33,12 +33,13 @@ from ticketlab.report.hypothesis import Hypothesis
 from ticketlab.report.metric_text import SPEED_UP
 from ticketlab.runs.run_directory import check_name
 from ticketlab.runs.stage_cache import threads_in_key
-from ticketlab.studies.definition import Study, texts_of
+from ticketlab.studies.definition import Study
 from ticketlab.studies.design import unavailable
 from ticketlab.studies.hypotheses import FIRST_RUN, HYPOTHESES, first_run, first_run_notes
 from ticketlab.studies.levels import label_of
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, inapplicable_factors
+from ticketlab.studies.read_definition import texts_of
 
 DEFINITION, PLAN, LOG = "study.toml", "plan.json", "log.jsonl"
 SCHEMA = 1

@@ -21,7 +21,7 @@ from ticketlab.lab.open_lab import lab_folder
 from ticketlab.report.cells import Comparison
 from ticketlab.report.numbers import Number, all_numbers
 from ticketlab.report.verdicts import Verdict, verdicts
-from ticketlab.studies.definition import Study, read_study, study_of
+from ticketlab.studies.definition import Study
 from ticketlab.studies.division import only_units, units_of_part
 from ticketlab.studies.execute import Execution
 from ticketlab.studies.gather import gather
@@ -30,6 +30,7 @@ from ticketlab.studies.levels import ZIP
 from ticketlab.studies.other_parts import check_other_parts
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, plan_study
+from ticketlab.studies.read_definition import read_study, study_of
 from ticketlab.studies.store import LOG, StudyStore, is_study, read_study_cells, study_folder
 from ticketlab.studies.threads import threads_of_a_stage
 from ticketlab.tasks.base import Task

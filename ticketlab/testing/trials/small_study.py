@@ -8,7 +8,8 @@ import tomlkit
 
 from ticketlab.core import files
 from ticketlab.core.settings import component_table
-from ticketlab.studies.definition import Study, study_of
+from ticketlab.studies.definition import Study
+from ticketlab.studies.read_definition import study_of
 from ticketlab.testing.trials.stage_recipe import QUICK
 from ticketlab.testing.trials.workspace import LENGTH, Workspace
 

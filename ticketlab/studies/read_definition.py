@@ -1,0 +1,176 @@
+"""Reads the definition of a study from a TOML file, or from the same keys as Python values."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from attrs import evolve
+
+from ticketlab.core import files
+from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.core.settings import build_component
+from ticketlab.recipes.overrides import find_tasks
+from ticketlab.recipes.tables import merge, text_of
+from ticketlab.studies.definition import DEFAULT_RECIPE, GRID, ONE_AT_A_TIME, RECIPE, TASK, Study
+from ticketlab.studies.factor_tables import listed, read_exclusions, read_factor, with_added, with_several
+from ticketlab.studies.hypothesis_tables import read_hypotheses
+from ticketlab.studies.levels import FactorLevels, factor_of, plain_value
+from ticketlab.tasks.base import Task
+
+DESIGNS = (GRID, ONE_AT_A_TIME)
+KEYS = (
+    *("summary", "paper", "recipes", "tasks", "model", "scale", "seeds", "until", "design", "baseline", "set", "vary", "factors"),
+    *("exclude", "scales", "hypotheses", "table", "figures", "published", "differences", "notes"),
+)
+"""The top-level keys of a study file."""
+FILE_KEYS = ("recipes", "vary", "factors", "design")
+"""Keys that tell a study file from a recipe."""
+SELECTING = ("recipes", "tasks", "design", "vary", "factors", "exclude")
+"""Keys that decide which cells a study has; what they measure is decided by its settings, too."""
+
+
+def read_study(path: str | Path, *, scale: str | None = None, factors_added: Sequence[FactorLevels] = (), **changes: Any) -> Study:
+    """Read a study file.
+
+    ``scale`` chooses one of its scales, ``changes`` replace its top-level keys, and ``factors_added`` its factors of the same names.
+
+    :raises UsageError: there is no such file, it is not TOML, or it is not a study.
+    """
+    path = files.expand(path)
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
+    try:
+        table = tomllib.loads(text_of(path))
+    except (ValueError, RecursionError) as problem:
+        raise UsageError(f"{path}: not TOML: {problem}") from None
+    try:
+        return evolve(study_of(path.stem, table, scale=scale, factors_added=factors_added, **changes), source=str(path))
+    except UsageError as problem:
+        raise UsageError(f"{path}: {problem}") from None
+
+
+def study_of(
+    name: str, table: Mapping[str, Any], *, scale: str | None = None, factors_added: Sequence[FactorLevels] = (), **changes: Any
+) -> Study:
+    """Return the study of a table; see :func:`read_study`.
+
+    :raises UsageError: the table is not a study.
+    """
+    for key in (*table, *changes):
+        if key not in KEYS:
+            raise UsageError(f"`{key}` is not a key of a study{did_you_mean(key, KEYS)}")
+    whole = dict(table)
+    scales = _table(whole.pop("scales", {}), "scales")
+    chosen = changes.pop("scale", None) or scale or whole.get("scale")
+    whole.pop("scale", None)
+    if chosen and chosen in scales:
+        whole = merge(whole, _table(scales[chosen], f"scales.{chosen}"))
+        chosen = whole.pop("scale", chosen)
+    may_be_gone = changes.get("exclude") is None and bool(chosen in scales or factors_added)
+    own_settings = _table(changes.get("set") or {}, "set").keys() - {"model"}
+    reduced = bool(chosen in scales or factors_added or own_settings or any(changes.get(key) for key in SELECTING))
+    settings = _settings(whole, changes)
+    whole |= {key: value for key, value in changes.items() if value is not None and key not in ("set", "model")}
+    recipes, tasks = listed(whole.get("recipes", DEFAULT_RECIPE)), _tasks(whole.get("tasks", ()))
+    if not recipes or not all(isinstance(recipe, (str, Path)) for recipe in recipes):
+        raise UsageError(f"recipes: must be the name or file of a recipe, or a list of them, not {whole['recipes']!r}")
+    factors = [read_factor(table) for table in _tables(whole.get("factors", ()), "factors")]
+    factors += [factor_of(key, values, f"vary.{key}") for key, values in _table(whole.get("vary", {}), "vary").items()]
+    factors = with_added(factors, factors_added)
+    factors = with_several(RECIPE, recipes, factors)
+    factors = with_several(TASK, tasks, factors)
+    names = [factor.name for factor in factors]
+    if len(set(names)) < len(names):
+        raise UsageError(f"the factor `{next(name for name in names if names.count(name) > 1)}` is given twice")
+    design = str(whole.get("design", GRID))
+    if design not in DESIGNS:
+        raise UsageError(f"design: `{design}` is not a design{did_you_mean(design, DESIGNS)}; choose {' or '.join(DESIGNS)}")
+    return Study(
+        name=name,
+        recipe=str(recipes[0]),
+        tasks=tuple(tasks if len(tasks) == 1 else ()),
+        scale=None if chosen in (None, "full") else str(chosen),
+        seeds=_seeds(whole["seeds"]) if "seeds" in whole else None,
+        design=design,
+        baseline=str(whole.get("baseline", "")),
+        until=str(whole.get("until", "")),
+        settings=settings,
+        factors=tuple(factors),
+        exclude=read_exclusions(_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
+        summary=str(whole.get("summary", "")),
+        paper=str(whole.get("paper", "")),
+        report=_report(whole),
+        reduced=reduced,
+    )
+
+
+def _report(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a report shows: the keys of a study that change no result. Hypotheses are in a uniform form."""
+    found = {key: table[key] for key in ("hypotheses", "table", "figures", "published", "differences", "notes") if key in table}
+    if "hypotheses" in found:
+        found["hypotheses"] = [one.to_table() for one in read_hypotheses(_tables(found["hypotheses"], "hypotheses"))]
+    return found
+
+
+def _settings(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of all cells: those of the table, its model included, with those of the changes over them."""
+    found: dict[str, Any] = {}
+    for source in (table, changes):
+        found |= {key: plain_value(value, f"set.{key}") for key, value in _table(source.get("set") or {}, "set").items()}
+        found |= {"model": str(source["model"])} if source.get("model") is not None else {}
+    return found
+
+
+def _table(value: Any, where: str) -> Mapping[str, Any]:
+    """Return a value that must be a table.
+
+    :raises UsageError: it is not one.
+    """
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{where}: must be a table, not {value!r}")
+    return value
+
+
+def _tables(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
+    """Return a value that must be a list of tables.
+
+    :raises UsageError: it is not one.
+    """
+    if not isinstance(value, (list, tuple)):
+        raise UsageError(f"{where}: must be a list of tables ([[{where}]] in TOML), not {value!r}")
+    return [_table(item, where) for item in value]
+
+
+def _seeds(value: Any) -> tuple[int, ...]:
+    numbers = range(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(numbers, (Sequence, range)) or not numbers or not all(isinstance(seed, int) and seed >= 0 for seed in numbers):
+        raise UsageError(f"seeds: {value!r} is neither a number of seeds nor a list of seeds")
+    if len(set(numbers)) < len(numbers):
+        raise UsageError(f"seeds: a seed is given twice in {list(numbers)}")
+    return tuple(numbers)
+
+
+def _tasks(value: Any) -> list[Task]:
+    """Return tasks for names, paths, tables or tasks."""
+    return [_task(item) for item in listed(value)]
+
+
+def _task(value: Any) -> Task:
+    if isinstance(value, Mapping):
+        return cast("Task", build_component("task", value, "tasks"))
+    if not isinstance(value, (str, Path, Task)):
+        raise UsageError(f"tasks: must be the name or path of a data set, or a table with a `name`, not {value!r}")
+    return find_tasks(value if isinstance(value, Task) else str(value))[0]
+
+
+def task_of(value: Any) -> Task:
+    """Return the task of a level's value: a name, a path, a table or a task."""
+    return _task(value)
+
+
+def texts_of(value: Any) -> Iterable[Any]:
+    """Return the texts of ``notes`` or ``differences``: a text, a list, or a table whose values they are."""
+    return value.values() if isinstance(value, Mapping) else [value] if isinstance(value, str) else value
