@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as in the command line; read when torch is imported
 
 gc.disable()  # while modules are imported: nothing of them is garbage
 

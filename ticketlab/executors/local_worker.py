@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import asdict
 
+from ticketlab.core import openmp
 from ticketlab.core.child_processes import end_with_parent
 
 MESSAGE, OUTCOME = "message", "outcome"
@@ -28,6 +29,7 @@ def main() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     end_with_parent()  # another worker may compute its stage then
+    openmp.let_threads_sleep()
 
     from ticketlab.core.errors import Interrupted
     from ticketlab.executors.base import Message, Session, Work

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from ticketlab.core import package_versions
+from ticketlab.core import openmp, package_versions
 
 if TYPE_CHECKING:
     from ticketlab.executors.base import Message
@@ -114,6 +114,7 @@ def _worker(driver: dict[str, Any], send: _Sender, key: str, gpus: float) -> Wor
     if not gpus:
         os.environ[GPUS] = ""  # Ray leaves them visible
     os.environ["OMP_NUM_THREADS"] = str(driver["session"]["threads"])
+    openmp.let_threads_sleep()
     os.environ.setdefault("TICKETLAB_START_METHOD", "spawn")  # a process of Ray has threads that do not survive a fork
     _set_paths(driver)
 
