@@ -1,11 +1,11 @@
 """Compares the speed of plain textattack and our engine on the same examples, with the same resources and random numbers.
 
-    python benchmarks/attack_throughput.py --task SST2 [--n 40] [--attacks deepwordbug,textfooler,bert-attack] [--only a,b,c,d,e]
+    python benchmarks/attack_throughput.py --task SST2 [--n 40] [--attacks textfooler,bert-attack,...] [--only c,a,b,d,e]
         [--victim FOLDER] [--mlm FOLDER] [--cache lab] [--threads N] [--in-flight 64] [--repeats 1] [--save FILE.json]
 
-a  textattack with its own model wrapper, every text padded to 512 tokens
+c  textattack with its own model wrapper, texts padded to the longest of the batch
+a  the same, every text padded to 512 tokens, as is textattack's default
 b  the same, padded to 128 tokens
-c  the same, padded to the longest text of the batch
 d  our engine in fp32
 e  our engine in bf16
 
@@ -13,21 +13,24 @@ Each is measured in its own process; before the clock starts, imports, models, v
 is attacked. With --repeats the variants alternate, and the fastest run counts. --save keeps finished runs, so that a long benchmark can
 be resumed; the table shows when each was run. Seconds are wall-clock time on a GPU, otherwise CPU time.
 
-The limit is the speed of the victim alone on the texts that the attack queried, unpadded, 64 at a time.
+The limit is the speed of the models alone on the rows that the attack needs: each distinct row of the victim, of the sentence encoder and
+of the masked language model is computed once, unpadded, up to 64 of a length at a time. Nothing else is counted.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import datetime
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from attack_parts import LENGTH, SEED, arguments, attack_of, clocks, cpu_seconds, examples, in_child, ran_as_child, table, trained
-from attrs import evolve
+from attrs import define, evolve, field
 from stock_attacks import Padding, Parts, build
 
 from ticketlab.attacks.engine.attacker import attackable
@@ -40,9 +43,11 @@ from ticketlab.inference.batch_invariant import BatchInvariantModel
 from ticketlab.inference.random_state import example_seed, seeded
 from ticketlab.inference.victim import Victim
 from ticketlab.resources.textattack_import import import_textattack
+from ticketlab.training.masked_lm import head_of, restricted
 
-STOCK = {"a": Padding(), "b": Padding(cap=128), "c": Padding(cap=128, dynamic=True)}
+STOCK = {"c": Padding(cap=128, dynamic=True), "a": Padding(), "b": Padding(cap=128)}
 ENGINE = {"d": "fp32", "e": "bf16"}
+MLM = "masked language model"
 STATUSES = {"SuccessfulAttackResult": "success", "FailedAttackResult": "failed", "SkippedAttackResult": "skipped"}
 
 
@@ -53,15 +58,15 @@ def main() -> None:
     parser.add_argument("--mlm", help="a masked language model's folder; by default a head is trained on the demo encoder")
     parser.add_argument("--text", help="text to train that head on; by default the texts of the task")
     parser.add_argument("--n", type=int, default=40)
-    parser.add_argument("--attacks", default="deepwordbug,textfooler,bert-attack")
-    parser.add_argument("--only", default="a,b,c,d,e")
+    parser.add_argument("--attacks", default="deepwordbug,textfooler,textbugger,bae,pwws,bert-attack")
+    parser.add_argument("--only", default="c,a,b,d,e")
     parser.add_argument("--in-flight", default="64", help="number of examples at once in d and e; several numbers make several variants")
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     attacks = options.attacks.split(",")
     victim = options.victim or trained("victim", options.task, options.cache)
     mlm = options.mlm
-    if mlm is None and "bert-attack" in attacks:
+    if mlm is None and {"bae", "bert-attack"}.intersection(attacks):
         mlm = trained("mlm", options.task, options.cache, options.text or options.task)
     variants = [
         name if name in STOCK or number == "64" else f"{name}{number}"
@@ -89,13 +94,15 @@ def report(attack: str, finished: list[dict[str, Any]]) -> str:
     """Return the table of an attack, with the fastest run of each variant."""
     clock = "wall" if pick_device().type == "cuda" else "cpu"
     best: dict[str, dict[str, Any]] = {}
-    for one in sorted(finished, key=lambda one: (one["wanted"]["variant"], one[clock])):
+    order = [*STOCK, *ENGINE]
+    for one in sorted(finished, key=lambda one: (order.index(one["wanted"]["variant"][0]), one[clock])):
         best.setdefault(one["wanted"]["variant"], one)
     speed = {name: one["queries"] / one[clock] for name, one in best.items()}
     rows = []
+    reference = next((name for name in STOCK if name in best), None)
     for name, one in best.items():
         ratios = [speed[name] / speed[other] if other in speed else None for other in STOCK]
-        agree = _agreement(one, best["a"]) if "a" in best else None
+        agree = _agreement(one, best[reference]) if reference else None
         seconds = [one["cpu"], one["wall"], one["wall"] / one["wanted"]["n"]]
         load = f"{one['load']:.1f}"
         rows.append([name, one["queries"], one["errors"], *seconds, speed[name], *ratios, agree, load, one["made"]])
@@ -107,24 +114,19 @@ def report(attack: str, finished: list[dict[str, Any]]) -> str:
         "wall s",
         "an example",
         f"queries per {clock} s",
-        "/ a",
-        "/ b",
-        "/ c",
-        "% as a",
+        *[f"/ {name}" for name in STOCK],
+        f"% as {reference}",
         "load",
         "made",
     ]
     lines = [attack, table(head, rows)]
     for name, one in best.items():
-        if "limit" in one:
-            asked, distinct, limit = one["asked"], one["distinct"], one["limit"] if clock == "cpu" else one["limit_wall"]
-            lines.append(
-                f"{name}: {asked} rows requested, {distinct} distinct; the victim alone computes {limit:.0f} per second, "
-                f"the attack {asked / one[clock]:.0f} ({100 * asked / one[clock] / limit:.0f} % of that)"
-            )
-            lines.append(f"   share of time: {', '.join(f'{part} {100 * share:.0f} %' for part, share in one['shares'].items())}")
-    if "a" in best:
-        lines += [f"{name}: {line}" for name, one in best.items() for line in _differences(one, best["a"])]
+        if "passes" in one:
+            limit = sum(passes[clock] for passes in one["passes"].values())
+            lines.append(f"{name}: {one[clock]:.2f} {clock} s, the models alone {limit:.2f}: {100 * limit / one[clock]:.0f} % of the limit")
+            lines += [_passes(model, passes, one[clock]) for model, passes in one["passes"].items()]
+    if reference:
+        lines += [f"{name}: {line}" for name, one in best.items() for line in _differences(one, best[reference], reference)]
     return "\n".join(lines)
 
 
@@ -132,9 +134,16 @@ def _agreement(one: dict[str, Any], other: dict[str, Any]) -> float:
     return 100 * sum(mine == theirs for mine, theirs in zip(one["records"], other["records"], strict=True)) / len(one["records"])
 
 
-def _differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def _differences(one: dict[str, Any], other: dict[str, Any], reference: str) -> list[str]:
     pairs = zip(one["records"], other["records"], strict=True)
-    return [f"{mine[:3]} where a has {theirs[:3]}" for mine, theirs in pairs if mine != theirs][:3]
+    return [f"{mine[:3]} where {reference} has {theirs[:3]}" for mine, theirs in pairs if mine != theirs][:3]
+
+
+def _passes(model: str, passes: dict[str, Any], whole: float) -> str:
+    return (
+        f"   {model}: {passes['rows']} rows computed, {passes['needed']} needed, {passes['tokens']} tokens; "
+        f"{100 * passes['share'] / whole:.0f} % of the time"
+    )
 
 
 def measure(wanted: dict[str, Any]) -> dict[str, Any]:
@@ -169,6 +178,7 @@ def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen
         resources.where("encoder") if "encoder" in needs else "",
         wanted["mlm"],
         resources.load_tagger() if "tagger" in needs else None,
+        resources.load_wordnet() if "wordnet" in needs else None,
     )
     built = build(attack, parts, STOCK[wanted["variant"]])
     names = [built.goal_function.model.model.config.id2label[index] for index in range(len(data.label_names))]
@@ -190,20 +200,14 @@ def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen
 def ours(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen: list[Any], other: Any) -> dict[str, Any]:
     precision = ENGINE[wanted["variant"][0]]
     model, tokenizer, names = loading.load_finished(wanted["victim"])
-    victim = RecordingVictim(model.to(pick_device()), tokenizer, names, max_length=LENGTH, precision=precision)
+    victim = Victim(model.to(pick_device()), tokenizer, names, max_length=LENGTH, precision=precision)
     settings: dict[str, Any] = {"columns": data.columns, "label_names": data.label_names, "seed": SEED, "workers": 1}
     settings |= {"resources": evolve(resources, precision=precision), "in_flight": int(wanted["variant"][1:] or 64)}
     run_attack(attack, victim, [other], records=RecordFile(None, ""), **settings)
-    victim.queried.clear()
-    with model_seconds(victim.model) as parts, clocks() as took:
+    with model_passes(victim.model) as models, clocks() as took:
         found = run_attack(attack, victim, chosen, records=RecordFile(None, ""), **settings)
     records = [[one.status, one.message if one.status == "error" else one.perturbed[0], one.queries] for one in found]
-    whole = took["wall"] if pick_device().type == "cuda" else took["cpu"]
-    shares = {part: seconds / whole for part, seconds in parts.items()}
-    limit = alone(victim, precision)
-    count = len(victim.queried)
-    asked = {"asked": count, "distinct": len(set(victim.queried)), "limit": count / limit["cpu"], "limit_wall": count / limit["wall"]}
-    return {**_found(records, took), **asked, "shares": {**shares, "rest": 1 - sum(shares.values())}}
+    return {**_found(records, took), "passes": {name: passes.report(precision) for name, passes in models.items()}}
 
 
 def _found(records: list[list[Any]], took: dict[str, float]) -> dict[str, Any]:
@@ -211,45 +215,79 @@ def _found(records: list[list[Any]], took: dict[str, float]) -> dict[str, Any]:
     return {**took, "records": records, "queries": sum(record[2] for record in attacked), "errors": len(records) - len(attacked)}
 
 
-class RecordingVictim(Victim):
-    """A victim that records the texts of all queries."""
+@define
+class Passes:
+    """What a model computed during an attack."""
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.queried: list[Any] = []
+    model: Any
+    seconds: float = 0.0
+    rows: int = 0
+    needed: dict[tuple[int, ...], tuple[dict[str, list[int]], set[int]]] = field(factory=dict)
+    """Each distinct row, by its tokens, and the positions at which a masked language model has predicted."""
 
-    def __call__(self, texts: Any) -> torch.Tensor:
-        self.queried += texts
-        return super().__call__(texts)
+    def add(self, rows: Any, seconds: float) -> None:
+        self.seconds += seconds
+        self.rows += len(rows)
+        for row in rows:
+            inputs = {name: values for name, values in row.items() if not name.startswith("_")}
+            self.needed.setdefault(tuple(row["input_ids"]), (inputs, set()))[1].update(row.get("_positions", ()))
+
+    def report(self, precision: str) -> dict[str, Any]:
+        tokens = sum(map(len, self.needed))
+        return {"share": self.seconds, "rows": self.rows, "needed": len(self.needed), "tokens": tokens, **self._alone(precision)}
+
+    def _alone(self, precision: str) -> dict[str, float]:
+        """Measure the model alone on the rows that are needed."""
+        device = next(self.model.parameters()).device
+        by_length = collections.defaultdict(list)
+        for row in self.needed.values():
+            by_length[len(row[0]["input_ids"])].append(row)
+        chunks = [rows[start : start + 64] for rows in by_length.values() for start in range(0, len(rows), 64)]
+        batches = [{name: torch.tensor([row[name] for row, _ in rows], device=device) for name in rows[0][0]} for rows in chunks]
+        chosen = [torch.zeros_like(batch["input_ids"], dtype=torch.bool) for batch in batches]
+        for mask, rows in zip(chosen, chunks, strict=True):
+            for index, (_, positions) in enumerate(rows):
+                mask[index, sorted(positions)] = True
+        head = head_of(self.model) if name_of(self.model) == MLM else None
+        model = self.model.to(torch.bfloat16 if precision == "bf16" else torch.float32).eval()
+        if device.type == "cpu":
+            torch.set_num_threads(1)  # as in the engine; it takes the least CPU time
+
+        def run(batch: Any, mask: torch.Tensor) -> None:
+            with restricted(head, mask) if head is not None else contextlib.nullcontext():
+                model(**batch)
+
+        with torch.inference_mode():
+            run(batches[0], chosen[0])
+            with clocks() as took:
+                for batch, mask in zip(batches, chosen, strict=True):
+                    run(batch, mask)
+        return took
 
 
-class model_seconds:  # noqa: N801
-    """Measure the seconds that the models take inside a block, by their purpose."""
+@contextlib.contextmanager
+def model_passes(victim: Any) -> Iterator[dict[str, Passes]]:
+    """Record the passes of the models inside a block, by their purpose."""
+    found: dict[str, Passes] = {}
+    run_batch = BatchInvariantModel.run_batch
 
-    def __init__(self, victim: Any) -> None:
-        self.victim = victim
+    def timed(model: BatchInvariantModel, rows: Any) -> Any:
+        begun = _now()
+        results = run_batch(model, rows)
+        name = "victim" if model.model is victim else name_of(model.model)
+        found.setdefault(name, Passes(model.model)).add(rows, _now() - begun)
+        return results
 
-    def __enter__(self) -> dict[str, float]:
-        found: dict[str, float] = collections.defaultdict(float)
-        self.run_batch = run_batch = BatchInvariantModel.run_batch
+    BatchInvariantModel.run_batch = timed  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        BatchInvariantModel.run_batch = run_batch  # type: ignore[method-assign]
 
-        def timed(model: BatchInvariantModel, rows: Any) -> Any:
-            begun = _now()
-            try:
-                return run_batch(model, rows)
-            finally:
-                found[self._purpose(model.model)] += _now() - begun
 
-        BatchInvariantModel.run_batch = timed  # type: ignore[method-assign]
-        return found
-
-    def __exit__(self, *_: object) -> None:
-        BatchInvariantModel.run_batch = self.run_batch  # type: ignore[method-assign]
-
-    def _purpose(self, model: Any) -> str:
-        if model is self.victim:
-            return "victim"
-        return "MLM" if type(model).__name__.endswith("MaskedLM") else "encoder"
+def name_of(model: Any) -> str:
+    """Return what a model that is not the victim does in an attack."""
+    return MLM if type(model).__name__.endswith("MaskedLM") else "encoder"
 
 
 def _now() -> float:
@@ -257,28 +295,6 @@ def _now() -> float:
         return cpu_seconds()
     torch.cuda.synchronize()
     return time.perf_counter()
-
-
-def alone(victim: Any, precision: str) -> dict[str, float]:
-    """Measure the victim alone on the texts of all its queries."""
-    by_length = collections.defaultdict(list)
-    for row in victim.encode(victim.queried):
-        by_length[len(row["input_ids"])].append(row)
-    batches = [
-        {name: torch.tensor([row[name] for row in rows[start : start + 64]], device=victim.device) for name in rows[0]}
-        for rows in by_length.values()
-        for start in range(0, len(rows), 64)
-    ]
-    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    model = victim.model.to(dtype).eval()
-    if victim.device.type == "cpu":
-        torch.set_num_threads(1)  # as in the engine; it takes the least CPU time
-    with torch.inference_mode():
-        model(**batches[0])
-        with clocks() as took:
-            for batch in batches:
-                model(**batch)
-    return took
 
 
 if __name__ == "__main__":

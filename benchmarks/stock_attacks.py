@@ -6,6 +6,8 @@ longest text of the batch. Thresholds, stop words, vectors and models are the sa
 
 from __future__ import annotations
 
+import contextlib
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,6 +38,7 @@ class Parts:
     encoder: str
     mlm: str | None
     tagger: Callable[[Sequence[str]], Sequence[str]] | None
+    wordnet: Any
 
 
 def wrapper(folder: str, padding: Padding) -> Any:
@@ -109,8 +112,54 @@ def _textfooler(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[
     return WordSwapEmbedding(max_candidates=attack.neighbours, embedding=embedding), constraints, "delete"
 
 
+def _textbugger(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
+    from textattack import transformations as kinds
+
+    inside = {"random_one": True, "skip_first_char": True, "skip_last_char": True}
+    homoglyphs = kinds.WordSwapHomoglyphSwap.__new__(kinds.WordSwapHomoglyphSwap)
+    with contextlib.suppress(FileNotFoundError):  # its package lacks a list that word swaps do not use
+        homoglyphs.__init__()
+    swaps = kinds.CompositeTransformation(
+        [
+            kinds.WordSwapRandomCharacterInsertion(letters_to_insert=" ", **inside),
+            kinds.WordSwapRandomCharacterDeletion(**inside),
+            kinds.WordSwapNeighboringCharacterSwap(**inside),
+            homoglyphs,
+            kinds.WordSwapEmbedding(max_candidates=attack.neighbours, embedding=_embedding(parts.vectors)),
+        ]
+    )
+    return swaps, [_encoder()(parts.encoder, threshold=attack.min_similarity, metric="angular")], "delete"
+
+
+def _pwws(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
+    from textattack.transformations.word_swaps import word_swap_wordnet
+
+    word_swap_wordnet.wordnet = parts.wordnet.reader
+    word_swap_wordnet.nltk = types.SimpleNamespace(download=lambda _: True)
+    return word_swap_wordnet.WordSwapWordNet(), [], "weighted-saliency"
+
+
+def _bae(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
+    swaps = _masked_lm(attack, parts, padding, method="bae", min_confidence=attack.min_confidence)
+    similarity = _encoder()(
+        parts.encoder,
+        threshold=attack.min_similarity,
+        metric="cosine",
+        window_size=attack.window,
+        skip_text_shorter_than_window=True,
+    )
+    return swaps, [_part_of_speech(parts.tagger), similarity], "delete"
+
+
 def _bert_attack(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list[Any], str]:
     from textattack.constraints.overlap import MaxWordsPerturbed
+
+    similarity = _encoder()(parts.encoder, threshold=attack.min_similarity, metric="cosine")
+    constraints = [MaxWordsPerturbed(max_percent=attack.max_words_perturbed), similarity]
+    return _masked_lm(attack, parts, padding, method="bert-attack"), constraints, "unk"
+
+
+def _masked_lm(attack: Any, parts: Parts, padding: Padding, **settings: Any) -> Any:
     from textattack.transformations import WordSwapMaskedLM
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -119,18 +168,23 @@ def _bert_attack(attack: Any, parts: Parts, padding: Padding) -> tuple[Any, list
             encoded = self._lm_tokenizer(text, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt")
             return encoded.to(self._language_model.device)
 
-    swaps = (Dynamic if padding.dynamic else WordSwapMaskedLM)(
-        method="bert-attack",
+    return (Dynamic if padding.dynamic else WordSwapMaskedLM)(
         masked_language_model=AutoModelForMaskedLM.from_pretrained(parts.mlm),
         tokenizer=AutoTokenizer.from_pretrained(parts.mlm),
         max_candidates=attack.candidates,
         max_length=padding.cap or 512,
+        **settings,
     )
-    similarity = _encoder()(parts.encoder, threshold=attack.min_similarity, metric="cosine", compare_against_original=True)
-    return swaps, [MaxWordsPerturbed(max_percent=attack.max_words_perturbed), similarity], "unk"
 
 
-RECIPES = {"deepwordbug": _deepwordbug, "textfooler": _textfooler, "bert-attack": _bert_attack}
+RECIPES = {
+    "deepwordbug": _deepwordbug,
+    "textfooler": _textfooler,
+    "textbugger": _textbugger,
+    "pwws": _pwws,
+    "bae": _bae,
+    "bert-attack": _bert_attack,
+}
 
 
 class Neighbours:
@@ -172,7 +226,7 @@ def _part_of_speech(tagger: Callable[[Sequence[str]], Sequence[str]] | None) -> 
             text = " ".join(words)
             if text not in self._pos_tag_cache:
                 self._pos_tag_cache[text] = tagger(words)
-            return str(self._pos_tag_cache[text][len(before)])
+            return str(self._pos_tag_cache[text][words.index(word)])
 
     return Tagged(tagger_type="own", allow_verb_noun_swap=True)
 

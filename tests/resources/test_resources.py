@@ -205,6 +205,8 @@ def test_the_encoder_is_the_mean_of_the_hidden_states_and_embeds_repeats_once(ti
     torch.testing.assert_close(embedded[1], expected, atol=1e-5, rtol=0)
     assert torch.equal(embedded[0], embedded[2])
     assert encoder.batch_invariant_model.rows == 3
+    assert torch.equal(encoder.encode(["good", "bad"])[1], embedded[1])
+    assert encoder.batch_invariant_model.rows == 4  # "bad" was not embedded again
 
 
 def test_loading_an_encoder_draws_no_random_number(tiny_encoder_folder):

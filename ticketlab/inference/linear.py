@@ -43,6 +43,10 @@ class _BatchInvariantLinear:
         return self.cached
 
     def __call__(self, tokens: Tensor) -> Tensor:
+        with torch._C.DisableTorchFunction():  # packing intercepts every function for the sake of attention, which is none of these
+            return self._output(tokens)
+
+    def _output(self, tokens: Tensor) -> Tensor:
         weight, bias = self.parameters()
         flat = tokens.reshape(-1, tokens.shape[-1]).to(weight.dtype)
         invariant = is_batch_invariant(tuple(weight.shape), weight.dtype, weight.device, torch.get_num_threads())

@@ -7,6 +7,7 @@ replaced here by one call per row. Whether a model supports this is tested once:
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,11 +80,15 @@ class Packing:
         with _Attention(lengths), self._first_tokens(lengths) if self.first_only else contextlib.nullcontext():
             yield
 
+    @functools.cached_property
+    def _last_layer(self) -> str:
+        """The path of the last layer in the base model; finding it takes a walk over all modules."""
+        return Backbone(self.model).layers[-1].path
+
     @contextlib.contextmanager
     def _first_tokens(self, lengths: Sequence[int]) -> Iterator[None]:
         """Make the last layer return each packed row's first token as a row."""
-        adapter = adapter_for(self.model)
-        layer = self.model.base_model.get_submodule(Backbone(self.model).layers[-1].path)
+        layer = self.model.base_model.get_submodule(self._last_layer)
         first = torch.tensor([0, *itertools.accumulate(lengths[:-1])], device=next(self.model.parameters()).device)
 
         def early(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -94,7 +99,7 @@ class Packing:
             hidden = (hidden if hidden.shape[1] == len(first) else hidden[:, first]).transpose(0, 1)
             return (hidden, *others) if isinstance(output, tuple) else hidden
 
-        after_attention = layer.get_submodule(adapter.attention_output.rpartition(".")[0])
+        after_attention = layer.get_submodule(adapter_for(self.model).attention_output.rpartition(".")[0])
         handles = [layer.register_forward_hook(late)]
         if list(inspect.signature(after_attention.forward).parameters) == ["hidden_states", "input_tensor"]:
             handles.append(after_attention.register_forward_pre_hook(early))

@@ -98,12 +98,11 @@ def cached(tag: Callable[[tuple[str, ...]], Sequence[str]]) -> Tagger:
 
 
 def _textblob(words: tuple[str, ...]) -> Sequence[str]:
-    from textblob.en import tag
+    from textblob.en import parser, tag
 
-    tagged = tag(" ".join(words), tokenize=False)
-    if len(tagged) != len(words):  # it split a word or joined two, so tag each without context
+    if any(space in word for word in words for space in " \n"):  # textblob would split it, so tag each word without context
         return [universal(tag(word, tokenize=False)[0][1]) for word in words]
-    return [universal(penn) for _, penn in tagged]
+    return [universal(penn) for _, penn in parser.find_tags(list(words))]  # as `tag` does, without writing the tags into a text first
 
 
 tags = cached(_textblob)

@@ -110,6 +110,17 @@ def _sentence_similarity() -> Any:
             similar = (scores >= self.threshold).tolist()
             return [text for text, kept in zip(changed, similar, strict=True) if kept]
 
+        def _score_list(self, starting_text: Any, transformed_texts: list[Any]) -> torch.Tensor:
+            """Score as textattack does, but cut each window of the reference text once."""
+            if not transformed_texts:
+                return torch.empty(0)
+            places = [next(iter(text.attack_attrs["newly_modified_indices"])) for text in transformed_texts]
+            before = {place: starting_text.text_window_around_index(place, self.window_size) for place in dict.fromkeys(places)}
+            after = [text.text_window_around_index(place, self.window_size) for text, place in zip(transformed_texts, places, strict=True)]
+            embeddings = self.encode([*(before[place] for place in places), *after])
+            scores: torch.Tensor = self.sim_metric(embeddings[: len(places)], embeddings[len(places) :])
+            return scores
+
         def _passes(self, text: Any) -> bool:
             return bool(self.skip_text_shorter_than_window and len(text.words) < self.window_size)
 

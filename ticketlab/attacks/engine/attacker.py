@@ -6,6 +6,7 @@ An example's time limit is enforced by the scheduler that :meth:`Attacker.run` s
 from __future__ import annotations
 
 import contextlib
+import gc
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -54,7 +55,7 @@ class Attacker:
         scheduler = Scheduler(
             self.attack_one, in_flight=self.in_flight, timeout=self.timeout, on_timeout=self.timeout_record, deadline=deadline
         )
-        with self.victim.evaluating(), _one_thread(self.victim):
+        with self.victim.evaluating(), _one_thread(self.victim), _old_objects_uncollected():
             yield from scheduler.run(examples)
 
     def attack_one(self, example: Example) -> Record | Failure:
@@ -138,6 +139,19 @@ def _one_thread(victim: Victim) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def _old_objects_uncollected() -> Iterator[None]:
+    """Keep the garbage collector from walking over the libraries and resources: about a million objects, which takes half a second."""
+    if gc.get_freeze_count():  # the caller has decided
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def attackable(example: Example, columns: Sequence[str]) -> Any:
