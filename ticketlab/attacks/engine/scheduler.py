@@ -10,6 +10,7 @@ example whose share of the models' time exceeds the limit is stopped instead of 
 from __future__ import annotations
 
 import contextvars
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -57,10 +58,11 @@ class _PendingGroup:
 
     def add(self, row: Row, request: _Request, index: int) -> None:
         key = batch_invariant.key(row)
-        if key not in self.rows:
-            self.rows[key] = _PendingRow(row)
+        pending = self.rows.get(key)
+        if pending is None:
+            pending = self.rows[key] = _PendingRow(row)
             self.tokens += batch_invariant.length(row)
-        self.rows[key].requests.append((request, index))
+        pending.requests.append((request, index))
 
     def pop(self, key: Any) -> _PendingRow:
         pending = self.rows.pop(key)
@@ -202,7 +204,7 @@ class Scheduler(Generic[T]):
         model, _ = group
         pending = self._pending[group]
         count = model.batch_size(batch_invariant.length(row.row) for row in pending.rows.values())
-        batch = [pending.pop(key) for key in list(pending.rows)[:count]]
+        batch = [pending.pop(key) for key in list(itertools.islice(pending.rows, count))]
         if not pending.rows:
             del self._pending[group]
         try:
