@@ -57,8 +57,10 @@ FLAGS_OF_OTHERS = {
     },
     "accelerate launch": {"--num_processes"},
     "torchrun": {"--nproc-per-node"},
+    "benchmarks/attack_throughput.py": {"--only"},
     "benchmarks/executor_overhead.py": {"--speed-up"},
     "benchmarks/simulate_cluster.py": {"--parts"},
+    "benchmarks/text_length.py": {"--words", "--queries-per-word", "--with-models"},
     "CSS variables": {"--figure-", "--figure-grid"},
 }
 """What else pages have that looks like a flag, by the words with which they name the program."""
