@@ -68,6 +68,9 @@ def test_json_has_the_numbers_of_each_test_and_csv_is_the_main_table_alone(invok
     assert (shown["claim"], shown["verdict"], shown["tests"]) == (CLAIM, "shown", 2)
     (task,) = shown["tasks"]
     assert (task["task"], task["difference"], task["seeds"]) == ("sst2", pytest.approx(0.198), [0, 1, 2, 3, 4])
+    assert task["of_value"] - task["than_value"] == pytest.approx(0.198)
+    assert not_run["tasks"][0].keys() == task.keys()
+    assert not_run["tasks"][0]["difference"] is None
     assert task["p_corrected"] == pytest.approx(2 * 2 / 10_001)
     assert (not_run["verdict"], not_run["tasks"][0]["reason"]) == ("not run", "dense failed: out of memory")
     assert "shown" not in invoke("report", "mine", "--lab", lab, "--format", "csv").stdout

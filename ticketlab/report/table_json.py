@@ -9,6 +9,7 @@ import attrs
 
 from ticketlab.report.comparison_table import ComparisonTable, Entry
 from ticketlab.report.verdicts import TaskVerdict, Verdict
+from ticketlab.statistics.paired import PairedDifference
 
 
 def json_table(table: ComparisonTable) -> dict[str, Any]:
@@ -46,9 +47,12 @@ def json_verdicts(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
 
 
 def _on_task(task: TaskVerdict) -> dict[str, Any]:
-    test, numbers = task.test, {} if task.test.numbers is None else attrs.asdict(task.test.numbers)
-    about = {"task": test.task, "missing": test.missing, "notes": test.notes}
-    return {**numbers, **about, "p_corrected": task.p_corrected, "verdict": task.decision, "reason": task.reason}
+    """Return a verdict on a task with its numbers, which are null if something was not measured."""
+    numbers = task.test.numbers
+    found = dict.fromkeys(field.name for field in attrs.fields(PairedDifference)) if numbers is None else attrs.asdict(numbers)
+    found = {"of_value": found.pop("first"), "than_value": found.pop("second"), **found}
+    about = {"task": task.test.task, "missing": task.test.missing, "notes": task.test.notes}
+    return {**about, **found, "p_corrected": task.p_corrected, "verdict": task.decision, "reason": task.reason}
 
 
 def _entry(entry: Entry, table: ComparisonTable, marks: tuple[int, ...]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ticketlab.recipes import task_groups
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.runs import preflight, task_checks
 from ticketlab.runs.input_cache import InputCache
-from ticketlab.runs.run_inputs import needs_model, report_data
+from ticketlab.runs.run_inputs import RunInputs, needs_model
 from ticketlab.runs.stage_cache import cached_result, resolve_stage
 from ticketlab.tasks.base import Task, TaskData
 
@@ -59,10 +59,8 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
         task_checks.check_data(part, of_part, ood if len(ood) == len(part.ood) else None, known)
         if_available(functools.partial(preflight.check_references, part))
         task_checks.check_files_of_examples(part, of_part, known)
-    found = {**tasks, **sets, **{task.label: data for task, data in known.items()}}
-    for label, data_set in found.items():
-        if data_set:
-            report_data(label, data_set)
+    data_of_tasks, data_of_sets = ({label: data for label, data in found.items() if data} for found in (tasks, sets))
+    RunInputs(recipe, data_of_tasks, data_of_sets, "", "", known).report()
     yield from (f"note: {line}" for line in dict.fromkeys(unavailable))
     if model is None or None in (*sets.values(), *own.values()) or not any(tasks.values()):
         yield "so the stages are not looked up in the lab"

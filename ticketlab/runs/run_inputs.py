@@ -49,6 +49,8 @@ class RunInputs:
         taken = {label: data.fingerprint for label, data in self.data.items()}
         found = {}
         for task, stage in task_groups.own_tasks(self.recipe).items():
+            if task not in self.own:  # in a plan, which does without data that is not on this machine
+                continue
             fingerprint = self.own[task].fingerprint
             found[task] = task.label if taken.setdefault(task.label, fingerprint) == fingerprint else f"{task.label} ({stage})"
         return found
