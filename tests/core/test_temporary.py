@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ticketlab.core import files, temporary
 
 LEAVE = """
@@ -63,3 +65,14 @@ def test_a_folder_with_a_similar_name_is_kept(tmp_path: Path) -> None:
         os.utime(tmp_path / name, (0, 0))
     temporary.sweep_temporary_folders(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(names)
+
+
+def test_a_folder_that_its_process_removes_meanwhile_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("abcdefgh", "bcdefghi"):
+        (tmp_path / f"ticketlab-nltk-{temporary.mark()}{name}").mkdir()
+    entries = temporary._entries(tmp_path)
+    for entry in entries:
+        entry.is_dir(follow_symlinks=False)  # the system told the kind with the name: the later stat alone finds it gone
+        Path(entry.path).rmdir()
+    monkeypatch.setattr(temporary, "_entries", lambda _: entries)
+    temporary.sweep_temporary_folders(tmp_path)

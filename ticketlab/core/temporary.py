@@ -58,8 +58,10 @@ def sweep_temporary_folders(place: Path) -> None:
     """Remove stale temporary folders of ticketlab from the system's temporary folder; only those that belong to this account."""
     for entry in _entries(place):
         found = FOLDER.fullmatch(entry.name)
-        if found and entry.is_dir(follow_symlinks=False) and _is_mine(entry) and _is_stale(entry, found):
-            _remove(entry)
+        # Its process may remove a folder at any time.
+        with contextlib.suppress(FileNotFoundError):
+            if found and entry.is_dir(follow_symlinks=False) and _is_mine(entry) and _is_stale(entry, found):
+                _remove(entry)
 
 
 def _temporaries(folder: Path) -> Iterator[tuple[os.DirEntry[str], re.Match[str]]]:
