@@ -74,8 +74,9 @@ def steps(training: Loop, batches: Sequence[Sequence[int]]) -> Callable[[int], o
     ]
 
     def call(turn: int) -> None:
-        for index, batch in enumerate(prepared):
-            training._step(turn * len(prepared) + index, batch)
+        with training._reused_embedding_gradient():
+            for index, batch in enumerate(prepared):
+                training._step(turn * len(prepared) + index, batch)
 
     return call
 

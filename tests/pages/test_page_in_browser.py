@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +29,7 @@ def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api")
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if program is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+        pytest.skip(f"none of {', '.join(BROWSERS)} is in a folder of PATH, {os.environ.get('PATH')}")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser

@@ -73,7 +73,7 @@ def searched(pruner: HardConcretePruner, folder, steps: int, *, interrupted_at: 
     return search
 
 
-@pytest.mark.parametrize("steps", [63, 252])
+@pytest.mark.parametrize("steps", [126, 252])
 @pytest.mark.parametrize("pruner", [HardConcrete(target=0.6), StructuredHardConcrete(target=0.6)], ids=lambda pruner: pruner.name)
 def test_a_search_of_any_length_reaches_its_target(pruner, steps, tmp_path):
     search = searched(pruner, tmp_path, steps)

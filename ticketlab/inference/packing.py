@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
-from ticketlab.backbone.adapters import adapter_for
-from ticketlab.backbone.backbone import Backbone
 from ticketlab.backbone.input_limits import position_offset
+from ticketlab.backbone.last_layer import LastLayer
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.linear import STEP
 
@@ -81,33 +80,15 @@ class Packing:
             yield
 
     @functools.cached_property
-    def _last_layer(self) -> str:
-        """The path of the last layer in the base model; finding it takes a walk over all modules."""
-        return Backbone(self.model).layers[-1].path
+    def _last_layer(self) -> LastLayer:
+        return LastLayer(self.model)
 
     @contextlib.contextmanager
     def _first_tokens(self, lengths: Sequence[int]) -> Iterator[None]:
         """Make the last layer return each packed row's first token as a row."""
-        layer = self.model.base_model.get_submodule(self._last_layer)
         first = torch.tensor([0, *itertools.accumulate(lengths[:-1])], device=next(self.model.parameters()).device)
-
-        def early(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            return tuple(hidden[:, first] for hidden in inputs)
-
-        def late(_: nn.Module, __: Any, output: Any) -> Any:
-            hidden, *others = output if isinstance(output, tuple) else (output,)
-            hidden = (hidden if hidden.shape[1] == len(first) else hidden[:, first]).transpose(0, 1)
-            return (hidden, *others) if isinstance(output, tuple) else hidden
-
-        after_attention = layer.get_submodule(adapter_for(self.model).attention_output.rpartition(".")[0])
-        handles = [layer.register_forward_hook(late)]
-        if list(inspect.signature(after_attention.forward).parameters) == ["hidden_states", "input_tensor"]:
-            handles.append(after_attention.register_forward_pre_hook(early))
-        try:
+        with self._last_layer.only(lambda hidden: hidden[:, first].transpose(0, 1)):
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def _same_bits(self, names: set[str]) -> bool:
         generator = torch.Generator().manual_seed(0)

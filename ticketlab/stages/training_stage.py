@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from attrs import evolve, frozen
 from torch import Tensor
@@ -43,6 +43,8 @@ SELECT_ON = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "binary
 @frozen
 class Training(TaskStage):
     """Settings of every training stage. Learning rates rise linearly, then fall linearly to zero."""
+
+    version: ClassVar[int] = 2  # 2: dropout draws other random numbers, and the last layer leaves out tokens that the head does not read
 
     objective: Objective = component("objective", "task", help="what is learned: the task, or masked words of plain text")
     loss: Loss = component("loss", "cross-entropy", help="what is minimised on each example of the task")

@@ -11,6 +11,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
+from ticketlab.backbone.hooks import count_hooks
 from ticketlab.core.callback import Callback, with_nested
 from ticketlab.core.errors import PluginError
 from ticketlab.inference import random_state
@@ -78,7 +79,7 @@ class ModelState:
         """Return the present state of a model."""
         tensors = _tensors(model)
         trained = tuple(tensor.requires_grad for tensor in tensors.values())
-        return cls(tensors, tuple(map(sum_of_bits, tensors.values())), trained, _hooks(model))
+        return cls(tensors, tuple(map(sum_of_bits, tensors.values())), trained, count_hooks(model))
 
     def check(self, component: TrainingComponent, model: Any, *, adds: bool = False) -> None:
         """Check that ``begin`` of a component has left ``model`` as it was; ``adds`` allows additional parameters, as of gates.
@@ -102,7 +103,7 @@ class ModelState:
         """
         who = f"the pruner `{pruner.name}`"
         now = _tensors(model)
-        if now.keys() != self.tensors.keys() or _hooks(model) != self.hooks:
+        if now.keys() != self.tensors.keys() or count_hooks(model) != self.hooks:
             differing = sorted(now.keys() ^ self.tensors.keys())
             left = f"`{differing[0]}`" if differing else "a hook"
             raise PluginError(f"{who} left {left} on the model; `close` of its search removes all that it added")
@@ -139,9 +140,3 @@ def sum_of_bits(tensor: Tensor) -> int:
 
 def _tensors(model: Any) -> dict[str, Tensor]:
     return dict([*model.named_parameters(), *model.named_buffers()])
-
-
-def _hooks(model: Any) -> int:
-    """Return the number of hooks on a model without those of transformers, which stay once hidden states have been asked for."""
-    hooks = (hook for module in model.modules() for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values()))
-    return sum(not str(getattr(hook, "__module__", "")).startswith("transformers.") for hook in hooks)

@@ -16,7 +16,7 @@ from ticketlab.backbone.device import wait_for
 from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import TrainingDiverged
-from ticketlab.training import interruption
+from ticketlab.training import embedding_gradient, interruption
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.begin import unchanged
 from ticketlab.training.checkpoint import Checkpoint, restore_tensors, state_tensors
@@ -101,7 +101,8 @@ class Loop:
         started = time.perf_counter() - state["elapsed"]
         saved = time.monotonic()
         self.loss_function.model.train()
-        with progress.bar(self.title, self.steps, done=state["step"]) as bar, interruption.delayed() as interrupted:
+        embeddings = self._reused_embedding_gradient()
+        with progress.bar(self.title, self.steps, done=state["step"]) as bar, interruption.delayed() as interrupted, embeddings:
             for step in range(state["step"], self.steps):
                 if self.group is not None:
                     self.group.start_step(step)
@@ -170,6 +171,10 @@ class Loop:
         """How a batch is divided; None if it is computed as a whole."""
         whole = self.group is None and self.accumulate == 1
         return None if whole else SplitStep(self.group, self.accumulate, self.dropout_seed, self.runs)
+
+    def _reused_embedding_gradient(self) -> contextlib.AbstractContextManager[None]:
+        """Reuse the memory of the gradient of the word embeddings, unless the gradients of parts of a batch are scaled and added."""
+        return embedding_gradient.reused(self.loss_function.model) if self._split is None else contextlib.nullcontext()
 
     def _sharing_threads(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self.group is None else self.group.sharing_threads()

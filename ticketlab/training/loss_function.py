@@ -11,12 +11,12 @@ A session of an objective makes them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 from attrs import field, frozen
-from torch import Tensor, nn
+from torch import Tensor
 
 from ticketlab.core.callback import Callback
 from ticketlab.core.component import Precision
@@ -24,6 +24,9 @@ from ticketlab.core.errors import PluginError
 from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
 from ticketlab.training.batch_part import BatchPart
+from ticketlab.training.dropout import few_random_numbers
+from ticketlab.training.first_token import FirstToken
+from ticketlab.training.perturbation import perturbed
 
 HiddenStates = tuple[Tensor, ...]
 
@@ -114,15 +117,21 @@ def forward_outputs(
     delta: Tensor | None = None,
     *,
     hidden_states: bool = False,
+    first_token: FirstToken | None = None,
 ) -> tuple[Tensor, HiddenStates]:
-    """Return the logits (rows, classes) and, if asked for, the hidden states (layers + 1 tensors), in float32."""
+    """Return the logits (rows, classes) and, if asked for, the hidden states (layers + 1 tensors), in float32.
+
+    ``first_token`` leaves out what the model does not read; hidden states are always of all tokens.
+    """
     inputs: dict[str, Any] = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
     if batch.token_type_ids is not None:
         inputs["token_type_ids"] = batch.token_type_ids
     if hidden_states:
         inputs["output_hidden_states"] = True
     autocast = torch.autocast(batch.input_ids.device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
-    with autocast, contextlib.nullcontext() if delta is None else perturbed(word_embeddings, delta):
+    less = contextlib.nullcontext() if first_token is None or hidden_states else first_token.alone()
+    shifted = contextlib.nullcontext() if delta is None else perturbed(word_embeddings, delta)
+    with autocast, few_random_numbers(batch.input_ids.device), less, shifted:
         output = model(**inputs)
     logits: Tensor = output.logits.float()
     return logits, tuple(state.float() for state in output.hidden_states) if hidden_states else ()
@@ -138,26 +147,3 @@ def weighted(own: Tensor, weights: Tensor | None) -> Tensor:
     if weights.shape != own.shape:
         raise PluginError(f"the weights of a pass are {tuple(weights.shape)}, and there is one of each example: {tuple(own.shape)}")
     return own * weights
-
-
-@contextlib.contextmanager
-def perturbed(word_embeddings: nn.Module, delta: Tensor) -> Iterator[None]:
-    """Add ``delta`` (rows, length, width) to the output of a model's word embeddings inside the block.
-
-    The model still gets the ids of the tokens, and not embeddings instead: a decoder finds the last token of a padded text by its id.
-
-    :raises PluginError: ``delta`` has another shape, and would be added to several rows, tokens or dimensions.
-    """
-
-    def add(module: nn.Module, inputs: Any, embeddings: Tensor) -> Tensor:
-        if delta.shape != embeddings.shape:
-            raise PluginError(
-                f"delta is {tuple(delta.shape)}, and the word embeddings are {tuple(embeddings.shape)}: (rows, length, embedding_dim)"
-            )
-        return embeddings + delta
-
-    handle = word_embeddings.register_forward_hook(add)
-    try:
-        yield
-    finally:
-        handle.remove()
