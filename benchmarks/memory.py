@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 
+from timing import steps as steps_of
 from train_steps import make
 
 from ticketlab.adversaries.freelb import FreeLB
@@ -29,8 +30,7 @@ def measure(kind: str, task: str, steps: int) -> None:
     data = find_task(task).load()
     before = peak()
     loop = make(Clean() if kind == "fine-tuning" else FreeLB(steps=3), data, "fp32", masks=kind == "search")
-    for step, batch in enumerate(loop.rows.epoch(32, 0, 0)[:steps]):
-        loop._step(step, batch)
+    steps_of(loop, loop.rows.epoch(32, 0, 0)[:steps])(0)
     print(json.dumps({"before": before, "peak": peak()}))
 
 
