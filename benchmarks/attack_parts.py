@@ -41,13 +41,31 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def examples(task: str, n: int) -> tuple[TaskData, list[Example], Example]:
-    """Return the task, a sample of its validation examples, and another example to warm up with."""
+def examples(task: str, n: int, words: int | None = None) -> tuple[TaskData, list[Example], Example]:
+    """Return the task, a sample of its validation examples, and another example to warm up with.
+
+    With ``words`` they are texts of at least that many words, each made of validation and development examples of one label.
+    """
     data = find_task(task).load()
-    drawn = sample(data.splits["test"], None, SEED)
-    chosen = sample(data.splits["test"], n, SEED)
+    found = data.splits["test"] if words is None else joined([*data.splits["test"], *data.splits["dev"]], words)
+    drawn = sample(found, None, SEED)
+    chosen = sample(found, n, SEED)
     used = {example.id for example in chosen}
     return data, chosen, next((example for example in drawn if example.id not in used), chosen[0])
+
+
+def joined(found: Sequence[Example], words: int) -> list[Example]:
+    """Return texts of at least this many words, each of examples of one label, in the order of the examples."""
+    texts: list[Example] = []
+    for label in sorted({example.label for example in found}):
+        parts: list[str] = []
+        for example in found:
+            if example.label == label:
+                parts.append(example.texts[0])
+                if sum(len(part.split()) for part in parts) >= words:
+                    texts.append(Example(f"joined-{len(texts)}", (" ".join(parts),), label))
+                    parts = []
+    return texts
 
 
 def trained(kind: str, task: str, lab: str, text: str | None = None) -> str:

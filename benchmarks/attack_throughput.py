@@ -2,6 +2,7 @@
 
     python benchmarks/attack_throughput.py --task SST2 [--n 40] [--attacks textfooler,bert-attack,...] [--only c,a,b,d,e]
         [--victim FOLDER] [--mlm FOLDER] [--cache lab] [--threads N] [--in-flight 64] [--repeats 1] [--save FILE.json]
+        [--words N] [--max-length 128]
 
 c  textattack with its own model wrapper, texts padded to the longest of the batch
 a  the same, every text padded to 512 tokens, as is textattack's default
@@ -11,7 +12,8 @@ e  our engine in bf16
 
 Each is measured in its own process; before the clock starts, imports, models, vectors and neighbours are loaded, and one other example
 is attacked. With --repeats the variants alternate, and the fastest run counts. --save keeps finished runs, so that a long benchmark can
-be resumed; the table shows when each was run. Seconds are wall-clock time on a GPU, otherwise CPU time.
+be resumed; the table shows when each was run. Seconds are wall-clock time on a GPU, otherwise CPU time. --words, for d and e, joins
+examples of a label to texts of that many words, of which the victim sees --max-length tokens.
 
 The limit is the speed of the models alone on the rows that the attack needs: each distinct row of the victim, of the sentence encoder and
 of the masked language model is computed once, unpadded, up to 64 of a length at a time. Nothing else is counted.
@@ -48,6 +50,7 @@ from ticketlab.training.masked_lm import head_of, restricted
 STOCK = {"c": Padding(cap=128, dynamic=True), "a": Padding(), "b": Padding(cap=128)}
 ENGINE = {"d": "fp32", "e": "bf16"}
 MLM = "masked language model"
+VARYING = ("attack", "variant")
 STATUSES = {"SuccessfulAttackResult": "success", "FailedAttackResult": "failed", "SkippedAttackResult": "skipped"}
 
 
@@ -62,6 +65,8 @@ def main() -> None:
     parser.add_argument("--only", default="c,a,b,d,e")
     parser.add_argument("--in-flight", default="64", help="number of examples at once in d and e; several numbers make several variants")
     parser.add_argument("--save", type=Path)
+    parser.add_argument("--words", type=int, help="join examples of one label to texts of at least this many words")
+    parser.add_argument("--max-length", type=int, default=LENGTH, help="tokens that the victim sees of a text")
     options = parser.parse_args()
     attacks = options.attacks.split(",")
     victim = options.victim or trained("victim", options.task, options.cache)
@@ -74,6 +79,8 @@ def main() -> None:
         for number in (["64"] if name in STOCK else options.in_flight.split(","))
     ]
     common = {"task": options.task, "victim": victim, "mlm": mlm, "n": options.n, "threads": options.threads}
+    if options.words is not None:
+        common |= {"words": options.words, "length": options.max_length}
     kept: dict[str, Any] = files.read_json(options.save) if options.save and options.save.exists() else {}
     for turn in range(options.repeats):
         for attack in attacks:
@@ -84,7 +91,7 @@ def main() -> None:
                     kept[name] = in_child(__file__, wanted) | {"wanted": wanted}
                     if options.save:
                         files.write_json(options.save, kept)
-    finished = [one for one in kept.values() if {key: one["wanted"][key] for key in common} == common]
+    finished = [one for one in kept.values() if {key: value for key, value in one["wanted"].items() if key not in VARYING} == common]
     print(f"{options.n} examples; {pick_device()}, {options.threads or torch.get_num_threads()} threads, {os.cpu_count()} cores")
     for attack in attacks:
         print(f"\n{report(attack, [one for one in finished if one['wanted']['attack'] == attack])}")
@@ -124,6 +131,8 @@ def report(attack: str, finished: list[dict[str, Any]]) -> str:
         if "passes" in one:
             limit = sum(passes[clock] for passes in one["passes"].values())
             lines.append(f"{name}: {one[clock]:.2f} {clock} s, the models alone {limit:.2f}: {100 * limit / one[clock]:.0f} % of the limit")
+            outside = one[clock] - sum(passes["share"] for passes in one["passes"].values())
+            lines.append(f"   outside the models: {100 * outside / one[clock]:.1f} % of the time")
             lines += [_passes(model, passes, one[clock]) for model, passes in one["passes"].items()]
     if reference:
         lines += [f"{name}: {line}" for name, one in best.items() for line in _differences(one, best[reference], reference)]
@@ -149,7 +158,7 @@ def _passes(model: str, passes: dict[str, Any], whole: float) -> str:
 def measure(wanted: dict[str, Any]) -> dict[str, Any]:
     """Attack the examples in this process; return the cost and the results."""
     import_textattack()
-    data, chosen, other = examples(wanted["task"], wanted["n"])
+    data, chosen, other = examples(wanted["task"], wanted["n"], wanted.get("words"))
     attack = attack_of(wanted["attack"], wanted["mlm"])
     resources = attack.prepare()
     if "word_vectors" in attack.required_resources:
@@ -200,7 +209,7 @@ def stock(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen
 def ours(wanted: dict[str, Any], attack: Any, resources: Any, data: Any, chosen: list[Any], other: Any) -> dict[str, Any]:
     precision = ENGINE[wanted["variant"][0]]
     model, tokenizer, names = loading.load_finished(wanted["victim"])
-    victim = Victim(model.to(pick_device()), tokenizer, names, max_length=LENGTH, precision=precision)
+    victim = Victim(model.to(pick_device()), tokenizer, names, max_length=wanted.get("length", LENGTH), precision=precision)
     settings: dict[str, Any] = {"columns": data.columns, "label_names": data.label_names, "seed": SEED, "workers": 1}
     settings |= {"resources": evolve(resources, precision=precision), "in_flight": int(wanted["variant"][1:] or 64)}
     run_attack(attack, victim, [other], records=RecordFile(None, ""), **settings)
