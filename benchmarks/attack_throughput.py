@@ -40,12 +40,12 @@ from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.record_file import RecordFile
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import pick_device
+from ticketlab.backbone.mlm_head import head_of, restricted
 from ticketlab.core import files
 from ticketlab.inference.batch_invariant import BatchInvariantModel
 from ticketlab.inference.random_state import example_seed, seeded
 from ticketlab.inference.victim import Victim
 from ticketlab.resources.textattack_import import import_textattack
-from ticketlab.training.masked_lm import head_of, restricted
 
 STOCK = {"c": Padding(cap=128, dynamic=True), "a": Padding(), "b": Padding(cap=128)}
 ENGINE = {"d": "fp32", "e": "bf16"}

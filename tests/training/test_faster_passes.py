@@ -8,12 +8,12 @@ import math
 
 import pytest
 import torch
-from support.families import FAMILIES
+from support.families import FAMILIES, WITH_MLM
 from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from ticketlab.backbone.loading import load_classifier
+from ticketlab.backbone.loading import load_classifier, load_mlm
 from ticketlab.backbone.masks import attach_mask
 from ticketlab.losses.base import LossRun
 from ticketlab.losses.classification import ClassificationLoss
@@ -21,6 +21,8 @@ from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.tasks.base import Example
 from ticketlab.training import dropout, embedding_gradient
 from ticketlab.training.batch import tokenize
+from ticketlab.training.masked_lm import MaskedLMLoss
+from ticketlab.training.masking import MaskingVocabulary
 
 EXAMPLES = [
     Example("0", ("a good film that was good",), 1),
@@ -85,6 +87,21 @@ def test_a_classifier_that_reads_the_first_token_needs_no_other_after_the_last_a
     assert (tokens < all_tokens) == (family not in ALL_TOKENS)
     copied = copy.deepcopy(model)
     torch.testing.assert_close(gradients(copied, loss_function.with_model(copied), batch)[0], expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", WITH_MLM)
+def test_a_masked_language_model_needs_the_masked_tokens_alone_after_the_last_attention(family, tiny):
+    model, tokenizer, _ = load_mlm(str(tiny[family]), 0)
+    vocabulary = MaskingVocabulary.of(tokenizer, model.get_input_embeddings().num_embeddings)
+    loss_function = MaskedLMLoss(model.eval(), vocabulary, ratio=0.3)
+    batch = loss_function.prepare(tokenize(EXAMPLES, tokenizer, 64).collate([0, 1, 2]), 0, 1)
+    loss_function(batch)  # with the trial
+    found, tokens = gradients(model, loss_function, batch)
+    with hook_of_others(model):
+        expected, all_tokens = gradients(model, loss_function, batch)
+    for name, gradient in expected.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-4, atol=1e-6)
+    assert (tokens < all_tokens) == (family not in {*ALL_TOKENS, "modernbert"})  # it adds all tokens from before its last norm
 
 
 def test_a_head_that_reads_all_tokens_gets_all(tiny):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 from collections.abc import Collection, Sequence
@@ -16,8 +17,8 @@ from ticketlab.core.errors import UsageError
 from ticketlab.losses.base import Loss, LossRun
 from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
-from ticketlab.training.first_token import FirstToken
 from ticketlab.training.loss_function import HiddenStates, LossOutput, Passes, forward_outputs, weighted
+from ticketlab.training.needed_tokens import NeededTokens
 
 
 class ClassificationLoss:
@@ -65,9 +66,8 @@ class ClassificationLoss:
         """Run one forward pass. See :class:`~ticketlab.training.loss_function.LossFunction`."""
         self._passes.start()
         kept = "hidden_states" in self.outputs
-        logits, states = forward_outputs(
-            self.model, batch, self.precision, self.word_embeddings, delta, hidden_states=kept, first_token=self._first_token
-        )
+        with contextlib.nullcontext() if kept else self._needed_tokens.only():
+            logits, states = forward_outputs(self.model, batch, self.precision, self.word_embeddings, delta, hidden_states=kept)
         inputs = {**batch.loss_inputs, "hidden_states": states, "attention_mask": batch.attention_mask, "progress": self._progress}
         if self.teacher is not None:
             inputs["teacher_hidden_states"] = self._teacher_states(batch)
@@ -83,12 +83,12 @@ class ClassificationLoss:
         other = copy.copy(self)
         other.model, other.callbacks, other._passes = model, (), Passes(())
         other.word_embeddings = model.get_input_embeddings()
-        vars(other).pop("_first_token", None)
+        vars(other).pop("_needed_tokens", None)
         return other
 
     @functools.cached_property
-    def _first_token(self) -> FirstToken:
-        return FirstToken(self.model)
+    def _needed_tokens(self) -> NeededTokens:
+        return NeededTokens(self.model)
 
     def _balanced(self, loss: Tensor, own_weights: Tensor, weights: Tensor | None) -> Tensor:
         """Return the loss of a part of the batch, divided by the sum of the weights of all its rows if it divides by a sum of weights.

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 
 from ticketlab.backbone import loading
 from ticketlab.backbone.device import where_float64_works
+from ticketlab.backbone.mlm_head import head_of, restricted
 from ticketlab.core.component import Precision
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.inference.batch_invariant import BatchInvariantModel, length
 from ticketlab.inference.packing import Packing, Row
 from ticketlab.inference.victim import longest_input
 from ticketlab.resources.word_pieces import WordPiece, WordPieces
-from ticketlab.training.masked_lm import head_of, restricted
 
 PieceFilter = Callable[[WordPiece], bool]
 """Returns whether an entry of the vocabulary is a valid prediction."""

@@ -25,7 +25,6 @@ from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
 from ticketlab.training.batch_part import BatchPart
 from ticketlab.training.dropout import few_random_numbers
-from ticketlab.training.first_token import FirstToken
 from ticketlab.training.perturbation import perturbed
 
 HiddenStates = tuple[Tensor, ...]
@@ -117,21 +116,16 @@ def forward_outputs(
     delta: Tensor | None = None,
     *,
     hidden_states: bool = False,
-    first_token: FirstToken | None = None,
 ) -> tuple[Tensor, HiddenStates]:
-    """Return the logits (rows, classes) and, if asked for, the hidden states (layers + 1 tensors), in float32.
-
-    ``first_token`` leaves out what the model does not read; hidden states are always of all tokens.
-    """
+    """Return the logits (rows, classes) and, if asked for, the hidden states (layers + 1 tensors), in float32."""
     inputs: dict[str, Any] = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
     if batch.token_type_ids is not None:
         inputs["token_type_ids"] = batch.token_type_ids
     if hidden_states:
         inputs["output_hidden_states"] = True
     autocast = torch.autocast(batch.input_ids.device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
-    less = contextlib.nullcontext() if first_token is None or hidden_states else first_token.alone()
     shifted = contextlib.nullcontext() if delta is None else perturbed(word_embeddings, delta)
-    with autocast, few_random_numbers(batch.input_ids.device), less, shifted:
+    with autocast, few_random_numbers(batch.input_ids.device), shifted:
         output = model(**inputs)
     logits: Tensor = output.logits.float()
     return logits, tuple(state.float() for state in output.hidden_states) if hidden_states else ()

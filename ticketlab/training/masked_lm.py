@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Collection, Iterator, Sequence
+import functools
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ticketlab.backbone.adapters import adapter_for
+from ticketlab.backbone.mlm_head import head_of, restricted
 from ticketlab.core.callback import Callback
 from ticketlab.core.component import Precision
-from ticketlab.core.errors import UsageError
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.training import batch_part
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import LossOutput, Passes, forward_outputs, weighted
 from ticketlab.training.masking import NOT_MASKED, MaskingVocabulary, mask
+from ticketlab.training.needed_tokens import NeededTokens
 
 
 class MaskedLMLoss:
@@ -63,8 +64,9 @@ class MaskedLMLoss:
         """Run one forward pass over a masked batch. See :class:`ticketlab.training.loss_function.LossFunction`."""
         self._passes.start()
         chosen = batch.labels != NOT_MASKED
-        with restricted(self._head, chosen):
-            kept = "hidden_states" in self.outputs
+        kept = "hidden_states" in self.outputs
+        fewer = contextlib.nullcontext() if kept else self._needed_tokens.only(chosen)
+        with fewer, restricted(self._head, chosen):
             logits, states = forward_outputs(self.model, batch, self.precision, self.word_embeddings, delta, hidden_states=kept)
         by_token = nn.functional.cross_entropy(logits, batch.labels[chosen], reduction="none")
         counts = chosen.sum(dim=1).float()
@@ -83,37 +85,9 @@ class MaskedLMLoss:
         other = copy.copy(self)
         other.model, other.callbacks, other._passes = model, (), Passes(())
         other.word_embeddings, other._head = model.get_input_embeddings(), head_of(model)
+        vars(other).pop("_needed_tokens", None)
         return other
 
-
-def head_of(model: Any) -> nn.Module:
-    """Return the first module of a model's masked-language-model head.
-
-    :raises UsageError: the model has none of the modules that its adapter names.
-    """
-    adapter = adapter_for(model)
-    for path in adapter.mlm_heads:
-        with contextlib.suppress(AttributeError):
-            head: nn.Module = model.get_submodule(path)
-            return head
-    raise UsageError(
-        f"{type(model).__name__} has no masked-language-model head at the paths that the adapter `{adapter.name}` names (`mlm_heads`)"
-    )
-
-
-@contextlib.contextmanager
-def restricted(head: nn.Module, chosen: Tensor) -> Iterator[None]:
-    """Inside the block, pass a head only the hidden states of the ``chosen`` positions (rows, length), as (positions, width).
-
-    In a small model, the logits of all positions over the whole vocabulary would be most of the work.
-    """
-
-    def gather(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        hidden, *others = inputs
-        return (hidden[chosen], *others)
-
-    handle = head.register_forward_pre_hook(gather)
-    try:
-        yield
-    finally:
-        handle.remove()
+    @functools.cached_property
+    def _needed_tokens(self) -> NeededTokens:
+        return NeededTokens(self.model, self._head)
