@@ -14,8 +14,8 @@ from support.doc_blocks import ROOT, SHELL, Block, Reader, blocks, commands, pag
 from ticketlab.cli.main import cli
 
 PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
-LONG = ("docs/howto/executor.md",)
-"""Pages whose tests start many processes."""
+LONG = {"docs/howto/executor.md", "docs/howto/ablate.md", *(name for name in PAGES if name.startswith("plugins/"))}
+"""Pages whose tests take half a minute or more."""
 INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
 
 
