@@ -25,6 +25,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from ticketlab.attacks.base import Attack
 from ticketlab.attacks.engine.run import run_attack
 from ticketlab.attacks.results.record_file import RecordFile
+from ticketlab.backbone.device import pick_precision
 from ticketlab.core import registry
 from ticketlab.inference.batch_invariant import BatchInvariantModel
 from ticketlab.inference.victim import Victim
@@ -120,7 +121,7 @@ def demo_victim(folder: str, max_length: int, clock: Clock) -> Victim:
     model = BertForSequenceClassification.from_pretrained(folder).eval()
     with torch.no_grad():
         model.classifier.bias.copy_(torch.tensor([20.0, 0.0]))
-    victim = Victim(model, AutoTokenizer.from_pretrained(folder), LABELS, max_length=max_length, precision="bf16")
+    victim = Victim(model, AutoTokenizer.from_pretrained(folder), LABELS, max_length=max_length, precision=pick_precision("auto"))
     time_model(victim.batch_invariant_model, clock)
     return victim
 
@@ -167,7 +168,7 @@ def main() -> None:
     given = parser.parse_args()
     import_textattack()
     clock = Clock()
-    resources = Resources(precision="bf16")
+    resources = Resources(precision=pick_precision("auto"))
     folder = resources.where("encoder")
     assert folder is not None
     encoder = resources.load_encoder("cpu")
