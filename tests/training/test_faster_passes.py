@@ -198,7 +198,7 @@ def test_a_reused_gradient_of_the_word_embeddings_has_the_same_bits():
     assert not model.embeddings.sparse
 
 
-@pytest.mark.parametrize("what", ["frozen", "parametrized", "hooked", "tied"])
+@pytest.mark.parametrize("what", ["frozen", "parametrized", "hooked", "hooked after", "tied"])
 def test_other_gradients_of_word_embeddings_are_as_before(what):
     torch.manual_seed(0)
     model, ids, hooked = Model(), torch.randint(0, 40, (4, 9)), []
@@ -209,6 +209,8 @@ def test_other_gradients_of_word_embeddings_are_as_before(what):
         attach_mask(model.embeddings)
     elif what == "hooked":
         weight.register_hook(lambda gradient: hooked.append(gradient.is_sparse))
+    elif what == "hooked after":
+        weight.register_post_accumulate_grad_hook(lambda parameter: hooked.append(parameter.grad.is_sparse))
 
     def gradient():
         weight.grad = None

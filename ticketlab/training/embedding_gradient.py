@@ -52,4 +52,5 @@ def _is_plain(embeddings: Any) -> bool:
         return False
     weight = embeddings.weight
     settings = embeddings.sparse, embeddings.scale_grad_by_freq, embeddings.max_norm is not None
-    return weight.requires_grad and weight.device.type == "cpu" and not any(settings) and not weight._backward_hooks
+    hooks = weight._backward_hooks, weight._post_accumulate_grad_hooks
+    return weight.requires_grad and weight.device.type == "cpu" and not any(settings) and not any(hooks)
