@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -23,13 +23,12 @@ Choice = Callable[[Tensor], Tensor]
 class LastLayer:
     """The last layer of ``model``, a transformers model.
 
-    ``cut`` is the module of it before which tokens are chosen; None chooses from the output of the layer, which saves nothing. By default
-    it is the module after attention, if that is as in BERT: given the output of attention and the input of the layer.
+    ``cut`` is the module of it before which tokens are chosen; None chooses from the output of the layer, which saves nothing.
     """
 
-    def __init__(self, model: Any, cut: nn.Module | Literal["after attention"] | None = "after attention") -> None:
+    def __init__(self, model: Any, cut: nn.Module | None) -> None:
         self._layer = _last(model)
-        self._cut = _after_attention(model) if cut == "after attention" else cut
+        self._cut = cut
 
     @contextlib.contextmanager
     def only(self, choose: Choice) -> Iterator[None]:
@@ -59,15 +58,16 @@ class LastLayer:
 def possible_cuts(model: Any) -> list[nn.Module]:
     """Return modules of the last layer before which tokens might be chosen, the earliest first; whether they can be is to be tried."""
     norms = [module for module in _last(model).modules() if "Norm" in type(module).__name__]
-    first = _after_attention(model)
+    first = after_attention(model)
     return norms if first is None else [first, *norms]
+
+
+def after_attention(model: Any) -> nn.Module | None:
+    """Return the module after the attention of the last layer, if it is as in BERT: given the output of attention and the layer's input."""
+    module = _last(model).get_submodule(adapter_for(model).attention_output.rpartition(".")[0])
+    return module if list(inspect.signature(module.forward).parameters) == ["hidden_states", "input_tensor"] else None
 
 
 def _last(model: Any) -> nn.Module:
     layer: nn.Module = model.base_model.get_submodule(Backbone(model).layers[-1].path)
     return layer
-
-
-def _after_attention(model: Any) -> nn.Module | None:
-    module = _last(model).get_submodule(adapter_for(model).attention_output.rpartition(".")[0])
-    return module if list(inspect.signature(module.forward).parameters) == ["hidden_states", "input_tensor"] else None

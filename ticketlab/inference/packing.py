@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
 from ticketlab.backbone.input_limits import position_offset
-from ticketlab.backbone.last_layer import LastLayer
+from ticketlab.backbone.last_layer import LastLayer, after_attention
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.linear import STEP
 
@@ -81,7 +81,7 @@ class Packing:
 
     @functools.cached_property
     def _last_layer(self) -> LastLayer:
-        return LastLayer(self.model)
+        return LastLayer(self.model, after_attention(self.model))
 
     @contextlib.contextmanager
     def _first_tokens(self, lengths: Sequence[int]) -> Iterator[None]:
