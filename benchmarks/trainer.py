@@ -107,7 +107,7 @@ def main() -> None:
     for _ in range(options.repeats):
         for kind in kinds:
             seconds[kind].append(run(kind, 0, 1)[0])
-    best = {kind: min(times) for kind, times in seconds.items()}
+    best = {kind: min(times) for kind, times in seconds.items() if times}
     accuracies = {kind: [run(kind, seed, options.epochs)[1] for seed in range(options.seeds)] for kind in kinds}
     print(
         json.dumps(
@@ -116,7 +116,7 @@ def main() -> None:
                 "tokens": tokens,
                 "padding, fraction of the tokens": 1 - tokens / padded,
                 "seconds of an epoch": seconds,
-                "transformers / ticketlab": best["transformers"] / best["ticketlab"] if options.repeats else None,
+                "transformers / ticketlab": best["transformers"] / best["ticketlab"] if best else None,
                 "development accuracy": accuracies,
                 "means": {kind: statistics.mean(values) for kind, values in accuracies.items() if values},
             },
