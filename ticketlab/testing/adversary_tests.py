@@ -117,7 +117,7 @@ class AdversaryTests(TrainingTests):
     def test_it_trains_plainly_before_its_first_step(self, made: Component, workspace: Workspace) -> None:
         """Before ``start_step`` the gradients are those of plain training."""
         trial = self._trial(attrs.evolve(cast(Adversary, made), start_step=LATER), workspace)
-        plain = Trial(workspace.model(), workspace.data(pairs=self.pairs))
+        plain = Trial(workspace.model(), workspace.data(pairs=self.pairs), beside=made)
         for one in (trial, plain):
             one.backward(one.batch(), LATER - 1)
         own = dict(trial.model.named_parameters())
@@ -132,7 +132,7 @@ class AdversaryTests(TrainingTests):
         added = []
         for precision in ("fp32", "bf16"):
             own = self._model_gradients(self._trial(made, workspace, precision=precision))
-            plain = self._model_gradients(Trial(workspace.model(), workspace.data(pairs=self.pairs), precision=precision))
+            plain = self._model_gradients(Trial(workspace.model(), workspace.data(pairs=self.pairs), beside=made, precision=precision))
             added.append(own - plain)
         cosine = float(torch.nn.functional.cosine_similarity(added[0], added[1], dim=0)) if added[0].any() else 1.0
         require(

@@ -14,7 +14,7 @@ from ticketlab.adversaries.base import Adversary
 from ticketlab.adversaries.none import Clean
 from ticketlab.backbone import loading
 from ticketlab.core.callback import Callback, with_nested
-from ticketlab.core.component import Precision, with_components
+from ticketlab.core.component import Component, Precision, with_components
 from ticketlab.inference.random_state import derive_seed, seed_tensors
 from ticketlab.losses.base import KEYWORDS, Loss, inputs_of
 from ticketlab.losses.cross_entropy import CrossEntropy
@@ -44,7 +44,8 @@ class Trial:
     """A training of ``STEPS`` steps of a tiny model, on a task of two labels.
 
     The parts are those of a training stage, and are begun in its order; those that are not given are the plain ones. The model is in
-    training mode. Inputs of the loss that come from a bias model or a teacher are random probabilities.
+    training mode. Inputs of the loss that come from a bias model or a teacher are random probabilities. Passes keep the outputs that the
+    parts require, and those that ``beside``, a component, would: so dropout is the same as in a training in which it takes part.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Trial:
         loss: Loss | None = None,
         objective: Objective | None = None,
         stop: StopRule | None = None,
+        beside: Component | None = None,
         precision: Precision = "fp32",
         sparsity: float = 0.3,
         steps: int = STEPS,
@@ -67,7 +69,7 @@ class Trial:
         objective = objective or TaskObjective()
         needed = inputs_of(self.loss)
         teacher = loading.load_classifier(str(model), data.label_names, SEED + 1)[0].eval() if "teacher_hidden_states" in needed else None
-        outputs = outputs_of([part for part in (pruner, self.adversary, self.loss, objective, stop) if part is not None])
+        outputs = outputs_of([part for part in (pruner, self.adversary, self.loss, objective, stop, beside) if part is not None])
         probabilities = {KEYWORDS[name]: _loss_input(name, data) for name in sorted(needed & KEYWORDS.keys())}
         context = TrainingContext(
             str(model), data, self.loss, max_length, precision, SEED, loss_inputs=probabilities, teacher=teacher, warn=lambda _: None
