@@ -61,6 +61,7 @@ FLAGS_OF_OTHERS = {
     "benchmarks/executor_overhead.py": {"--speed-up"},
     "benchmarks/simulate_cluster.py": {"--parts"},
     "benchmarks/text_length.py": {"--words", "--queries-per-word", "--with-models"},
+    "benchmarks/train_steps.py": {"--batches"},
     "CSS variables": {"--figure-", "--figure-grid"},
 }
 """What else pages have that looks like a flag, by the words with which they name the program."""
