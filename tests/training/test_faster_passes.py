@@ -104,9 +104,12 @@ def test_a_masked_language_model_needs_the_masked_tokens_alone_after_the_last_at
     assert (tokens < all_tokens) == (family not in {*ALL_TOKENS, "modernbert"})  # it adds all tokens from before its last norm
 
 
-def test_a_head_that_reads_all_tokens_gets_all(tiny):
+@pytest.mark.parametrize("zero", [False, True], ids=["", "weights of zero"])
+def test_a_head_that_reads_all_tokens_gets_all(zero, tiny):
     model, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)
     model.bert.pooler = MeanPooler()
+    if zero:
+        nn.init.zeros_(model.classifier.weight)
     loss_function = ClassificationLoss(model.eval(), LossRun(CrossEntropy()))
     batch = tokenize(EXAMPLES, tokenizer, 64).collate([0, 1, 2])
     loss_function(batch)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ticketlab.backbone.hooks import count_hooks
 from ticketlab.backbone.last_layer import Choice, LastLayer, possible_cuts
 from ticketlab.backbone.mlm_head import restricted
+from ticketlab.training.evaluation import evaluation_mode
 from ticketlab.training.perturbation import perturbed
 
 TRIAL = (3, 6)
@@ -40,17 +41,14 @@ class NeededTokens:
 
     @functools.cached_property
     def _layer(self) -> LastLayer | None:
-        modes = [(module, module.training) for module in self._model.modules()]
-        self._model.eval()
-        try:
-            whole = self._gradient(None)
-            layers = (LastLayer(self._model, cut) for cut in possible_cuts(self._model))
-            return next((layer for layer in layers if self._is_the_same(layer, whole)), None)
-        except Exception:  # a model may fail in any way
-            return None
-        finally:
-            for module, training in modes:
-                module.training = training
+        with evaluation_mode(self._model):
+            try:
+                whole = self._gradient(None)
+                layers = (LastLayer(self._model, cut) for cut in possible_cuts(self._model))
+                # Without a gradient, as of a head whose weights are zero, nothing tells what the model reads.
+                return next((layer for layer in layers if self._is_the_same(layer, whole)), None) if whole[1].any() else None
+            except Exception:  # a model may fail in any way
+                return None
 
     def _is_the_same(self, layer: LastLayer, whole: tuple[Tensor, Tensor]) -> bool:
         """Return whether logits and gradient are equal within float32 noise to those of all tokens."""
