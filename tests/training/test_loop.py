@@ -19,8 +19,10 @@ from ticketlab.losses.classification import ClassificationLoss
 from ticketlab.losses.cross_entropy import CrossEntropy
 from ticketlab.pruners.hard_concrete import HardConcrete, open_probability
 from ticketlab.tasks.demo.reviews import DemoTask
+from ticketlab.training import loop as loop_module
 from ticketlab.training.batch import tokenize
 from ticketlab.training.checkpoint import Checkpoint
+from ticketlab.training.checkpoint_writer import CheckpointWriter
 from ticketlab.training.loop import Loop
 from ticketlab.training.optimizer import adamw
 from ticketlab.training.plan import TrainingPlan
@@ -75,11 +77,14 @@ class StopAt(Callback):
             signal.raise_signal(self.number)
 
 
+@pytest.mark.parametrize("in_background", [False, True], ids=["", "written in the background"])
 @pytest.mark.parametrize("search", [False, True], ids=["training", "search"])
 @pytest.mark.parametrize(
     ("step", "number", "error"), [(0, signal.SIGINT, Interrupted), (3, signal.SIGTERM, Terminated), (5, signal.SIGHUP, HungUp)]
 )
-def test_a_resumed_training_ends_with_the_same_bits(tiny, tmp_path, search, step, number, error):
+def test_a_resumed_training_ends_with_the_same_bits(tiny, tmp_path, monkeypatch, search, step, number, error, in_background):
+    """On a GPU the checkpoints of a training are written in the background."""
+    monkeypatch.setattr(loop_module, "CheckpointWriter", lambda checkpoint, **_: CheckpointWriter(checkpoint, in_background=in_background))
     whole = make_loop(tiny, tmp_path / "whole", search=search)
     expected = whole.run()
     assert expected.steps == 9

@@ -30,7 +30,10 @@ class Checkpoint:
 
     def save(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], progress: Mapping[str, Any]) -> None:
         """Write the optimizer's parameters and state, and the states of the callbacks and random generators, atomically."""
-        tensors = state_tensors(optimizer, callbacks)
+        self.write(state_tensors(optimizer, callbacks), progress)
+
+    def write(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
+        """Write what :func:`state_tensors` returned, atomically."""
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         text = json.dumps(dict(progress))
         metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, text=text)}

@@ -20,6 +20,7 @@ from ticketlab.training import embedding_gradient, interruption
 from ticketlab.training.batch import Batch, TokenizedRows
 from ticketlab.training.begin import unchanged
 from ticketlab.training.checkpoint import Checkpoint, restore_tensors, state_tensors
+from ticketlab.training.checkpoint_writer import CheckpointWriter
 from ticketlab.training.loss_function import TrainingLoss
 from ticketlab.training.parallel import Group
 from ticketlab.training.result import TrainingResult
@@ -101,8 +102,9 @@ class Loop:
         started = time.perf_counter() - state["elapsed"]
         saved = time.monotonic()
         self.loss_function.model.train()
-        embeddings = self._reused_embedding_gradient()
-        with progress.bar(self.title, self.steps, done=state["step"]) as bar, interruption.delayed() as interrupted, embeddings:
+        writer = CheckpointWriter(self.checkpoint, in_background=self._device.type != "cpu")
+        bar_of_steps = progress.bar(self.title, self.steps, done=state["step"])
+        with bar_of_steps as bar, interruption.delayed() as interrupted, self._reused_embedding_gradient(), writer:
             for step in range(state["step"], self.steps):
                 if self.group is not None:
                     self.group.start_step(step)
@@ -126,9 +128,11 @@ class Loop:
                 if (checkpoint_is_due or interrupted()) and step + 1 < self.steps:
                     elapsed = time.perf_counter() - started
                     numbers = {"loss": recent, "history": history, "seconds": seconds, "elapsed": elapsed, "processes": processes}
-                    self._save(step, {"step": step + 1, **numbers})
+                    self._check_finite(step)
+                    writer.save(self.optimizer, self.callbacks, {"step": step + 1, **numbers})
                     saved = time.monotonic()
                 if interrupted():
+                    writer.wait()
                     raise interruption.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
         if self.group is not None:
             self.group.end_steps()
@@ -247,11 +251,6 @@ class Loop:
             self.loss_function.model.train()
         self.log({"event": "epoch" if self.evaluate_steps is None else "evaluation", "stage": self.title, **record})
         return record
-
-    def _save(self, step: int, state: dict[str, Any]) -> None:
-        """Write a checkpoint, unless a parameter is not finite after ``step``."""
-        self._check_finite(step)
-        self.checkpoint.save(self.optimizer, self.callbacks, state)
 
     def _check_finite(self, step: int) -> None:
         for group in self.optimizer.param_groups:
