@@ -73,6 +73,16 @@ def replace(source: Path, target: Path) -> None:
         guard.move(source, target)
 
 
+def remove_empty_folders(folder: Path, root: Path) -> None:
+    """Remove ``folder`` and those that it lies in, below ``root``, as far as they are empty."""
+    while folder != root:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
+
+
 def check_guard(path: Path) -> None:
     """Check that this process may still write to a file. Raises the error of :func:`replace`."""
     guard = _guard_of(path)

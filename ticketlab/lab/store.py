@@ -26,6 +26,8 @@ PACKAGES = {
 """The package that a protocol of fsspec needs, where its own message does not name it."""
 CREATES_EXCLUSIVELY = ("file", "local", "memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
 """Protocols whose file systems create an object only if there is none, in one step. Others at most look first."""
+CONNECTIONS = 16
+"""How many small files are fetched at a time."""
 WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each repetition of an operation that failed, at most: what a store answers that is overloaded or restarts."""
 PERMANENT = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError, ImportError)

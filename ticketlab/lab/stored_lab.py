@@ -9,7 +9,6 @@ nothing is lost that was put into the store.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,29 +18,21 @@ from typing import Any
 import attrs
 from attrs import define, field
 
-from ticketlab.core import files, progress, temporary
+from ticketlab.core import files, progress
 from ticketlab.core.errors import TicketlabError
-from ticketlab.lab import lease, store_lease
+from ticketlab.lab import store_lease
 from ticketlab.lab.holder import Holder
 from ticketlab.lab.lab import Lab
-from ticketlab.lab.layout import CELLS, RESULT, RESULTS, RUNS, STAGES, STUDIES, is_stage, stage_name
+from ticketlab.lab.layout import RESULT, STAGES, is_stage, stage_name
 from ticketlab.lab.mirror import Mirror
+from ticketlab.lab.mirrored_runs import WRITTEN_LAST, MirroredRuns
 from ticketlab.lab.stage_copies import StageCopies
-from ticketlab.lab.store import Entry, Store
+from ticketlab.lab.store import CONNECTIONS, Entry, Store
 from ticketlab.lab.store_facts import describe_store
 from ticketlab.lab.store_lease import StoreLease
 
-CONNECTIONS = 16
-"""How many small files are fetched at a time."""
 PENDING = ".pending"
 """The folder of a mirror with an empty file for each stage whose result is not in the store yet."""
-PULLED = ".pulled.json"
-"""The file of a mirror with the versions of the files of runs and studies that are here as in the store."""
-PULLED_LEASE = ".pulled.lease"
-SMALL = (".json", ".toml", ".jsonl")
-"""The files of runs and studies that commands read to list and compare them."""
-WRITTEN_LAST = (RESULTS, CELLS)
-"""Files that say that a run or a cell is finished."""
 FRESH_SECONDS = 20.0
 """For how long a listing of the store tells which stages are not finished."""
 
@@ -56,8 +47,6 @@ class _State:
     """Stages that were finished when the store was listed."""
     files: dict[str, dict[str, Entry]] = field(factory=dict)
     """The files of each stage then, by their names in the store."""
-    of_runs: Mapping[str, Entry] = field(factory=dict)
-    """The files of runs and studies when they were pulled, by their names in the store."""
     listed: float = float("-inf")
     """When that was, by the monotonic clock."""
     held: dict[str, tuple[StoreLease, StageCopies]] = field(factory=dict)
@@ -69,7 +58,12 @@ class StoredLab(Lab):
     """The lab of a mirror. ``root`` is that of the mirror, which is laid out as any lab."""
 
     mirror: Mirror = field(kw_only=True)
+    _runs: MirroredRuns = field(kw_only=True, eq=False)
     _state: _State = field(factory=_State, kw_only=True, eq=False)
+
+    @_runs.default
+    def _mirrored_runs(self) -> MirroredRuns:
+        return MirroredRuns(self.root, self.mirror.store)
 
     @property
     def place(self) -> str:
@@ -215,38 +209,11 @@ class StoredLab(Lab):
 
     def publish(self, folder: Path, *, without: Collection[str] = ()) -> None:
         """Put the files of a run or study into the store that have changed, those last that say that it is finished."""
-        known, changed = self._pulled(), dict[str, list[Any]]()
-        paths = [path for path in folder.rglob("*") if path.is_file() and path.name not in without and not _is_hidden(path, folder)]
-        for path in sorted(paths, key=lambda path: (path.name in WRITTEN_LAST, path)):
-            name, state = path.relative_to(self.root).as_posix(), _state_of(path)
-            if name not in known or known[name][1:] != state:
-                self.store.put(path, name)
-                changed[name] = ["", *state]
-        self._record(changed)
+        self._runs.publish(folder, without=without)
 
     def pull(self) -> None:
-        """Get the tables and logs of runs and studies that the store has, and remove what other machines have removed there.
-
-        Files that this machine has changed and not put into the store stay as they are.
-        """
-        known = self._pulled()
-        found = {name: entry for folder in (RUNS, STUDIES) for name, entry in self.store.entries(folder).items()}
-        self._state.of_runs = found
-        self._bring_up_to_date(found, known)
-
-    def _bring_up_to_date(self, found: Mapping[str, Entry], known: Mapping[str, list[Any]]) -> None:
-        """Get the small ones of the files ``found`` in the store, and remove those of the ``known`` ones that are not there."""
-        wanted = [name for name, entry in found.items() if self._is_wanted(self.root / name, entry, known.get(name))]
-        with ThreadPoolExecutor(CONNECTIONS) as pool:
-            states = list(pool.map(lambda name: self._get(name, found[name]), wanted))
-        changed = {name: state for name, state in zip(wanted, states, strict=True) if state is not None}
-        gone = known.keys() - found.keys()
-        for name in gone:
-            path = self.root / name
-            if path.exists() and _state_of(path) == known[name][1:]:
-                path.unlink()
-                self._remove_empty(path.parent)
-        self._record(changed, gone)
+        """Get the tables and logs of runs and studies that the store has; see :meth:`MirroredRuns.pull`."""
+        self._runs.pull()
 
     @contextlib.contextmanager
     def updating(self, folder: Path, *, without: Collection[str] = ()) -> Iterator[None]:
@@ -256,8 +223,7 @@ class StoredLab(Lab):
             held = store_lease.acquire(self.store, inside, {}, title=folder.name, waiting=lambda _: None)
             assert held is not None
             try:
-                known = {name: value for name, value in self._pulled().items() if name.startswith(f"{inside}/")}
-                self._bring_up_to_date(self.store.entries(inside), known)
+                self._runs.pull_folder(inside)
                 yield
                 held.check()
                 self.publish(folder, without=without)
@@ -272,7 +238,7 @@ class StoredLab(Lab):
             list(pool.map(self.mirror.fetch_result, self._state.finished))
         for folder in self.root.glob(f"{STAGES}/??/*"):
             if folder.name not in self._state.finished and is_stage(folder) and self.result(folder.name) is None:
-                self._remove_empty(folder)
+                files.remove_empty_folders(folder, self.root)
 
     def files_in(self, folder: Path) -> Mapping[str, Entry] | None:
         """Return the files of a stage, run or study in the store, as of the last :meth:`refresh`."""
@@ -282,7 +248,7 @@ class StoredLab(Lab):
                 self._list()
             found: Mapping[str, Entry] = self._state.files.get(folder.name, {})
         else:
-            found = {name: entry for name, entry in self._state.of_runs.items() if name.startswith(prefix)}
+            found = self._runs.in_store(prefix)
         return {name.removeprefix(prefix): entry for name, entry in found.items()}
 
     def stage_keys(self) -> list[str]:
@@ -303,55 +269,6 @@ class StoredLab(Lab):
         """Return what this process has exchanged with the store so far."""
         return attrs.asdict(self.store.traffic)
 
-    def _is_wanted(self, path: Path, entry: Entry, known: list[Any] | None) -> bool:
-        """Return whether a file of a run or study is to be fetched: it is not here, or is as it was in the store at another time."""
-        if not path.exists():
-            return path.suffix in SMALL
-        return known is not None and known[1:] == _state_of(path) and known[0] != entry.version
-
     def facts(self) -> dict[str, Any]:
         """Return what the store supports (:mod:`ticketlab.lab.store_facts`)."""
         return describe_store(self.store)
-
-    def _get(self, name: str, entry: Entry) -> list[Any] | None:
-        path = self.root / name
-        if not self.store.get(name, path):
-            return None
-        if entry.modified:
-            os.utime(path, (entry.modified, entry.modified))
-        return [entry.version, *_state_of(path)]
-
-    def _record(self, changed: Mapping[str, list[Any]], gone: Collection[str] = ()) -> None:
-        """Record which files are here as in the store, and which are not any more."""
-        if not changed and not gone:
-            return
-        held = lease.acquire(self.root / PULLED_LEASE, {}, title=PULLED, waiting=lambda _: None)
-        assert held is not None
-        try:
-            known = {name: value for name, value in self._pulled().items() if name not in gone}
-            files.write_json(self.root / PULLED, known | dict(changed))
-        finally:
-            held.release()
-
-    def _pulled(self) -> dict[str, list[Any]]:
-        try:
-            return {str(name): list(value) for name, value in files.read_json(self.root / PULLED).items()}
-        except (OSError, ValueError, AttributeError, TypeError):  # then what is here counts as changed here
-            return {}
-
-    def _remove_empty(self, folder: Path) -> None:
-        while folder != self.root:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
-            folder = folder.parent
-
-
-def _state_of(path: Path) -> list[int]:
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns]
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts) or temporary.NAME.fullmatch(path.name) is not None
