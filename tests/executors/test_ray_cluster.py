@@ -160,10 +160,10 @@ def test_nodes_that_differ_are_named_and_not_used(opened, tmp_path, capsys):
 
 
 def test_a_cluster_without_a_usable_node_is_refused(two_nodes, opened, monkeypatch):
-    from ticketlab.executors import ray_run
+    from ticketlab.executors import ray_driver
 
-    here = ray_run.package_versions.computing_versions() | {"torch": "0.0.1"}
-    monkeypatch.setattr(ray_run.package_versions, "computing_versions", lambda: here)
+    here = ray_driver.package_versions.computing_versions() | {"torch": "0.0.1"}
+    monkeypatch.setattr(ray_driver.package_versions, "computing_versions", lambda: here)
     with pytest.raises(UsageError, match="no node of the Ray cluster can be used"):
         opened(two_nodes)
 

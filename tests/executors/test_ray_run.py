@@ -10,7 +10,7 @@ from ticketlab.core.plugin_selection import PluginSelection
 from ticketlab.executors.base import Session, Work, WorkResources
 
 ray = pytest.importorskip("ray")
-from ticketlab.executors import ray_run  # noqa: E402
+from ticketlab.executors import ray_nodes, ray_patience, ray_run  # noqa: E402
 
 ON_CPU, ON_GPU = WorkResources(), WorkResources(gpus=1)
 HEAD, GPU = {"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0}
@@ -38,7 +38,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(ray_run, "time", clock)
+    for module in (ray_run, ray_nodes, ray_patience):
+        monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -51,8 +52,8 @@ def opened(tmp_path, monkeypatch, clock):
         monkeypatch.setattr(ray_run.ray, "nodes", lambda: list(present.values()))
         monkeypatch.setattr(ray_run.RayRun, "_deliver", lambda self: None)
         session = Session(str(tmp_path), tmp_path / "log.jsonl", None, 1, PluginSelection())
-        run = ray_run.RayRun(session, print, lambda needed: {"CPU": needed.cpus, "GPU": needed.gpus}, waiting, None, None, None)
-        run._look_at_nodes(now=True)
+        run = ray_run.RayRun(session, print, lambda needed: {"CPU": needed.cpus, "GPU": needed.gpus}, waiting, ray_nodes.Nodes(None), None)
+        run.nodes.look(now=True)
         return run, present
 
     return open_
@@ -62,7 +63,7 @@ def test_a_stage_waits_for_a_node_that_has_left_and_joins_again(opened):
     run, present = opened(node("head", HEAD), node("gpu", GPU))
     assert run.accepts(ON_GPU)
     del present["gpu"]
-    run._look_at_nodes(now=True)
+    run.nodes.look(now=True)
     assert not run.accepts(ON_GPU)
     assert run.accepts(ON_CPU)
     present["again"] = node("again", GPU)
@@ -72,7 +73,7 @@ def test_a_stage_waits_for_a_node_that_has_left_and_joins_again(opened):
 
 def test_a_stage_that_no_usable_node_ever_had_room_for_is_refused(opened):
     run, _ = opened(node("head", HEAD), node("gpu", GPU))
-    run._refuse("gpu", "it has torch 0.0.1")
+    run.nodes.refuse("gpu", "it has torch 0.0.1")
     with pytest.raises(UsageError, match="no node of the Ray cluster has 1 CPUs and 1 GPUs"):
         run.accepts(ON_GPU)
     waiting, _ = opened(node("head", HEAD), waiting=1)
@@ -82,7 +83,7 @@ def test_a_stage_that_no_usable_node_ever_had_room_for_is_refused(opened):
 def test_without_a_node_waiting_takes_its_time_and_warns_rarely(opened, clock, capsys):
     run, present = opened(node("gpu", GPU))
     present.clear()
-    run._look_at_nodes(now=True)
+    run.nodes.look(now=True)
     with progress.warnings_once():
         began = clock.now
         while clock.now < began + 25 * 60:
@@ -104,7 +105,7 @@ def failing(opened, monkeypatch):
     def submit(work):
         task = f"task {len(submitted)}"
         submitted.append(work.key)
-        run._works[task], run._avoided[task] = work, set(run._unsuitable)
+        run._works[task], run._avoided[task] = work, run.nodes.avoided()
         return task
 
     def fail(task, *broken):
@@ -113,7 +114,7 @@ def failing(opened, monkeypatch):
 
         monkeypatch.setattr(ray_run.ray, "get", get)
         monkeypatch.setattr(ray_run.RayRun, "_submit", lambda self, work: submit(work))
-        monkeypatch.setattr(ray_run.RayRun, "_problems", lambda self, nodes: {name: "cannot import" for name in nodes if name in broken})
+        monkeypatch.setattr(ray_nodes.Nodes, "_problems", lambda self, nodes: {name: "cannot import" for name in nodes if name in broken})
         return run._outcome(task)
 
     return SimpleNamespace(run=run, submit=submit, fail=fail, submitted=submitted)
@@ -122,7 +123,7 @@ def failing(opened, monkeypatch):
 def test_only_the_node_that_cannot_import_is_refused_of_those_with_its_address(failing):
     first, second = (failing.submit(Work(key, key, "module:function", {})) for key in "xy")
     assert failing.fail(first, "b") is None
-    assert failing.run._unsuitable == {"b"}
+    assert failing.run.nodes.unsuitable == {"b"}
     assert failing.fail(second, "b") is None  # it was on the same node, which has been refused since
     assert failing.submitted == ["x", "y", "x", "y"]
 
@@ -130,6 +131,6 @@ def test_only_the_node_that_cannot_import_is_refused_of_those_with_its_address(f
 def test_a_task_that_fails_on_sound_nodes_is_not_submitted_again(failing):
     outcome = failing.fail(failing.submit(Work("x", "x", "module:function", {})))
     assert outcome.error == "ImportError: no ticketlab"
-    assert not failing.run._unsuitable
-    failing.run._refuse("a", "it is too old")
+    assert not failing.run.nodes.unsuitable
+    failing.run.nodes.refuse("a", "it is too old")
     assert failing.fail(failing.submit(Work("y", "y", "module:function", {}))).error

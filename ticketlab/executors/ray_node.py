@@ -27,7 +27,7 @@ GPUS = "CUDA_VISIBLE_DEVICES"
 
 
 def check(driver: dict[str, Any]) -> str:
-    """Return why this node cannot do work for the driver; empty if it can. ``driver`` is what ``ray_run`` tells all nodes."""
+    """Return why this node cannot do work for the driver; empty if it can. ``driver`` is what ``ray_driver`` tells all nodes."""
     wrong = package_versions.differences(package_versions.computing_versions(), driver["versions"])
     wrong += package_versions.differences(
         {name: package_versions.version(name) or "not installed" for name in driver["plugin_packages"]}, driver["plugin_packages"]
