@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 from support.doc_blocks import ROOT, SHELL, Block, Reader, blocks, commands, pages
-
-from ticketlab.cli.main import cli
 
 PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
 LONG = {"docs/howto/executor.md", "docs/howto/ablate.md", *(name for name in PAGES if name.startswith("plugins/"))}
@@ -35,19 +32,6 @@ def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: p
         monkeypatch.syspath_prepend(source)
         reader = evolve(reader, plugins=[str(next(source.glob("*/__init__.py")))])
     reader.do(PAGES[page])
-
-
-@pytest.mark.slow
-def test_every_command_of_the_papers_table_composes() -> None:
-    text = PAGES["docs/howto/debias.md"].read_text(encoding="utf-8").partition("## The paper's figures")[2]
-    named = re.findall(r"`(srnet[^`]*)`", text)
-    assert len(named) > 30
-    for words in dict.fromkeys(named):
-        for task in ("mnli", "qqp", "fever"):
-            arguments = shlex.split(words)
-            arguments = arguments if "--dry-run" in arguments else [*arguments, "--dry-run"]
-            result = CliRunner().invoke(cli, ["run", *arguments, "--task", task], prog_name="ticketlab")
-            assert result.exit_code == 0, f"{words}: {result.stderr}"
 
 
 def test_a_command_without_a_rule_fails(reader: Reader) -> None:

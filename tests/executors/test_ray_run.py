@@ -10,7 +10,7 @@ from ticketlab.core.plugin_selection import PluginSelection
 from ticketlab.executors.base import Session, Work, WorkResources
 
 ray = pytest.importorskip("ray")
-from ticketlab.executors import ray_nodes, ray_patience, ray_run  # noqa: E402
+from ticketlab.executors import ray_nodes, ray_run, ray_warnings  # noqa: E402
 
 ON_CPU, ON_GPU = WorkResources(), WorkResources(gpus=1)
 HEAD, GPU = {"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0}
@@ -38,7 +38,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (ray_run, ray_nodes, ray_patience):
+    for module in (ray_run, ray_nodes, ray_warnings):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

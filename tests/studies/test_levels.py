@@ -37,7 +37,7 @@ def test_values_become_levels(text, labels):
 def test_a_factor_of_two_keys_sets_both():
     factor = parse_vary("heads+neurons=1/6+0.3,1/3+0.4")
     assert factor.keys == ["heads", "neurons"]
-    assert factor.level("1/3+0.4").settings == {"heads": "1/3", "neurons": "0.4"}
+    assert {level.label: level for level in factor.levels}["1/3+0.4"].settings == {"heads": "1/3", "neurons": "0.4"}
 
 
 @pytest.mark.parametrize(

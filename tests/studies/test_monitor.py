@@ -13,7 +13,7 @@ from ticketlab.core import progress
 from ticketlab.core.live import LiveLines
 from ticketlab.executors.base import Message
 from ticketlab.runs.log import LogFile
-from ticketlab.studies.monitor import Monitor
+from ticketlab.studies.monitor import MessageMonitor
 
 
 class Lines(LiveLines):
@@ -29,7 +29,7 @@ class Lines(LiveLines):
 
 def test_messages_of_other_threads_wait_for_the_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, lines = tmp_path / "log.jsonl", Lines()
-    monitor = Monitor(LogFile(log), {"a": "sst2 seed 0 finetune"}.__getitem__, lines)
+    monitor = MessageMonitor(LogFile(log), {"a": "sst2 seed 0 finetune"}.__getitem__, lines)
     state = {"title": "epoch 1", "total": 9, "done": 3, "note": "loss 0.5"}
     messages = [
         Message("a", "host 7", "log", {"event": "start"}),

@@ -10,7 +10,7 @@ from support.small_study import small_study
 
 from ticketlab.core import progress
 from ticketlab.studies.remaining import Remaining
-from ticketlab.studies.schedule import Schedule
+from ticketlab.studies.schedule import StageScheduler
 from ticketlab.studies.study import run_study
 
 UNITS = {"a": 100.0, "b": 200.0, "c": 50.0, "d": 1.0}
@@ -24,7 +24,7 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Any:
     return SimpleNamespace(stages={key: SimpleNamespace(key=key, needs=("c",) if key == "d" else (), cells=[]) for key in UNITS})
 
 
-def computed(remaining: Remaining, schedule: Schedule, now: list[float], seconds: float, error: str = "") -> None:
+def computed(remaining: Remaining, schedule: StageScheduler, now: list[float], seconds: float, error: str = "") -> None:
     planned = schedule.next()
     assert planned is not None
     remaining.start(planned.key)
@@ -35,7 +35,7 @@ def computed(remaining: Remaining, schedule: Schedule, now: list[float], seconds
 
 def test_stages_left_are_expected_from_measured_ones_of_their_kind(plan: Any) -> None:
     now = [0.0]
-    schedule, remaining = Schedule(plan), Remaining(plan, {"a", "b", "c"}, clock=lambda: now[0])
+    schedule, remaining = StageScheduler(plan), Remaining(plan, {"a", "b", "c"}, clock=lambda: now[0])
     assert remaining.seconds(schedule) is None
     computed(remaining, schedule, now, 10)  # 0.1 s a unit; b and c have 250
     assert remaining.seconds(schedule) == pytest.approx(25)
@@ -46,14 +46,14 @@ def test_stages_left_are_expected_from_measured_ones_of_their_kind(plan: Any) ->
 
 def test_two_jobs_take_half_the_time(plan: Any) -> None:
     now = [0.0]
-    schedule, remaining = Schedule(plan), Remaining(plan, {"a", "b", "c"}, jobs=2, clock=lambda: now[0])
+    schedule, remaining = StageScheduler(plan), Remaining(plan, {"a", "b", "c"}, jobs=2, clock=lambda: now[0])
     computed(remaining, schedule, now, 10)
     assert remaining.seconds(schedule) == pytest.approx(12.5)
 
 
 def test_more_stages_at_a_time_than_known_in_advance_take_less_time(plan: Any) -> None:
     now = [0.0]
-    schedule, remaining = Schedule(plan), Remaining(plan, {"a", "b", "c"}, clock=lambda: now[0])
+    schedule, remaining = StageScheduler(plan), Remaining(plan, {"a", "b", "c"}, clock=lambda: now[0])
     computed(remaining, schedule, now, 10)
     remaining.start("b")
     remaining.start("c")
@@ -62,7 +62,7 @@ def test_more_stages_at_a_time_than_known_in_advance_take_less_time(plan: Any) -
 
 def test_a_kind_that_was_not_measured_is_not_guessed_unless_it_is_blocked(plan: Any) -> None:
     now = [0.0]
-    schedule, remaining = Schedule(plan), Remaining(plan, set(UNITS), clock=lambda: now[0])
+    schedule, remaining = StageScheduler(plan), Remaining(plan, set(UNITS), clock=lambda: now[0])
     computed(remaining, schedule, now, 10)
     assert remaining.seconds(schedule) is None  # d, a draw
     computed(remaining, schedule, now, 20)

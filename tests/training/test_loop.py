@@ -80,7 +80,8 @@ class StopAt(Callback):
 @pytest.mark.parametrize("in_background", [False, True], ids=["", "written in the background"])
 @pytest.mark.parametrize("search", [False, True], ids=["training", "search"])
 @pytest.mark.parametrize(
-    ("step", "number", "error"), [(0, signal.SIGINT, Interrupted), (3, signal.SIGTERM, Terminated), (5, signal.SIGHUP, HungUp)]
+    ("step", "number", "error"),
+    [(0, signal.SIGINT, Interrupted), (3, signal.SIGTERM, Terminated), (5, signal.SIGHUP, HungUp), (8, signal.SIGINT, Interrupted)],
 )
 def test_a_resumed_training_ends_with_the_same_bits(tiny, tmp_path, monkeypatch, search, step, number, error, in_background):
     """On a GPU the checkpoints of a training are written in the background."""
@@ -143,6 +144,15 @@ def test_a_callback_can_end_the_training(tiny, tmp_path):
             return step == 2
 
     assert make_loop(tiny, tmp_path, search=False, extra=(Enough(),)).run().steps == 3
+
+
+def test_a_signal_in_the_step_that_ends_the_training_has_its_usual_effect(tiny, tmp_path):
+    class Enough(StopAt):
+        def on_step_end(self, step: int) -> bool:
+            return step == self.step
+
+    with pytest.raises(KeyboardInterrupt):
+        make_loop(tiny, tmp_path, search=False, extra=(Enough(2),)).run()
 
 
 def test_a_penalty_reaches_the_gradient(tiny, tmp_path):

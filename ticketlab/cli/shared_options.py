@@ -53,7 +53,7 @@ CSV = click.option(
     "csv_file",
     type=PathType(dir_okay=False),
     callback=_check_csv_path,
-    help="Also write all numbers, of each seed and of each look during training, to this csv or .parquet file.",
+    help="Also write all numbers, of each seed and of each evaluation during training, to this csv or .parquet file.",
 )
 OUTPUT = all_of(LAB, JSON, CSV)
 TASK = all_of(

@@ -22,7 +22,9 @@ class _PipeSafeOutput(io.TextIOWrapper):
             self._drop(0)
 
     def _drop(self, written: int) -> int:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # where buffered and later output goes
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self.fileno())  # where buffered and later output goes
+        os.close(null)
         return written
 
 

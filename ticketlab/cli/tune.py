@@ -80,7 +80,7 @@ def tune(
     for text in over:
         key, values = parse_over(text)
         if key in found:
-            raise UsageError(f"--over {key} is given twice")
+            raise UsageError(f"--over {key} is given twice; remove one")
         found[key] = values
     done = _tune(
         recipe,

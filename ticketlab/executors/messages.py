@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ticketlab.core import progress
+
 LOG = "log"
 """A record of the log: a table."""
 SAY, NOTICE, WARN = "say", "notice", "warn"
@@ -9,4 +11,11 @@ SAY, NOTICE, WARN = "say", "notice", "warn"
 BAR = "bar"
 """How far it is: a table with ``title``, ``total``, ``done`` and ``note``."""
 SHOWN = frozenset({LOG, SAY, NOTICE, WARN, BAR})
-"""All of them. They may be lost with the process that sends them, unlike those of other kinds, by which a driver decides something."""
+"""The kinds that the driver only shows or logs. They may be lost with the process that sends them, unlike others, by which it decides."""
+_LINES = {SAY: progress.say, NOTICE: progress.notice, WARN: progress.warn}
+
+
+def print_line(kind: str, text: str) -> None:
+    """Print the text of a message that is a line for stderr; do nothing for messages of other kinds."""
+    if kind in _LINES:
+        _LINES[kind](text)

@@ -164,8 +164,8 @@ class Processes(ExecutorRun):
         assert process.process.stderr is not None
         for line in process.process.stderr:
             process.said.append(line.rstrip("\n"))
-            key = process.work.key if process.work is not None else ""
-            self.receive(Message(key, self._place(process), SAY, line.rstrip("\n")))
+            work = process.work  # the other thread may take it away
+            self.receive(Message("" if work is None else work.key, self._place(process), SAY, line.rstrip("\n")))
 
     @staticmethod
     def _place(process: _Process) -> str:

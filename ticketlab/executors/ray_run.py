@@ -17,7 +17,7 @@ from ticketlab.executors.base import ExecutorRun, Message, Outcome, Receive, Ses
 from ticketlab.executors.ray_errors import last_line, why_lost
 from ticketlab.executors.ray_journal import Journal
 from ticketlab.executors.ray_nodes import NODE_ID, Nodes
-from ticketlab.executors.ray_patience import Patience
+from ticketlab.executors.ray_warnings import WaitWarnings
 
 SECONDS_BETWEEN_LOOKS = 0.25
 """How often messages are fetched."""
@@ -38,7 +38,7 @@ class RayRun(ExecutorRun):
     nodes: Nodes
     _journal: Any
     _closing: contextlib.ExitStack = field(factory=contextlib.ExitStack)
-    _patience: Patience = field(factory=Patience, init=False)
+    _warnings: WaitWarnings = field(factory=WaitWarnings, init=False)
     _works: dict[Any, Work] = field(factory=dict, init=False)
     _avoided: dict[Any, list[str]] = field(factory=dict, init=False)
     """The nodes that tasks must not use, as of when they were submitted."""
@@ -81,13 +81,13 @@ class RayRun(ExecutorRun):
             wanted = " and ".join(_amount(what, amount) for what, amount in needs.items() if amount)
             if not self.nodes.had_room(needs):
                 raise UsageError(f"no node of the Ray cluster has {wanted} for a stage; see `num_cpus`, `num_gpus`, `memory` and `waiting`")
-            self._patience.lacking = wanted  # a node that has left, as for a restart, may join again
+            self._warnings.lacking = wanted  # a node that has left, as for a restart, may join again
             return False
         return len(self._works) < min(room + self.waiting, self.session.jobs or room + self.waiting)
 
     def start(self, work: Work) -> None:
         """Submit a task."""
-        self._patience.end()
+        self._warnings.end()
         self._submit(work)
 
     def wait(self, timeout: float | None = None) -> Outcome | None:
@@ -102,7 +102,7 @@ class RayRun(ExecutorRun):
                 if outcome is not None:
                     return outcome
             running = sum(work.key in self._places for work in self._works.values())
-            self._patience.warn(len(self._works) - running, running)
+            self._warnings.warn(len(self._works) - running, running)
             if self.nodes.look() or (end is not None and time.monotonic() >= end):
                 return None
 

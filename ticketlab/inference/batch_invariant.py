@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ticketlab.backbone.input_limits import pooled_eos_token
+from ticketlab.core import debugging
 from ticketlab.core.component import Precision
 from ticketlab.inference.linear import BatchInvariantLinears
 from ticketlab.inference.packing import Packing, Row
@@ -151,7 +152,8 @@ class BatchInvariantModel:
             if self._linears.complete:
                 return torch.equal(together, torch.cat([self._outputs(inputs, single[None]) for single in ids]))
             return torch.equal(together, self._outputs(inputs, ids.roll(1, 0)).roll(-1, 0))
-        except Exception:  # a model may fail on random rows in any way
+        except Exception as problem:  # a model may fail on random rows in any way
+            debugging.print_traceback(problem)
             return False
 
     def _outputs(self, row: Row, ids: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from ticketlab.backbone.input_limits import position_offset
 from ticketlab.backbone.last_layer import LastLayer, after_attention
+from ticketlab.core import debugging
 from ticketlab.core.errors import UsageError
 from ticketlab.inference.linear import STEP
 
@@ -103,7 +104,8 @@ class Packing:
                 output = self.model(**self.inputs(rows, device))[0]
             together = output[: len(rows)] if self.first_only else output[:, : sum(_TESTED)]
             alone = [self.model(**{name: torch.tensor([row[name]], device=device) for name in row})[0] for row in rows]
-        except Exception:  # a model may fail on packed rows in any way
+        except Exception as problem:  # a model may fail on packed rows in any way
+            debugging.print_traceback(problem)
             return False
         return torch.equal(together, torch.cat(alone, 0 if self.first_only else 1))
 

@@ -77,7 +77,7 @@ def preserved() -> Iterator[None]:
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed all random generators during the block, and restore their states when it ends."""
+    """Seed the generators of Python, numpy and torch on the CPU during the block, and restore their states when it ends."""
     with preserved():
         seed_all(seed)
         yield
@@ -107,7 +107,7 @@ def seed_tensors(seed: int) -> None:
 
 
 def seed_all(seed: int) -> None:
-    """Seed every random generator."""
+    """Seed the generators of Python, numpy and torch on the CPU."""
     random.seed(seed)
     np.random.seed(seed)  # the legacy generator, which textattack uses
     torch.default_generator.manual_seed(seed)

@@ -49,7 +49,9 @@ def _beat() -> None:
         for nonce, (seconds, renew) in beats.items():
             if due[nonce] <= now:
                 method = renew()
-                if method is not None:
+                if method is None:
+                    stop(nonce)
+                else:
                     method()
                 due[nonce] = now + seconds
         _changed.wait(max(0.0, min(due.values()) - time.monotonic()))

@@ -4,7 +4,7 @@
 
     LAB/stages/K0/KEY/    one stage, by its key: result.json and its outputs (a model, a ticket, scores, ...)
     LAB/runs/NAME/        one run: run.json, recipe.toml, environment.json, log.jsonl, results.json, tickets/, predictions/
-    LAB/studies/NAME/     one study: study.toml, study.json
+    LAB/studies/NAME/     one study: study.toml, study.json, plan.json, log.jsonl
     LAB/tuning/NAME.db    one tuning: the trials, in SQLite
     LAB/active/           the runs in progress: a lease for each process that runs one
     LAB/trash/            what is being removed

@@ -54,7 +54,7 @@ class MirroredRuns:
         self._bring_up_to_date(self._in_store, known)
 
     def pull_folder(self, name: str) -> None:
-        """Do so for the run or study with this name in the store."""
+        """Get the tables and logs of the run or study with this name in the store; see :meth:`pull`."""
         known = {file: value for file, value in self._pulled().items() if file.startswith(f"{name}/")}
         self._bring_up_to_date(self.store.entries(name), known)
 

@@ -193,7 +193,7 @@ class IterativeSearch(Search):
         return {"done": torch.tensor(self._done), **self._gone}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Restore that. The weights, including the zeros, are in the optimizer's groups."""
+        """Restore what :meth:`state_dict` returned. The weights, including the zeros, are in the optimizer's groups."""
         self._done = int(state["done"])
         for name, gone in self._gone.items():
             gone.copy_(state[name])

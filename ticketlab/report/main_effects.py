@@ -137,7 +137,7 @@ def _means(units: Sequence[_Unit]) -> list[float]:
 
 
 def _differences(pairs: Sequence[tuple[_Unit, _Unit]]) -> list[float]:
-    """Return the mean difference over the pairs, likewise."""
+    """Return the mean difference over the pairs with each seed that all have; a seed that repeats an earlier one counts once."""
     units = [unit for pair in pairs for unit in pair]
     by_keys = {
         tuple(unit.values[seed].key for unit in units): sum(one.values[seed].value - other.values[seed].value for one, other in pairs)

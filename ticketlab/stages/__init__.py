@@ -1,1 +1,1 @@
-"""Stages of a recipe: train, search, draw, evaluate, attack, bias, export."""
+"""Stages of a recipe: train, search, draw, evaluate, attack, bias, measure, export."""

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from attrs import frozen
-from torch import Tensor
 
 from ticketlab.backbone.device import pick_device
 from ticketlab.backbone.onnx_classifier import load_measured
-from ticketlab.core.errors import TicketlabError
-from ticketlab.core.formatting import counted
 from ticketlab.core.settings import component, reference, setting
 from ticketlab.lab.layout import PREDICTION_FILES, PREDICTIONS
 from ticketlab.metrics.base import Metric
@@ -81,7 +78,6 @@ class Evaluate(TaskStage):
             logits = predict(model, rows, batch_size=self.batch_size, title=f"{context.name}: {data.name}")
             seconds += time.perf_counter() - started
             logits = logits[:, order]
-            self._check_finite(context, data, logits)
             predicted_rows.extend(predictions.of_set(name, data, split, logits, own, meaning))
             found = score_predictions(logits.argmax(dim=1).tolist(), examples, data, meaning)
             if self.metrics:
@@ -105,15 +101,3 @@ class Evaluate(TaskStage):
             }
         predictions.write(context.directory / PREDICTIONS, predicted_rows, own)
         return result
-
-    def _check_finite(self, context: Context, data: TaskData, logits: Tensor) -> None:
-        """Refuse outputs that are not finite: argmax would still return some label.
-
-        :raises TicketlabError: an output is not finite.
-        """
-        wrong = int((~logits.isfinite().all(dim=1)).sum())
-        if wrong:
-            raise TicketlabError(
-                f"{context.name}: for {wrong} of {counted(len(logits), 'example')} of {data.name} the model's outputs are not finite "
-                f"numbers; its weights are damaged, or its training diverged ({context.inputs['model'].model})"
-            )

@@ -28,7 +28,7 @@ def combinations(study: Study) -> list[Combination]:
     chosen = _one_at_a_time(study) if study.design == ONE_AT_A_TIME else _grid(study)
     found = [combination for combination in chosen if not _is_excluded(study, combination)]
     if not found:
-        raise UsageError("every cell of the study is excluded")
+        raise UsageError("every cell of the study is excluded; remove an exclusion")
     return found
 
 

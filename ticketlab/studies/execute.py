@@ -24,10 +24,10 @@ from ticketlab.studies.estimate import duration
 from ticketlab.studies.gather import assemble
 from ticketlab.studies.job import loaded_inputs, stage_work
 from ticketlab.studies.memory import memory_of
-from ticketlab.studies.monitor import Monitor
+from ticketlab.studies.monitor import MessageMonitor
 from ticketlab.studies.plan import Plan, PlannedStage
 from ticketlab.studies.remaining import Remaining
-from ticketlab.studies.schedule import Schedule
+from ticketlab.studies.schedule import StageScheduler
 
 CellDone = Callable[[int, Path | None, str], None]
 """Called with the position of a cell, the directory of its run or None, and its error."""
@@ -50,14 +50,14 @@ class Execution:
     jobs: int | None = None
     writes_runs: bool = True
     computed: int = 0
-    _schedule: Schedule = field(init=False)
+    _schedule: StageScheduler = field(init=False)
     _remaining: Remaining = field(init=False)
     _session: Session = field(init=False)
     _attempts: dict[str, int] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self._schedule = Schedule(self.plan, self._resources)
-        missing = {planned.key for planned in self.plan.stages.values() if not self.is_in_lab(planned)}
+        self._schedule = StageScheduler(self.plan, self._resources)
+        missing = {planned.key for planned in self.plan.stages.values() if not self.plan.lab.has(planned.key)}
         self._remaining = Remaining(self.plan, missing, self.executor.slots(self.jobs))
         place, selection = self.plan.lab.place, registry.current().selection
         self._session = Session(place, self.log, self.jobs, torch.get_num_threads(), selection)
@@ -72,7 +72,7 @@ class Execution:
         remember_shapes()
         with progress.warnings_once(), progress.without_details(), loaded_inputs(self._inputs), LiveLines() as lines:
             self._prepare_attacks()
-            monitor = Monitor(LogFile(self.log), lambda key: self.plan.stages[key].title, lines)
+            monitor = MessageMonitor(LogFile(self.log), lambda key: self.plan.stages[key].title, lines)
             try:
                 with self.executor.open(self._session, monitor.receive) as running:
                     self._run(running, monitor)
@@ -91,7 +91,7 @@ class Execution:
         if attacks:
             import_textattack()
 
-    def _run(self, running: ExecutorRun, monitor: Monitor) -> None:
+    def _run(self, running: ExecutorRun, monitor: MessageMonitor) -> None:
         here = Worker(self._session, monitor.receive)
         while self._schedule.left:
             while (planned := self._schedule.next(self._is_locked, lambda needed: self._accepts(running, needed))) is not None:
@@ -189,10 +189,6 @@ class Execution:
         of = f"{first} and {counted(others, 'other cell')}" if others else first
         number = len(self._schedule.done) + len(self._schedule.errors) + len(self._schedule.running)
         progress.say(f"stage {number} of {len(self.plan.stages)}: {planned.title} of {of}{left}")
-
-    def is_in_lab(self, planned: PlannedStage) -> bool:
-        """Return whether the lab has a stage."""
-        return self.plan.lab.has(planned.key)
 
     def _is_finished(self, planned: PlannedStage) -> bool:
         """Return whether the lab has a stage whole, with the checkpoints that others start from."""

@@ -76,7 +76,7 @@ def _metrics(value: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not names or not all(isinstance(name, str) and name for name in names):
         raise UsageError(f"metric: must be the name of a metric, or a list of names, not {value!r}")
     if len(set(names)) < len(names):
-        raise UsageError("metric: a name is given twice")
+        raise UsageError("metric: a name is given twice; remove one")
     for name in names:
         if "*" in name:
             raise UsageError(f"metric: `{name}` is a pattern; name each metric, so that the file says what decides")

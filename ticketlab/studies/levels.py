@@ -46,13 +46,6 @@ class FactorLevels:
         """The keys that the levels set."""
         return list(dict.fromkeys(key for level in self.levels for key in level.settings))
 
-    def level(self, label: str) -> Level:
-        """Return the level of this label.
-
-        :raises KeyError: there is none.
-        """
-        return {level.label: level for level in self.levels}[label]
-
 
 def parse_vary(text: str) -> FactorLevels:
     """Return the factor of ``KEY=v1,v2``, ``KEY=0.1:0.9:0.1``, or ``KEY+KEY=v1+w1,v2+w2``.
@@ -107,7 +100,7 @@ def check_factor(factor: FactorLevels, where: str) -> FactorLevels:
     labels = [level.label for level in factor.levels]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise UsageError(f"{where}: the level `{twice}` is given twice")
+        raise UsageError(f"{where}: the level `{twice}` is given twice; remove one")
     return factor
 
 

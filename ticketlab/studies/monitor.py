@@ -9,16 +9,13 @@ from typing import Any
 
 from attrs import define, field
 
-from ticketlab.core import progress
 from ticketlab.core.live import LiveLines
 from ticketlab.executors.base import Message
-from ticketlab.executors.messages import BAR, LOG, NOTICE, SAY, WARN
-
-PRINT = {SAY: progress.say, NOTICE: progress.notice, WARN: progress.warn}
+from ticketlab.executors.messages import BAR, LOG, print_line
 
 
 @define
-class Monitor:
+class MessageMonitor:
     """Receives messages from any thread, and handles them in the thread that made it: at once there, else in :meth:`handle`.
 
     ``write`` writes a record to the log; ``title`` returns what a stage is called.
@@ -53,5 +50,5 @@ class Monitor:
             state = message.payload
             title = f"{self.title(message.key)}: {state['title']}"
             self.lines.update(message.key, title, done=state["done"], total=state["total"], note=state["note"])
-        elif message.kind in PRINT:
-            PRINT[message.kind](str(message.payload))
+        else:
+            print_line(message.kind, str(message.payload))

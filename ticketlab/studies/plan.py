@@ -81,10 +81,6 @@ class Plan:
     cells: Sequence[PlannedCell]
     stages: Mapping[str, PlannedStage]
 
-    def keep(self) -> dict[str, set[str]]:
-        """Return the checkpoints to keep, by the key of the stage."""
-        return {key: planned.keep for key, planned in self.stages.items() if planned.keep}
-
     def users(self) -> int:
         """Return how many stages the cells would compute if they shared none."""
         return sum(len(cell.keys) for cell in self.cells)

@@ -84,7 +84,7 @@ def study_of(
     factors = with_several(TASK, tasks, factors)
     names = [factor.name for factor in factors]
     if len(set(names)) < len(names):
-        raise UsageError(f"the factor `{next(name for name in names if names.count(name) > 1)}` is given twice")
+        raise UsageError(f"the factor `{next(name for name in names if names.count(name) > 1)}` is given twice; remove one")
     design = str(whole.get("design", GRID))
     if design not in DESIGNS:
         raise UsageError(f"design: `{design}` is not a design{did_you_mean(design, DESIGNS)}; choose {' or '.join(DESIGNS)}")
@@ -149,26 +149,22 @@ def _seeds(value: Any) -> tuple[int, ...]:
     if not isinstance(numbers, (Sequence, range)) or not numbers or not all(isinstance(seed, int) and seed >= 0 for seed in numbers):
         raise UsageError(f"seeds: {value!r} is neither a number of seeds nor a list of seeds")
     if len(set(numbers)) < len(numbers):
-        raise UsageError(f"seeds: a seed is given twice in {list(numbers)}")
+        raise UsageError(f"seeds: a seed is given twice in {list(numbers)}; remove one")
     return tuple(numbers)
 
 
 def _tasks(value: Any) -> list[Task]:
     """Return tasks for names, paths, tables or tasks."""
-    return [_task(item) for item in listed(value)]
+    return [task_of(item) for item in listed(value)]
 
 
-def _task(value: Any) -> Task:
+def task_of(value: Any) -> Task:
+    """Return the task of a level's value: a name, a path, a table or a task."""
     if isinstance(value, Mapping):
         return cast("Task", build_component("task", value, "tasks"))
     if not isinstance(value, (str, Path, Task)):
         raise UsageError(f"tasks: must be the name or path of a data set, or a table with a `name`, not {value!r}")
     return find_tasks(value if isinstance(value, Task) else str(value))[0]
-
-
-def task_of(value: Any) -> Task:
-    """Return the task of a level's value: a name, a path, a table or a task."""
-    return _task(value)
 
 
 def texts_of(value: Any) -> Iterable[Any]:

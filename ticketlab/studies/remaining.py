@@ -11,7 +11,7 @@ from attrs import define, field
 
 from ticketlab.studies.estimate import Kind, parts_of
 from ticketlab.studies.plan import Plan
-from ticketlab.studies.schedule import Schedule
+from ticketlab.studies.schedule import StageScheduler
 
 EXHAUSTED = 0.5
 """Units of work below which what is left of a kind is the rounding of sums: a stage has at least one."""
@@ -58,7 +58,7 @@ class Remaining:
         for kind, _ in parts:
             bisect.insort(self._speeds.setdefault(kind, []), (self.clock() - started) / whole)
 
-    def seconds(self, schedule: Schedule) -> float | None:
+    def seconds(self, schedule: StageScheduler) -> float | None:
         """Return the seconds until everything that can still be computed is; None unless stages of every kind left were measured."""
         blocked = schedule.blocked()
         if len(blocked) != self._blocked:

@@ -13,7 +13,7 @@ from ticketlab.studies.plan import Plan, PlannedStage
 
 
 @define
-class Schedule:
+class StageScheduler:
     """The state of a plan that is being executed. Stages are started in the order of the cells, so that early cells are finished early.
 
     A stage that needs a failed one is never started; ``errors`` has the message of each failed stage, by key. ``resources`` returns what a

@@ -20,11 +20,11 @@ from typing import Any
 import tomlkit
 from attrs import define, field
 
-from ticketlab.core import files
+from ticketlab.core import debugging, files
 from ticketlab.core.errors import UsageError
 from ticketlab.core.version import __version__
 from ticketlab.lab import mirror
-from ticketlab.lab.layout import CELLS, RESULTS, RUN_FILE, STUDIES, lab_of_run, run_folder
+from ticketlab.lab.layout import CELLS, LOG, RESULTS, RUN_FILE, STUDIES, lab_of_run, run_folder
 from ticketlab.lab.results import read_results
 from ticketlab.lab.run_file import read_run_file
 from ticketlab.recipes.run_name import file_system_safe
@@ -41,7 +41,7 @@ from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, inapplicable_factors
 from ticketlab.studies.read_definition import texts_of
 
-DEFINITION, PLAN, LOG = "study.toml", "plan.json", "log.jsonl"
+DEFINITION, PLAN = "study.toml", "plan.json"
 SCHEMA = 1
 DIGITS = 10
 
@@ -275,8 +275,9 @@ def read_study_cells(folder: Path) -> Comparison:
         )
     except UsageError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{folder}: not a study, or damaged") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        debugging.print_traceback(problem)
+        raise UsageError(f"{folder}: not a study, or damaged; run the study again, or remove the folder") from problem
 
 
 def _title(folder: Path, table: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from ticketlab.executors.base import Executor
 from ticketlab.executors.local import Local
 from ticketlab.lab.active_runs import lab_lock, registered
 from ticketlab.lab.lab import is_read_only
+from ticketlab.lab.layout import LOG
 from ticketlab.lab.open_lab import lab_folder
 from ticketlab.report.cells import Comparison
 from ticketlab.report.numbers import Number, all_numbers
@@ -31,7 +32,7 @@ from ticketlab.studies.other_parts import check_other_parts
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, plan_study
 from ticketlab.studies.read_definition import read_study, study_of
-from ticketlab.studies.store import LOG, StudyStore, is_study, read_study_cells, study_folder
+from ticketlab.studies.store import StudyStore, is_study, read_study_cells, study_folder
 from ticketlab.studies.threads import threads_of_a_stage
 from ticketlab.tasks.base import Task
 

@@ -55,7 +55,10 @@ def predict(model: Any, rows: TokenizedRows, *, batch_size: int = 64, precision:
         for indices in batches:
             outputs = forward(model, rows.collate(indices, multiple).to(device), precision).cpu()
             if not bool(outputs.isfinite().all()):
-                raise TicketlabError("the model's logits are not finite (NaN or infinite), so it cannot be used for predictions")
+                raise TicketlabError(
+                    f"{title}{': ' if title else ''}the model's logits are not finite (NaN or infinite), so it cannot be used for "
+                    "predictions; its weights are damaged, or its training diverged"
+                )
             logits |= dict(zip(indices, outputs, strict=True))
             if bar is not None:
                 bar.advance(len(indices))

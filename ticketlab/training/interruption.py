@@ -33,7 +33,7 @@ def active_handlers() -> dict[int, object]:
 def delayed() -> Iterator[Callable[[], int]]:
     """Defer the first signal of :data:`ERRORS` inside the block. Yields a function that returns its number, or 0 if there was none.
 
-    A second signal has its usual effect.
+    A second signal has its usual effect, and so has the first if the block ends without an error.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: 0
@@ -56,6 +56,8 @@ def delayed() -> Iterator[Callable[[], int]]:
         yield lambda: received
     finally:
         restore()
+    if received:  # the block has ended without an error for it
+        signal.raise_signal(received)
 
 
 @contextlib.contextmanager

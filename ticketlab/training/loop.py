@@ -124,16 +124,17 @@ class Loop:
                     history.append(self._evaluate(step, recent))
                 if ended:
                     break
-                checkpoint_is_due = time.monotonic() - saved > self.checkpoint_seconds
-                if (checkpoint_is_due or interrupted()) and step + 1 < self.steps:
+                number = interrupted()
+                checkpoint_is_due = time.monotonic() - saved > self.checkpoint_seconds and step + 1 < self.steps
+                if number or checkpoint_is_due:
                     elapsed = time.perf_counter() - started
                     numbers = {"loss": recent, "history": history, "seconds": seconds, "elapsed": elapsed, "processes": processes}
                     self._check_finite(step)
                     writer.save(self.optimizer, self.callbacks, {"step": step + 1, **numbers})
                     saved = time.monotonic()
-                if interrupted():
+                if number:
                     writer.wait()
-                    raise interruption.error(interrupted(), f"stopped after step {step + 1} of {self.steps} of {self.title}")
+                    raise interruption.error(number, f"stopped after step {step + 1} of {self.steps} of {self.title}")
         if self.group is not None:
             self.group.end_steps()
         steps = step + 1 if self.steps > state["step"] else state["step"]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ticketlab.backbone.hooks import count_hooks
 from ticketlab.backbone.last_layer import Choice, LastLayer, possible_cuts
 from ticketlab.backbone.mlm_head import restricted
+from ticketlab.core import debugging
 from ticketlab.training.evaluation import evaluation_mode
 from ticketlab.training.perturbation import perturbed
 
@@ -47,14 +48,16 @@ class NeededTokens:
                 layers = (LastLayer(self._model, cut) for cut in possible_cuts(self._model))
                 # Without a gradient, as of a head whose weights are zero, nothing tells what the model reads.
                 return next((layer for layer in layers if self._is_the_same(layer, whole)), None) if whole[1].any() else None
-            except Exception:  # a model may fail in any way
+            except Exception as problem:  # a model may fail in any way
+                debugging.print_traceback(problem)
                 return None
 
     def _is_the_same(self, layer: LastLayer, whole: tuple[Tensor, Tensor]) -> bool:
         """Return whether logits and gradient are equal within float32 noise to those of all tokens."""
         try:
             found = self._gradient(layer)
-        except Exception:
+        except Exception as problem:
+            debugging.print_traceback(problem)
             return False
         return all(
             one.shape == other.shape and torch.allclose(one, other, rtol=1e-4, atol=1e-5 * float(other.abs().max()))

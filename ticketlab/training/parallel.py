@@ -1,7 +1,7 @@
 """The group of processes that train a model together: process 0 leads, and the others follow.
 
 Process 0 does everything that one process would do, and writes all files. The others wait for it to start a training, and take part in the
-optimizer steps alone. :func:`group` is the group of this process, after :func:`connect`.
+optimizer steps alone. :func:`group` is the group of this process, inside :func:`connected`.
 """
 
 from __future__ import annotations

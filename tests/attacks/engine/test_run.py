@@ -139,7 +139,7 @@ def test_labels_are_matched_by_name(model, tokenizer):
 
 
 def test_label_names_that_the_victim_lacks_are_refused_before_anything_runs(victim):
-    with pytest.raises(UsageError, match=r"the victim's labels are negative, positive: it does not know good"):
+    with pytest.raises(UsageError, match=r"labels are negative, positive: it does not know good; match the names with --label-map"):
         attack(victim, names=("negative", "good"))
     assert victim.rows == 0
 

@@ -23,7 +23,7 @@ from ticketlab.attacks.results.record import Record
 from ticketlab.core import progress, registry
 from ticketlab.core.errors import OutOfSpace, TicketlabError
 from ticketlab.executors.base import Executor, ExecutorRun, Message, Outcome, Session, Work, WorkResources
-from ticketlab.executors.messages import NOTICE, SAY, WARN
+from ticketlab.executors.messages import print_line
 from ticketlab.lab.lab import Lab
 
 if TYPE_CHECKING:
@@ -85,11 +85,8 @@ class AttackExecution:
     def _receive(self, message: Message) -> None:
         if message.kind in (BEGUN, RECORD, FAILURE):
             self._messages.put(message)
-        elif message.kind in _SHOWN:
-            _SHOWN[message.kind](str(message.payload))
-
-
-_SHOWN = {SAY: progress.say, NOTICE: progress.notice, WARN: progress.warn}
+        else:
+            print_line(message.kind, str(message.payload))
 
 
 @frozen

@@ -124,11 +124,13 @@ def _check_build(attack: Attack, victim: Victim, resources: Resources) -> None:
 def _check(examples: Sequence[Example], label_names: Sequence[str], victim: Victim) -> None:
     unknown = [name for name in label_names if name not in victim.label_names]
     if unknown and not set(victim.label_names) <= set(label_names):
-        raise UsageError(f"the victim's labels are {', '.join(victim.label_names)}: it does not know {', '.join(unknown)}")
+        raise UsageError(
+            f"the victim's labels are {', '.join(victim.label_names)}: it does not know {', '.join(unknown)}; match the names with --label-map"
+        )
     repeated = [example_id for example_id, number in collections.Counter(example.id for example in examples).items() if number > 1]
     if repeated:
         ids = counted(len(repeated), "example id is", "example ids are")
-        raise UsageError(f"{ids} repeated, the first is {repeated[0]}")
+        raise UsageError(f"{ids} repeated, the first is {repeated[0]}; give each example its own")
 
 
 def sample(examples: Sequence[Example], n: int | None, seed: int) -> list[Example]:

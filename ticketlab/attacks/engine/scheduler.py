@@ -105,7 +105,6 @@ class Scheduler(Generic[T]):
         self.on_timeout = on_timeout or work
         self.in_flight = in_flight
         self.timeout = timeout
-        self.model_seconds = 0.0
         self._alarm = Alarm(timeout is not None, deadline)
         self._started = 0
         self._hub = getcurrent()
@@ -221,7 +220,6 @@ class Scheduler(Generic[T]):
         begin = time.perf_counter()
         results = model.run_batch([pending.row for pending in batch])
         seconds = time.perf_counter() - begin
-        self.model_seconds += seconds
         per_token = seconds / max(1, sum(batch_invariant.length(pending.row) for pending in batch))
         for pending, result in zip(batch, results, strict=True):
             for request, index in pending.requests:

@@ -134,6 +134,9 @@ class _Pool:
             with interruption.blocked():  # so that no signal reaches the process before it has set its handlers
                 process.start()
         except OSError as problem:
+            for end in (ours, theirs):
+                end.close()
+            self.attacker.victim.tallies.remove(tally)
             failed = TicketlabError(f"process {len(self.workers) + 1} of the attack cannot be started ({problem.strerror}): {self.lower}")
             raise disk_and_memory.explained(problem, lower=self.lower) or failed from problem
         theirs.close()

@@ -16,7 +16,7 @@ SECONDS_BETWEEN_WARNINGS = 600.0
 
 
 @define
-class Patience:
+class WaitWarnings:
     """How long works have waited. :meth:`warn` is called again and again."""
 
     lacking: str = field(default="", init=False)
