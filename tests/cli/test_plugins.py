@@ -197,9 +197,9 @@ def test_doctor_reports_missing_resources_and_how_to_get_them(invoke: Any) -> No
 def test_names_of_recipes_are_not_cut_at_80_columns(invoke: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from rich.console import Console
 
-    from ticketlab.cli import run_recipe
+    from ticketlab.cli import output
 
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=80))
+    monkeypatch.setattr(output, "open_console", lambda: Console(width=80))
     names = [one["name"] for one in json.loads(invoke("recipes", "--json").stdout)]
     for command in ("recipes", "plugins"):
         listed = invoke(command).stdout

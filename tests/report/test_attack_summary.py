@@ -12,7 +12,7 @@ from support.number_files import csv_of
 
 from ticketlab.attacks.results.metrics import measure
 from ticketlab.attacks.results.record import Record
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output, run_recipe
 from ticketlab.report.attacked_sample import AttackedSample, describe_samples
 from ticketlab.report.layout import rich_table
 from ticketlab.report.main_table import model_table
@@ -170,7 +170,7 @@ def test_attacks_that_augment_training_are_not_results_but_their_errors_count() 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_no_cell_is_truncated(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
+    monkeypatch.setattr(output, "open_console", lambda: Console(width=width))
     run_recipe.print_rows(result_rows(results(attacked(100, 2000, 30), name="textattack:InputReductionFeng2018")), "title")
     text = capsys.readouterr().out
     assert "…" not in text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output, run_recipe
 from ticketlab.report.rows import result_rows
 
 ATTACKS = ("deepwordbug", "textbugger", "textattack:PWWSRen2019")
@@ -32,7 +32,7 @@ def judged(label: str, *attacks: str, evaluated: bool = False, task: str = "sst2
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def call(*results: dict[str, Any], title: str = "the title", width: int = 160) -> str:
-        monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
+        monkeypatch.setattr(output, "open_console", lambda: Console(width=width))
         run_recipe.print_rows([row for one in results for row in result_rows(one)], title)
         return capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from support.number_files import csv_of, summaries
 
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output, run_recipe
 from ticketlab.report.identical_results import identity_notes
 from ticketlab.report.main_table import table_title
 from ticketlab.report.rows import result_rows
@@ -104,7 +104,7 @@ def test_titles_name_another_split_and_the_attacked_sample() -> None:
 def test_tables_of_several_evaluations_and_attacks_show_each_number_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=80))
+    monkeypatch.setattr(output, "open_console", lambda: Console(width=80))
     stages = {"evaluate": evaluate(0.8), "on-dev": evaluate(0.95, split="dev"), "early": evaluate(0.6, at="6")}
     run_recipe.print_rows(result_rows(results({**stages, "attack": attack(0.31), "more": attack(0.42)})), "the title")
     text = capsys.readouterr().out

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from support.number_files import csv_of, summaries
 
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output, run_recipe
 from ticketlab.report.layout import rich_table
 from ticketlab.report.main_table import model_table, table_title
 from ticketlab.report.rows import count_errors, result_rows
@@ -139,7 +139,7 @@ def test_a_table_too_wide_for_the_terminal_is_split_without_truncating_cells(
 ) -> None:
     stages = _ticket(0.8, 0.2)
     stages["retrain"]["train"]["sparsity"] = {"heads": 1 / 6, "neurons": 0.3}
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
+    monkeypatch.setattr(output, "open_console", lambda: Console(width=width))
     run_recipe.print_rows(result_rows(_results(stages, recipe="early-robust")), "the title")
     text = capsys.readouterr().out
     assert text.count("the title") == tables

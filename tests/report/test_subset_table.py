@@ -6,13 +6,13 @@ import pytest
 from rich.console import Console
 from support.evaluate_results import clean, hans, judged, results, stages
 
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output, run_recipe
 from ticketlab.report.rows import ResultRow, result_rows
 
 
 def shown(found: list[ResultRow], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
     """Print rows. Returns the lines of stdout, with words separated by one space, and stderr."""
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
+    monkeypatch.setattr(output, "open_console", lambda: Console(width=width))
     run_recipe.print_rows(found, "the title")
     output = capsys.readouterr()
     return [" ".join(line.split()) for line in output.out.splitlines()], output.err
@@ -171,7 +171,7 @@ def test_nothing_is_truncated_or_too_wide(
     sets = {"hans": hans(30, 10, columns={"subcase": 14}), "fever_symmetric_v1": hans(34, 10), "paws_qqp": hans(38, 10)}
     found = stages(ood=sets)
     found["dense"] = {"kind": "evaluate", "of": "finetune", "clean": clean(50), "ood": sets}
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(width=width))
+    monkeypatch.setattr(output, "open_console", lambda: Console(width=width))
     run_recipe.print_rows(result_rows(results(*[found] * seeds, recipe="mask-training-poe")), "the title")
     text = capsys.readouterr().out
     assert "…" not in text

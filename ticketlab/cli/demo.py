@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import progress
 from ticketlab.core.errors import SettingError, did_you_mean
@@ -98,7 +98,7 @@ def demo(which: str, seed: int, sets: Sequence[str], lab: Path, as_json: bool, c
         runs.append(run_recipe.run_in_lab(composed, lab))
         rows += run_recipe.rows_of(runs[-1], label)
     if as_json:
-        run_recipe.print_json([run.results for run in runs])
+        output.print_json([run.results for run in runs])
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(runs[0]), [*run_recipe.notes_of(runs), *overlap_notes(rows)])
     run_recipe.finish(runs, csv_file, list(chosen.models.values()))

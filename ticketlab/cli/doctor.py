@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import registry
 from ticketlab.core.errors import ResourceError
@@ -27,7 +27,7 @@ def doctor(lab: Path, as_json: bool) -> None:
     """Show versions, the device, what the place of the lab supports, and the resources of attacks, with instructions for missing ones."""
     facts = _examine(lab)
     if as_json:
-        run_recipe.print_json(facts)
+        output.print_json(facts)
         return
     packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
     lines = {
@@ -47,9 +47,9 @@ def doctor(lab: Path, as_json: bool) -> None:
     for part in (lines, resources, plugins):  # not a table, which would cut paths in a narrow terminal
         for name, text in part.items():
             for number, line in enumerate(text.split("\n")):
-                run_recipe.print_line(f"{name if number == 0 else '':<{width}}  {line}")
+                output.print_line(f"{name if number == 0 else '':<{width}}  {line}")
         if part is not plugins:
-            run_recipe.print_line()
+            output.print_line()
 
 
 def _examine(lab: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, run_recipe, shared_options
 from ticketlab.cli.command import Command
 
 
@@ -69,7 +69,7 @@ def evaluate(
     data.warn_if_changed(done.results)
     rows = run_recipe.rows_of(done, label=measured.shown)
     if as_json:
-        run_recipe.print_json(done.results)
+        output.print_json(done.results)
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(done, measured.shown), run_recipe.notes_of([done]))
     run_recipe.finish([done], csv_file, [measured.shown])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
 from ticketlab.core import progress
@@ -51,7 +51,7 @@ def new_plugin(name: str, kinds: tuple[str, ...], folder: Path | None, author: s
     write_package(place, files)
     steps = [f"cd {shlex.quote(str(place))}", 'pip install -e ".[test]"', "ticketlab plugins", "pytest"]
     if as_json:
-        run_recipe.print_json(
+        output.print_json(
             {
                 "package": names.package,
                 "module": names.module,
@@ -68,7 +68,7 @@ def new_plugin(name: str, kinds: tuple[str, ...], folder: Path | None, author: s
         )
         return
     for path in files:
-        run_recipe.print_line(str(place / path))
+        output.print_line(str(place / path))
     what = " and ".join(dict.fromkeys(part.kind.kind for part in parts))
     progress.say(f"{names.package}: {what} `{names.component}`; next:")
     for step in steps:

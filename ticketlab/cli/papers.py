@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from ticketlab.cli import ablate, executor_options, run_recipe, run_study, shared_options
+from ticketlab.cli import ablate, executor_options, output, run_study, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.run import MAX_SEEDS
 from ticketlab.cli.run import run as run_command
@@ -106,7 +106,7 @@ def _list(studies: list[PaperStudy], as_json: bool) -> None:
 
     stages = {found.name: cost_here(found).stages for found in studies}
     if as_json:
-        run_recipe.print_json([_facts(found, stages[found.name]) for found in studies])
+        output.print_json([_facts(found, stages[found.name]) for found in studies])
         return
     from rich import box
     from rich.table import Table
@@ -118,7 +118,7 @@ def _list(studies: list[PaperStudy], as_json: bool) -> None:
         table.add_column(column, justify="right")
     for found in studies:
         table.add_row(found.name, found.summary, str(found.cells), str(found.seeds), f"{stages[found.name]:,}")
-    run_recipe.print_table(table)
+    output.print_table(table)
     missing: dict[str, list[str]] = {}
     for found in studies:
         for label, reason in found.unavailable.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import registry
 from ticketlab.core.plugin_api import API_VERSION
@@ -21,7 +21,7 @@ def plugins(as_json: bool) -> None:
     known = registry.current()
     entries = [entry for entries in known.by_kind().values() for entry in entries]
     if as_json:
-        run_recipe.print_json(
+        output.print_json(
             {
                 "api": API_VERSION,
                 "sources": [{"name": source.label, "version": source.version, "api": source.api} for source in known.sources],
@@ -51,7 +51,7 @@ def plugins(as_json: bool) -> None:
         table.add_section()
     for name, (_, source) in sorted(known.recipes.items()):
         table.add_row("recipe", cell_text(name), "", cell_text(source.label))
-    run_recipe.print_table(table)
+    output.print_table(table)
     for source in known.sources:
         if not source.is_built_in:
-            run_recipe.print_line(f"{source.label} is written for plugin API {source.api}; this is {API_VERSION}")
+            output.print_line(f"{source.label} is written for plugin API {source.api}; this is {API_VERSION}")

@@ -19,6 +19,7 @@ import click
 from ticketlab.cli import signals
 from ticketlab.cli.single_values import SingleValuesCommand
 from ticketlab.core import progress, ranks
+from ticketlab.core import signals as core_signals
 from ticketlab.core.child_processes import python_command
 from ticketlab.core.errors import EXIT_FAILED, UsageError
 
@@ -100,9 +101,8 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> int:
 
 def _report(rank: int, status: int) -> int:
     """Print the line about a process that a signal killed, and return the exit code."""
-    number = -status
-    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    progress.say(f"error: process {rank} of the training was killed by {name}; is there enough memory? {signals.RESUME}")
+    killed_by = core_signals.name_of(-status)
+    progress.say(f"error: process {rank} of the training was killed by {killed_by}; is there enough memory? {signals.RESUME}")
     return EXIT_FAILED
 
 
@@ -110,9 +110,8 @@ def _report(rank: int, status: int) -> int:
 def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """Pass signals that end a command on to a process while the block runs."""
     before: dict[int, Any] = {}
-    for name in signals.MESSAGES:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in core_signals.numbers(*signals.MESSAGES):
+        if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, lambda received, _: process.send_signal(received))
     try:
         yield

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command, plugins_loaded
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_flags import plugin_flags
@@ -31,7 +31,7 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
     with plugins_loaded(ctx):
         found = [_describe(name, path, source.label) for name, (path, source) in sorted(registry.current().recipes.items())]
         if as_json:
-            run_recipe.print_json(found)
+            output.print_json(found)
             return
         from rich import box
         from rich.table import Table
@@ -46,7 +46,7 @@ def recipes(ctx: click.Context, as_json: bool) -> None:
             table.add_row(
                 *(cell_text(str(recipe[key])) for key in ("name", "summary")), ", ".join(recipe["scales"]), cell_text(recipe["source"])
             )
-        run_recipe.print_table(table)
+        output.print_table(table)
 
 
 @click.command(cls=Command, epilog="Example: ticketlab recipes show robust-ticket > mine.toml")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
 from ticketlab.core import progress
@@ -157,14 +157,14 @@ def _print(table: ComparisonTable, form: str, out: Path | None, as_json: bool) -
     if as_json:
         from ticketlab.report.table_json import json_table
 
-        run_recipe.print_json(json_table(table))
+        output.print_json(json_table(table))
     if out is not None:
         files.write_text(out, _rendered(table, form))
         progress.say(f"{out}: written")
     elif form == "text" and not as_json:
         from ticketlab.report.table_text import print_table
 
-        print_table(table, run_recipe.open_console())
+        print_table(table, output.open_console())
     elif not as_json:
         click.echo(_rendered(table, form), nl=False)
 

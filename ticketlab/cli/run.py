@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ticketlab.cli import executor_options, run_recipe, shared_options
+from ticketlab.cli import executor_options, output, run_recipe, shared_options
 from ticketlab.cli.completion import ComponentName, RecipeName
 from ticketlab.cli.processes import PROCESSES, ParallelCommand
 from ticketlab.core import ranks
@@ -160,7 +160,7 @@ def run(
         done = run_recipe.run_by_executor(composed, lab, name=name, executor=chosen, jobs=jobs)
     rows = run_recipe.rows_of(done)
     if as_json:
-        run_recipe.print_json(done.results)
+        output.print_json(done.results)
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(done), run_recipe.notes_of([done]))
     run_recipe.finish([done], csv_file)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ticketlab.core import disk_and_memory, formatting, progress
+from ticketlab.cli import output
+from ticketlab.core import disk_and_memory, progress
 from ticketlab.core.errors import EXIT_PARTIAL
 from ticketlab.core.formatting import counted
 from ticketlab.report import rows as reported
 from ticketlab.report.rows import ResultRow
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from ticketlab.executors.base import Executor
     from ticketlab.recipes.recipe import Recipe
     from ticketlab.report.cells import Comparison
     from ticketlab.runs.run import Run
-
-WIDTH_WITHOUT_TERMINAL = 160
 
 
 def run_in_lab(recipe: Recipe, lab: Path, **more: Any) -> Run:
@@ -73,7 +67,7 @@ def print_plan(recipe: Recipe, lab: Path) -> None:
     from ticketlab.runs.plan import describe
 
     lines = list(describe(recipe, lab))
-    print_toml(recipe.to_toml())
+    output.print_toml(recipe.to_toml())
     for line in lines:
         progress.say(line)
 
@@ -96,31 +90,6 @@ def rows_of(run: Run, label: str | None = None) -> list[ResultRow]:
     return reported.result_rows(run.results, label)
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout. Letters of any script stay; control characters are escaped as in JSON."""
-    whole = json.dumps(value, indent=2, ensure_ascii=False)
-    click.echo("\n".join(line if line.isprintable() else _json_escaped(line) for line in whole.split("\n")))
-
-
-def print_toml(text: str) -> None:
-    """Print TOML on stdout, with control characters escaped as in TOML."""
-    click.echo("".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in text.rstrip("\n")))
-
-
-def _json_escaped(line: str) -> str:
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
-
-
-def print_line(text: str = "") -> None:
-    """Print a line on stdout, with control characters escaped."""
-    click.echo(formatting.printable(text))
-
-
-def print_table(table: Table) -> None:
-    """Print a table on stdout."""
-    open_console().print(table)
-
-
 def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = (), *, only_main: bool = False) -> None:
     """Print the tables of the rows on stdout, split if the terminal is too narrow, and the notes under them.
 
@@ -133,7 +102,7 @@ def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = (),
     if not rows:
         progress.say("no model was evaluated, so there is no table; results.json has the results of all stages (--json prints them)")
         return
-    console = open_console()
+    console = output.open_console()
     few, many = subset_table.subset_tables(rows)
     details = () if only_main else (*few, *class_table.class_tables(rows), *many)
     for data in (*main_table.main_tables(rows, title), *details):
@@ -143,13 +112,6 @@ def print_rows(rows: Sequence[ResultRow], title: str, notes: Sequence[str] = (),
         console.print(f"Note: {cell_text(note)}", highlight=False, soft_wrap=True)
     for line in () if only_main else (*class_table.omitted_sets(rows), *subset_table.omitted_columns(rows)):
         progress.say(line)
-
-
-def open_console() -> Console:
-    """Return a console on stdout, as wide as the terminal; without a terminal it has a fixed width."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 
 
 def notes_of(runs: Sequence[Run]) -> list[str]:

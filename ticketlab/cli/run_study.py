@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output
 from ticketlab.core import disk_and_memory, progress
 from ticketlab.core.errors import EXIT_FAILED, EXIT_PARTIAL
 from ticketlab.core.formatting import counted
@@ -49,11 +49,11 @@ def print_plan(study: Study, lab: Path, *, jobs: int | None, executor: Executor,
     found = estimate(own)
     if as_json:
         of_part = {} if units is None else {"part": _part_table(str(part), units, own)}
-        run_recipe.print_json(_plan_table(plan) | of_part | {"to_compute": found.stages, "seconds": found.seconds, "bytes": found.bytes})
+        output.print_json(_plan_table(plan) | of_part | {"to_compute": found.stages, "seconds": found.seconds, "bytes": found.bytes})
     else:
         _print_lines([_cell_line(plan, cell) for cell in plan.cells] if units is None else _unit_lines(plan, units))
         for planned in _hypotheses(plan):
-            run_recipe.print_line(f"hypothesis `{planned.hypothesis.claim}`: {planned.hypothesis.comparison}: {planned.outlook}")
+            output.print_line(f"hypothesis `{planned.hypothesis.claim}`: {planned.hypothesis.comparison}: {planned.outlook}")
     for missing in inputs.missing:
         progress.say(f"note: {missing}")
     if inputs.missing:
@@ -67,9 +67,9 @@ def print_plan(study: Study, lab: Path, *, jobs: int | None, executor: Executor,
 
 def _print_lines(lines: Sequence[str]) -> None:
     for line in lines[:MAX_CELLS]:
-        run_recipe.print_line(line)
+        output.print_line(line)
     if len(lines) > MAX_CELLS:
-        run_recipe.print_line(f"... and {len(lines) - MAX_CELLS} more (--json lists all)")
+        output.print_line(f"... and {len(lines) - MAX_CELLS} more (--json lists all)")
 
 
 def _unit_lines(plan: Plan, units: Sequence[Unit]) -> list[str]:
@@ -204,12 +204,12 @@ def print_results(done: StudyRun, *, as_json: bool) -> None:
             of_part = {"part": {"part": str(part.part), "stages": part.stages, "computed": done.computed, "left": part.left}}
         decided = json_verdicts(done.verdicts())
         own = {"verdicts": decided} if decided else {}
-        run_recipe.print_json({**files.read_json(done.directory / CELLS), **of_part, "numbers": numbers, **own})
+        output.print_json({**files.read_json(done.directory / CELLS), **of_part, "numbers": numbers, **own})
         return
     if done.part is not None and not any(cell.results for cell in done.comparison.cells):
-        run_recipe.print_line("no cell is complete yet")
+        output.print_line("no cell is complete yet")
         return
     from ticketlab.report.compared_table import compared_table
     from ticketlab.report.table_text import print_table
 
-    print_table(compared_table(done.comparison), run_recipe.open_console())
+    print_table(compared_table(done.comparison), output.open_console())

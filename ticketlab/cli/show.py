@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import formatting, progress, registry
 from ticketlab.core.component import Component
@@ -62,7 +62,7 @@ def _list(kind: str, as_json: bool) -> None:
     entries = known.by_kind().get(kind, [])
     found = [{"name": known.name_of(entry), "summary": entry.summary, "source": entry.source.label} for entry in entries]
     if as_json:
-        run_recipe.print_json(found)
+        output.print_json(found)
         return
     if not found:
         progress.say(f"no {kind} is installed; plugins provide them")
@@ -75,7 +75,7 @@ def _list(kind: str, as_json: bool) -> None:
     table = Table(kind.capitalize(), "What it is", "From", box=box.SIMPLE)
     for one in found:
         table.add_row(*(cell_text(one[key]) for key in ("name", "summary", "source")))
-    run_recipe.print_table(table)
+    output.print_table(table)
 
 
 def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> None:
@@ -87,36 +87,36 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
     facts |= {"description": _description(cls), "source": source, "class": f"{cls.__module__}:{cls.__qualname__}"}
     facts |= _attack_facts(name) if cls.kind == "attack" else {}
     if as_json:
-        run_recipe.print_json({**facts, "settings": settings})
+        output.print_json({**facts, "settings": settings})
         return
     from rich import box
     from rich.table import Table
 
     from ticketlab.report.layout import cell_text
 
-    run_recipe.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
-    run_recipe.print_line()
+    output.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
+    output.print_line()
     if facts["description"]:
         click.echo(formatting.printable(facts["description"], lines=True) + "\n")
     if cls.kind in FLAGS:
-        run_recipe.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
+        output.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
     for fact in ("paper", "languages", "thresholds", "refused"):
         if facts.get(fact):
-            run_recipe.print_line(f"{fact}: {facts[fact]}")
-    run_recipe.print_line(f"from: {source} ({facts['class']})")
+            output.print_line(f"{fact}: {facts[fact]}")
+    output.print_line(f"from: {source} ({facts['class']})")
     for resource in facts.get("resources", ()):  # not a table, which would cut paths
-        run_recipe.print_line(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
-        run_recipe.print_line(f"    language: {resource['language']}")
+        output.print_line(f"needs: {resource['name']}: {resource['where'] or 'missing: ' + resource['how_to_get']}")
+        output.print_line(f"    language: {resource['language']}")
     if not settings:
-        run_recipe.print_line()
-        run_recipe.print_line("It has no settings.")
+        output.print_line()
+        output.print_line("It has no settings.")
         return
     table = Table("Setting", "Type", "Default", "Bounds", "What it does", box=box.SIMPLE)
     for setting in settings:
         words = setting["help"] + (f" [{setting['unit']}]" if setting["unit"] else "")
         cells = (setting["name"], setting["type"], setting["default_text"], setting["bounds_text"], words)
         table.add_row(*map(cell_text, cells))
-    run_recipe.print_table(table)
+    output.print_table(table)
 
 
 def _attack_facts(name: str) -> dict[str, Any]:

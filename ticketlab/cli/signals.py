@@ -14,6 +14,8 @@ import sys
 from types import FrameType
 from typing import Any, NoReturn
 
+from ticketlab.core import signals
+
 IMPORTING = "<frozen importlib._bootstrap"
 SHOW_CURSOR = "\x1b[?25h"
 RESUME = "run the same command again to resume"
@@ -30,18 +32,16 @@ class SignalReceived(KeyboardInterrupt):
 
 def install() -> None:
     """Install the handlers. Signals that are ignored (under nohup, or in a background job) stay ignored."""
-    for name in MESSAGES:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in signals.numbers(*MESSAGES):
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _handle)
     sys.unraisablehook = _exit_if_unraisable
 
 
 def exit_without_message() -> None:
     """Let further signals end the process at once and silently: the command has reported its outcome, and torch is slow to shut down."""
-    for name in MESSAGES:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is _handle:
+    for number in signals.numbers(*MESSAGES):
+        if signal.getsignal(number) is _handle:
             signal.signal(number, lambda received, _: os._exit(128 + received))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.completion import RecipeName
 from ticketlab.cli.run import MAX_SEEDS
@@ -96,7 +96,7 @@ def tune(
         name=name,
     )
     if as_json:
-        run_recipe.print_json(_table(done))
+        output.print_json(_table(done))
     else:
         _print(done)
     failed = sum(trial.value is None for trial in done.trials)
@@ -137,9 +137,9 @@ def _print(done: Tuning) -> None:
         values = [cell_text(as_setting(trial.values[key])) for key in keys]
         value = "" if trial.value is None else text.number(trial.value) + (" *" if trial is best else "")
         table.add_row(str(trial.number + 1), *values, value, _seconds(trial), *([cell_text(_short(remark))] if any(remarks) else []))
-    run_recipe.print_table(table)
-    run_recipe.print_line(f"best: trial {best.number + 1}, {text.heading} {text.number(best.value or 0.0)} on development data, {best.run}")
-    run_recipe.print_line(shlex.join(done.flags))
+    output.print_table(table)
+    output.print_line(f"best: trial {best.number + 1}, {text.heading} {text.number(best.value or 0.0)} on development data, {best.run}")
+    output.print_line(shlex.join(done.flags))
 
 
 def _seconds(trial: Trial) -> str:

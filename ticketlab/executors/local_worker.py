@@ -8,14 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import sys
 import threading
 from typing import Any
 
 from attrs import asdict
 
-from ticketlab.core import openmp
+from ticketlab.core import openmp, signals
 from ticketlab.core.child_processes import end_with_parent
 
 MESSAGE, OUTCOME = "message", "outcome"
@@ -25,9 +24,7 @@ def main() -> None:
     """Run works until stdin is closed."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints must not be taken for an answer
-    for name in ("SIGINT", "SIGHUP"):  # the driver gets them too, and stops its workers
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signals.ignore("SIGINT", "SIGHUP")  # the driver gets them too, and stops its workers
     end_with_parent()  # another worker may compute its stage then
     openmp.let_threads_sleep()
 

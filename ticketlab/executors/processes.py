@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
+from ticketlab.core import signals
 from ticketlab.core.child_processes import python_command
 from ticketlab.core.formatting import printable
 from ticketlab.core.quantities import size
@@ -175,12 +176,8 @@ class Processes(ExecutorRun):
     def _why_ended(process: _Process) -> str:
         status = process.process.returncode
         if status < 0:
-            return f"the worker process was killed by {_signal_name(-status)}; is there enough memory? (--jobs 1 runs one stage at a time)"
+            return (
+                f"the worker process was killed by {signals.name_of(-status)}; is there enough memory? (--jobs 1 runs one stage at a time)"
+            )
         last = next((line for line in reversed(process.said) if line.strip()), "")
         return f"the worker process ended with status {status}{f': {printable(last.strip())}' if last else ''}"
-
-
-def _signal_name(number: int) -> str:
-    with contextlib.suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"

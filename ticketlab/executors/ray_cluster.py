@@ -13,6 +13,7 @@ from typing import Any
 
 import ray
 
+from ticketlab.core import signals
 from ticketlab.core.errors import UsageError
 
 OBJECTS = 100 * 2**20
@@ -93,9 +94,8 @@ def _own_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = {number: signal.getsignal(number) for number in signals.numbers("SIGTERM", "SIGHUP")}
+    signals.ignore("SIGHUP")
     try:
         yield
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import signal
 import socket
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from ticketlab.backbone.device import be_deterministic, remember_shapes
-from ticketlab.core import debugging, disk_and_memory, plugin_errors, progress, registry
+from ticketlab.core import debugging, disk_and_memory, plugin_errors, progress, registry, signals
 from ticketlab.core.errors import Interrupted, LeaseLost, OutOfSpace, TicketlabError
 from ticketlab.executors.base import Message, Outcome, Receive, Session, Work
 
@@ -66,9 +65,7 @@ def compute_work(session: Mapping[str, Any], work: Mapping[str, Any], send: Call
 
     :raises TicketlabError: a plugin cannot be loaded.
     """
-    for name in ("SIGINT", "SIGHUP"):  # the driver gets them too, and stops its workers
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signals.ignore("SIGINT", "SIGHUP")  # the driver gets them too, and stops its workers
     worker = set_up(Session.from_table(session), send)
     with contextlib.suppress(Interrupted):
         send(run_work(Work.from_table(work), worker))

@@ -8,12 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from ticketlab.core import signals
 from ticketlab.core.errors import HungUp, Interrupted, Terminated
 
 ERRORS: dict[int, type[Interrupted]] = {
-    getattr(signal, name): error
+    number: error
     for name, error in (("SIGINT", Interrupted), ("SIGTERM", Terminated), ("SIGHUP", HungUp))
-    if hasattr(signal, name)
+    for number in signals.numbers(name)
 }
 """The error that each signal ends a command with: Ctrl-C, a request of a scheduler, a closed terminal."""
 

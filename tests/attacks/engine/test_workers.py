@@ -126,7 +126,7 @@ def test_a_process_that_dies_loses_only_the_example_that_killed_it(victim, capsy
     found = {record.id: record for record in attack(victim, rows, how=Deadly(), workers=2)}
     assert found["dies"].status == found["is killed"].status == "error"
     assert found["dies"].message == "the worker process died: exit code 7"
-    assert found["is killed"].message == "the worker process died: signal SIGKILL"
+    assert found["is killed"].message == "the worker process died: SIGKILL"
     warned = "warning: a process of the attack was killed, possibly because memory ran out; if so, lower in_flight (now 10 per process) or"
     assert warned in capsys.readouterr().err
     healthy = [row for row in rows if row.id.startswith("row")]

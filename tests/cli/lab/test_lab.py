@@ -70,7 +70,7 @@ def test_ls_lists_runs(invoke: Invoke, lab: Path) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_ls_truncates_nothing(invoke: Invoke, lab: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ticketlab.cli.run_recipe.WIDTH_WITHOUT_TERMINAL", width)
+    monkeypatch.setattr("ticketlab.cli.output.WIDTH_WITHOUT_TERMINAL", width)
     text = invoke("lab", "ls").stdout
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width

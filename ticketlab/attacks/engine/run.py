@@ -125,7 +125,8 @@ def _check(examples: Sequence[Example], label_names: Sequence[str], victim: Vict
     unknown = [name for name in label_names if name not in victim.label_names]
     if unknown and not set(victim.label_names) <= set(label_names):
         raise UsageError(
-            f"the victim's labels are {', '.join(victim.label_names)}: it does not know {', '.join(unknown)}; match the names with --label-map"
+            f"the victim's labels are {', '.join(victim.label_names)}: it does not know {', '.join(unknown)}; "
+            "match the names with --label-map"
         )
     repeated = [example_id for example_id, number in collections.Counter(example.id for example in examples).items() if number > 1]
     if repeated:

@@ -20,7 +20,7 @@ from attrs import define, field
 
 from ticketlab.attacks.engine.deadline import ReportedDeadline, has_timer
 from ticketlab.attacks.engine.late_pickle import LatePickle
-from ticketlab.core import disk_and_memory, platforms, plugin_errors, progress, registry
+from ticketlab.core import disk_and_memory, platforms, plugin_errors, progress, registry, signals
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.plugin_selection import PluginSelection
 from ticketlab.resources.textattack_import import import_textattack
@@ -219,10 +219,7 @@ class _Pool:
 
 def _exit_reason(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
-        try:
-            return f"signal {signal.Signals(-exitcode).name}"
-        except ValueError:
-            return f"signal {-exitcode}"
+        return signals.name_of(-exitcode)
     return f"exit code {exitcode}"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from ticketlab.attacks.results.record_file import file_name, is_records, path_in, read
-from ticketlab.cli import executor_options, run_recipe, shared_options
+from ticketlab.cli import executor_options, output, run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.completion import ComponentName
 from ticketlab.cli.default_command import DefaultCommandContext
@@ -143,7 +143,7 @@ def run(
     data.warn_if_changed(done.results)
     rows = run_recipe.rows_of(done, label=measured.shown)
     if as_json:
-        run_recipe.print_json(done.results)
+        output.print_json(done.results)
     else:
         run_recipe.print_rows(rows, run_recipe.title_of(done, measured.shown), run_recipe.notes_of([done]))
     for (task, stage), target in targets.items():

@@ -14,7 +14,7 @@ import click
 
 from ticketlab.attacks.results import caveats, diff, metrics, record_file
 from ticketlab.attacks.results.record import STATUSES, Record
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, run_recipe, shared_options
 from ticketlab.cli.attack.find_records import record_files
 from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
@@ -85,10 +85,10 @@ def show(
             "notes": _notes(header, path, rows),
             "records": shown,
         }
-        run_recipe.print_json(found)
+        output.print_json(found)
         return
     _print_numbers(header, path, rows, measured)
-    console = run_recipe.open_console()
+    console = output.open_console()
     for record in chosen[: most or DEFAULT_EXAMPLES]:
         _print(console, header, record)
     if statuses and not chosen:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import progress
 
@@ -38,11 +38,11 @@ def diff(run: str, other: str, lab: Path, as_json: bool) -> None:
         notes = differing_numbers.caveats(*results)
     names = [folder.name for folder in folders]
     if as_json:
-        run_recipe.print_json({**diff_tables.as_json(names, settings, numbers), "notes": notes})
+        output.print_json({**diff_tables.as_json(names, settings, numbers), "notes": notes})
         return
-    console = run_recipe.open_console()
-    run_recipe.print_line(f"RUN:   {names[0]}")
-    run_recipe.print_line(f"OTHER: {names[1]}")
+    console = output.open_console()
+    output.print_line(f"RUN:   {names[0]}")
+    output.print_line(f"OTHER: {names[1]}")
     if settings:
         console.print(diff_tables.setting_table(settings, ("RUN", "OTHER")))
     else:
@@ -53,4 +53,4 @@ def diff(run: str, other: str, lab: Path, as_json: bool) -> None:
     elif not unfinished:
         progress.say("all numbers are the same")
     for note in notes:
-        run_recipe.print_line(f"Note: {note}")
+        output.print_line(f"Note: {note}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import progress, quantities
 from ticketlab.core.errors import UsageError
@@ -27,9 +27,9 @@ def du(lab: Path, as_json: bool) -> None:
         raise UsageError(f"{lab}: no such folder (use --lab for another lab)")
     usage = disk_usage.measure(lab)
     if as_json:
-        run_recipe.print_json(disk_usage.as_json(usage))
+        output.print_json(disk_usage.as_json(usage))
         return
-    console = run_recipe.open_console()
+    console = output.open_console()
     console.print(disk_usage.kind_table(usage))
     if usage.runs:
         console.print(disk_usage.run_table(usage))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.lab.confirm import confirmed
 from ticketlab.core import progress, quantities
@@ -38,7 +38,7 @@ def gc(dry_run: bool, older_than: str | None, yes: bool, lab: Path, as_json: boo
         progress.say("--json without --yes: nothing is removed")
     if not as_json:
         for kind, number, size in count_by_kind(lab, found):
-            run_recipe.print_line(f"{kind}: {counted(number, 'stage')}, {quantities.size(size)}")
+            output.print_line(f"{kind}: {counted(number, 'stage')}, {quantities.size(size)}")
     removed = []
     if not found:
         if not dry_run:
@@ -54,7 +54,7 @@ def gc(dry_run: bool, older_than: str | None, yes: bool, lab: Path, as_json: boo
     else:
         progress.say("nothing is removed")
     if as_json:
-        run_recipe.print_json(
+        output.print_json(
             {
                 "unneeded": [{"key": stage.key, "bytes": stage.bytes} for stage in found],
                 "bytes": total,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import progress
 
@@ -54,9 +54,9 @@ def ls(
     studies = [study for study in studies if wanted.pattern.casefold() in study.name.casefold()]
     if as_json:
         metric = "" if values is None else by
-        run_recipe.print_json(run_table.as_json(chosen, studies, metric))
+        output.print_json(run_table.as_json(chosen, studies, metric))
         return
-    console = run_recipe.open_console()
+    console = output.open_console()
     if chosen:
         names = run_table.short_names(entries)
         console.print(run_table.run_table(chosen, names, time.time(), console.width, "" if values is None else by))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, run_recipe, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
@@ -36,9 +36,9 @@ def show(run: str, everything: bool, lab: Path, as_json: bool) -> None:
         except UsageError as problem:
             progress.warn(str(problem))
     if as_json:
-        run_recipe.print_json(run_page.as_json(folder, results))
+        output.print_json(run_page.as_json(folder, results))
         return
-    console = run_recipe.open_console()
+    console = output.open_console()
     console.print(run_page.facts_table(run_page.facts(folder, results)))
     if results is not None:
         from ticketlab.report.main_table import table_title

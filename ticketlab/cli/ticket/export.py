@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import ticket_file
@@ -53,17 +53,17 @@ def export(
     classifier, tokenizer, _ = load_finished(place, any_outputs=True)
     done = export_model(classifier, tokenizer, out, cast("Format", format), ticket=loaded, provenance=provenance_of(place, file))
     if as_json:
-        run_recipe.print_json({"folder": str(out), **done.to_table()})
+        output.print_json({"folder": str(out), **done.to_table()})
     else:
         _print(done)
     progress.say(f"{out}: written")
 
 
 def _print(done: Exported) -> None:
-    run_recipe.print_line(f"format: {done.format}")
+    output.print_line(f"format: {done.format}")
     for group, sparsity in done.sparsity.items():
-        run_recipe.print_line(f"sparsity of {group}: {100 * sparsity:.2f} %")
-    run_recipe.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} nonzero)")
-    run_recipe.print_line(f"bytes: {done.bytes:,}")
+        output.print_line(f"sparsity of {group}: {100 * sparsity:.2f} %")
+    output.print_line(f"parameters: {done.parameters:,} ({done.nonzero:,} nonzero)")
+    output.print_line(f"bytes: {done.bytes:,}")
     if done.largest_difference is not None:
-        run_recipe.print_line(f"largest difference from torch's logits: {done.largest_difference:.1g}")
+        output.print_line(f"largest difference from torch's logits: {done.largest_difference:.1g}")

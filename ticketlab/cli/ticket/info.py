@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ticketlab.cli import run_recipe, shared_options
+from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
 from ticketlab.cli.ticket.find_ticket import ticket_file
@@ -39,7 +39,7 @@ def info(file: Path, run_seed: int | None, run_task: str | None, lab: Path, as_j
         masks = [{"name": name, "kept": kept, "total": total} for name, kept, total in ticket.survival()]
         whole = {"sparsity": ticket.sparsity(), "bytes": path.stat().st_size}
         classifier = {"classifier": {"labels": list(ticket.labels), "tensors": sorted(ticket.head)}} if ticket.head else {}
-        run_recipe.print_json({**whole, "groups": groups, "masks": masks, **hashes, **classifier, "provenance": dict(ticket.provenance)})
+        output.print_json({**whole, "groups": groups, "masks": masks, **hashes, **classifier, "provenance": dict(ticket.provenance)})
         return
     from rich import box
     from rich.table import Table
@@ -54,11 +54,11 @@ def info(file: Path, run_seed: int | None, run_task: str | None, lab: Path, as_j
     table.add_section()
     for name, kept, total in ticket.survival():
         table.add_row(cell_text(name), str(kept), str(total), f"{100 * (total - kept) / total:.1f}" if total else "-")
-    run_recipe.print_table(table)
+    output.print_table(table)
     if ticket.head:
-        run_recipe.print_line(f"classifier: for {', '.join(ticket.labels)}")
+        output.print_line(f"classifier: for {', '.join(ticket.labels)}")
     for name, text in {name: value for name, value in {**hashes, **ticket.provenance}.items() if value not in (None, "")}.items():
-        run_recipe.print_line(f"{name}: {_shown(text)}")
+        output.print_line(f"{name}: {_shown(text)}")
 
 
 def _shown(value: object) -> str:
