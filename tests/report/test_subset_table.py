@@ -14,8 +14,8 @@ def shown(found: list[ResultRow], width: int, monkeypatch: pytest.MonkeyPatch, c
     """Print rows. Returns the lines of stdout, with words separated by one space, and stderr."""
     monkeypatch.setattr(output, "open_console", lambda: Console(width=width))
     run_recipe.print_rows(found, "the title")
-    output = capsys.readouterr()
-    return [" ".join(line.split()) for line in output.out.splitlines()], output.err
+    printed = capsys.readouterr()
+    return [" ".join(line.split()) for line in printed.out.splitlines()], printed.err
 
 
 def three_seeds(**more: Any) -> list[ResultRow]:
