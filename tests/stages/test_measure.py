@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ticketlab.backbone.device import threads
 from ticketlab.backbone.loading import load_finished
 from ticketlab.core.errors import SettingError
 from ticketlab.recipes import recipe
@@ -17,7 +18,7 @@ from ticketlab.report.notes import notes
 from ticketlab.report.rows import result_rows
 from ticketlab.runs.run import run
 from ticketlab.tasks.demo.reviews import DemoTask
-from ticketlab.training.latency import WARM_UP, seconds_per_pass, threads
+from ticketlab.training.latency import WARM_UP, seconds_per_pass
 
 
 class Recorder(nn.Module):

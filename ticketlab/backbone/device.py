@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 import torch
@@ -101,3 +103,14 @@ def pick_precision(wanted: str) -> Literal["fp32", "bf16"]:
 def _has_amx() -> bool:
     supported = getattr(torch.cpu, "_is_amx_tile_supported", None)
     return bool(supported is not None and supported())
+
+
+@contextlib.contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Compute with this number of threads during the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

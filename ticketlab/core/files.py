@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -71,6 +72,16 @@ def replace(source: Path, target: Path) -> None:
         platforms.replace(source, target)
     else:
         guard.move(source, target)
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file can be written: its folder is writable, or can be created.
+
+    :raises UsageError: it cannot.
+    """
+    folder = next(place for place in path.absolute().parents if place.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(f"{path}: no file can be written in {folder}")
 
 
 def remove_empty_folders(folder: Path, root: Path) -> None:

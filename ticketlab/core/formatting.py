@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 INVISIBLE = re.compile(r"[^\x20-\x7e\u200c\u200d]+|(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
 """Text that may contain an invisible character. Joiners between two non-ASCII letters are excluded: Persian and Hindi use them."""
@@ -17,6 +17,12 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 def verb(number: int, one: str = "is", many: str = "are") -> str:
     """Return the verb form for a number: ``1 of 3 texts is``, ``2 of 3 texts are``."""
     return one if number == 1 else many
+
+
+def number_range(numbers: Iterable[int]) -> str:
+    """Return ``3``, or ``3 to 7`` from the smallest to the largest of the numbers."""
+    ordered = sorted(numbers)
+    return str(ordered[0]) if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
 
 
 def printable(text: object, *, lines: bool = False) -> str:

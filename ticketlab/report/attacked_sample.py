@@ -7,6 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
+from ticketlab.core.formatting import number_range
+
 
 @frozen
 class AttackedSample:
@@ -48,19 +50,13 @@ def describe_samples(samples: Iterable[AttackedSample]) -> Iterator[str]:
 
 
 def _parts(split: str, samples: Sequence[AttackedSample]) -> Iterator[str]:
-    size, attacked = _range([sample.size for sample in samples]), _range([sample.attacked for sample in samples])
+    size, attacked = number_range([sample.size for sample in samples]), number_range([sample.attacked for sample in samples])
     examples = {"": "", "all": "", "train": "training "}.get(split, f"{split} ") + ("example" if size == "1" else "examples")
     of_all = " of all splits" if split == "all" else ""
     yield f"sample of {size} {examples}{of_all}, {'all' if attacked == size != '0' else attacked} attacked"
-    skipped, unknown = _range([sample.skipped for sample in samples]), _range([sample.unknown for sample in samples])
+    skipped, unknown = number_range([sample.skipped for sample in samples]), number_range([sample.unknown for sample in samples])
     if skipped != "0":
         was = "was" if skipped == "1" else "were"
         yield f"{skipped} misclassified before the attack {was} skipped: counted in Clean and Aua, not in Suc"
     if unknown != "0":
         yield f"{unknown} {'has' if unknown == '1' else 'have'} no result"
-
-
-def _range(numbers: Sequence[int]) -> str:
-    """Return ``3`` or ``3 to 7``."""
-    smallest, largest = min(numbers), max(numbers)
-    return str(largest) if smallest == largest else f"{smallest} to {largest}"

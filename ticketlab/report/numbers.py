@@ -78,8 +78,8 @@ class Number:
 
 _Fields = dict[str, Any]
 """Fields of a number, by name: those that several numbers share."""
-_known: dict[int, tuple[weakref.ref[Cell], tuple[Number, ...]]] = {}
-"""The numbers of the cells in memory, by the identity of the cell: tables, statistics and pages read them many times."""
+_known: weakref.WeakKeyDictionary[Cell, tuple[Number, ...]] = weakref.WeakKeyDictionary()
+"""The numbers of the cells in memory: tables, statistics and pages read them many times."""
 
 
 def all_numbers(comparison: Comparison) -> list[Number]:
@@ -89,17 +89,9 @@ def all_numbers(comparison: Comparison) -> list[Number]:
 
 def numbers(cell: Cell) -> tuple[Number, ...]:
     """Return the numbers of a cell, by task, seed and stage."""
-    identity = id(cell)
-    reference, found = _known.get(identity, (None, ()))
-    if reference is None or reference() is not cell:
-        found = tuple(_numbers(cell))
-        _known[identity] = weakref.ref(cell, lambda gone: _forget(identity, gone)), found
-    return found
-
-
-def _forget(identity: int, gone: weakref.ref[Cell]) -> None:
-    if identity in _known and _known[identity][0] is gone:
-        del _known[identity]
+    if cell not in _known:
+        _known[cell] = tuple(_numbers(cell))
+    return _known[cell]
 
 
 def _numbers(cell: Cell) -> Iterator[Number]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,9 +43,7 @@ def check_numbers_path(path: str | Path) -> None:
     :raises UsageError: it cannot.
     """
     path = files.expand(path)
-    folder = next(place for place in path.absolute().parents if place.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(f"{path}: no file can be written in {folder}")
+    files.check_writable(path)
     if has_content(path) and _first_columns(path) != [*COLUMNS]:
         raise UsageError(f"{path}: the file exists and does not hold numbers written by this version of ticketlab; {NAME_ANOTHER}")
 

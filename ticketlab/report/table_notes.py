@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ticketlab.core.formatting import counted, joined
+from ticketlab.core.formatting import counted, joined, number_range
 from ticketlab.report import speed_up
 from ticketlab.report.baseline_comparison import PairedComparison
 from ticketlab.report.cells import Comparison, Published
@@ -48,7 +48,7 @@ def table_legend(
     """Yield what the numbers of a table are: means of how many seeds and examples, and what they are compared with."""
     seeds = {summary.statistics.seeds for summary in summaries}
     if any(summary.statistics.deviation is not None for summary in summaries):
-        yield f"mean ± standard deviation (n - 1) over {_range(seeds)} seeds"
+        yield f"mean ± standard deviation (n - 1) over {number_range(seeds)} seeds"
     elif seeds:
         yield "one seed, so there is no deviation"
     sizes = list(_sizes(summaries))
@@ -101,7 +101,7 @@ def _sizes(summaries: Iterable[Summary]) -> Iterator[str]:
     for task, of_task in sources.items():
         by_size: dict[str, list[str]] = {}
         for source, sizes in of_task.items():
-            by_size.setdefault(_range(sizes), []).append(source)
+            by_size.setdefault(number_range(sizes), []).append(source)
         listed = ", ".join(f"{size} ({', '.join(names)})" for size, names in by_size.items())
         yield f"{task} {listed}"
 
@@ -127,8 +127,3 @@ def table_warnings(comparison: Comparison) -> Iterator[str]:
 
 def _levels(levels: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {level}" for name, level in levels.items())
-
-
-def _range(numbers: Iterable[int]) -> str:
-    ordered = sorted(numbers)
-    return str(ordered[0]) if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from attrs import frozen
 
-from ticketlab.backbone.device import pick_device
+from ticketlab.backbone.device import pick_device, threads
 from ticketlab.backbone.onnx_classifier import OnnxClassifier, load_measured
 from ticketlab.core.errors import SettingError
 from ticketlab.core.formatting import counted
@@ -19,7 +19,7 @@ from ticketlab.inference.victim import longest_input
 from ticketlab.stages.base import MEASURED, MODEL_HELP, Context, Stage
 from ticketlab.stages.search import check_leaves_model
 from ticketlab.tasks import trained_on
-from ticketlab.training.latency import seconds_per_pass, threads
+from ticketlab.training.latency import seconds_per_pass
 
 WEIGHT_FILES = (".safetensors", ".onnx", ".data")
 

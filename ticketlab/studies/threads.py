@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import torch
-
+from ticketlab.backbone.device import threads
 from ticketlab.executors.base import Executor
 
 
@@ -16,9 +15,5 @@ def threads_of_a_stage(executor: Executor, jobs: int | None) -> Iterator[None]:
 
     :raises UsageError: the executor cannot compute ``jobs`` stages at a time.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(executor.threads(jobs))
-    try:
+    with threads(executor.threads(jobs)):
         yield
-    finally:
-        torch.set_num_threads(before)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -36,17 +35,6 @@ def seconds_per_pass(model: Any, tokenizer: Any, *, batch_size: int, length: int
             if number >= WARM_UP:
                 seconds.append(time.perf_counter() - started)
     return seconds
-
-
-@contextlib.contextmanager
-def threads(number: int) -> Iterator[None]:
-    """Compute with this number of threads during the block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _batch(model: Any, tokenizer: Any, rows: int, length: int) -> dict[str, Tensor]:

@@ -11,7 +11,6 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
 from attrs import field, frozen
 
 from ticketlab.attacks.base import Attack
@@ -22,6 +21,7 @@ from ticketlab.attacks.engine.deadline import ReportedDeadline
 from ticketlab.attacks.engine.failure import Failure, fault_of
 from ticketlab.attacks.results.record import Record, Status
 from ticketlab.attacks.results.record_file import message_of
+from ticketlab.backbone.device import threads
 from ticketlab.core import debugging, disk_and_memory
 from ticketlab.core.formatting import counted
 from ticketlab.inference import random_state
@@ -129,16 +129,9 @@ class Attacker:
         return facts, unseen
 
 
-@contextlib.contextmanager
-def _one_thread(victim: Victim) -> Iterator[None]:
+def _one_thread(victim: Victim) -> contextlib.AbstractContextManager[None]:
     """Use one thread on the CPU: the bits of matrix products depend on the number of threads, and processes use the cores better."""
-    before = torch.get_num_threads()
-    if victim.device.type == "cpu":
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    return threads(1) if victim.device.type == "cpu" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

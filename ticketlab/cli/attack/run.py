@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -185,9 +184,7 @@ def _check_writable(target: Path) -> None:
 
     :raises UsageError: it cannot be written, or holds something else.
     """
-    folder = next(place for place in target.absolute().parents if place.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(f"--out {target}: no file can be written in {folder}")
+    files.check_writable(target)
     if target.exists() and not is_records(target):
         raise UsageError(f"--out {target}: the file exists and does not hold attack records; name another file, or remove it")
 
