@@ -18,7 +18,7 @@ from ticketlab.core.references import stage_of
 from ticketlab.core.setting_values import settings_of
 from ticketlab.core.settings import component, ratio, reference, setting
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.lab.layout import CHECKPOINT, HEAD, MODEL, SCORES
+from ticketlab.lab.layout import HEAD, MODEL, SCORES
 from ticketlab.objectives.base import TrainingSession
 from ticketlab.pruners.base import Pruner, Search
 from ticketlab.stages.base import PRETRAINED, Context, Stage, UnusedSetting
@@ -34,7 +34,6 @@ from ticketlab.tickets.draw import draw, group_of, removed_share
 from ticketlab.tickets.scores import save_scores
 from ticketlab.tickets.ticket import HEADS_PER_LAYER
 from ticketlab.training.begin import ModelState, begin
-from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.plan import TrainingPlan
 from ticketlab.training.result import TrainingResult
 from ticketlab.training.schedule import steps_per_epoch
@@ -263,9 +262,7 @@ class SearchStage(Training):
         in_epoch = steps_per_epoch(len(session.rows), self.batch_size)
         snapshots = ScoreSnapshots(context, search.scores, steps)
         masks_kept = self._mask_snapshots(context, search, sparsities, steps, in_epoch)
-        saved = Checkpoint(context.directory / CHECKPOINT)
-        if snapshots.has_missed(saved.step()):
-            saved.remove()
+        snapshots.start_over_if_missed()
         stopping = StopRuleCallback(
             self.stop,
             begin(self.stop, self._plan(runs, "stop rule"), Monitor),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from attrs import frozen
@@ -15,6 +16,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.layout import MASKS, scores_file
 from ticketlab.stages.base import Context, step_of
+from ticketlab.stages.step_snapshots import StepSnapshots
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.callback import ends_mini_epoch
 from ticketlab.stop_rules.mask_distance import MaskDistance
@@ -29,30 +31,20 @@ LARGE, LARGEST = 2**27, 2**30
 Scores = Callable[[], Mapping[str, Tensor]]
 
 
-class ScoreSnapshots(Callback):
+class ScoreSnapshots(StepSnapshots):
     """Saves the scores that draws use, ``scores@STEP.safetensors``, during the search."""
 
-    observes: ClassVar[bool] = True
-
     def __init__(self, context: Context, scores: Scores, steps: int) -> None:
-        self._directory = context.directory
         self._scores = scores
-        self._at = {at: step_of(at, steps) for at in context.keep}
-        self._save(0)
+        super().__init__(context, steps)
 
-    def has_missed(self, step: int) -> bool:
-        """Return whether a search up to ``step`` passed a snapshot without saving it, because no draw needed it then."""
-        return any(wanted <= step and not (self._directory / scores_file(at)).is_file() for at, wanted in self._at.items())
+    def path(self, at: str) -> Path:
+        """Return the file of scores."""
+        return self._directory / scores_file(at)
 
-    def on_step_end(self, step: int) -> bool:
-        """Save the scores if a snapshot is needed after this step."""
-        self._save(step + 1)
-        return False
-
-    def _save(self, step: int) -> None:
-        for at, wanted in self._at.items():
-            if wanted == step:
-                save_scores(self._scores(), self._directory / scores_file(at))
+    def write(self, path: Path, step: int) -> None:
+        """Write the scores."""
+        save_scores(self._scores(), path)
 
 
 def ended_before(at: str, found: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -17,15 +18,15 @@ from ticketlab.core import progress
 from ticketlab.core.callback import Callback
 from ticketlab.core.settings import reference, setting
 from ticketlab.inference.random_state import derive_seed
-from ticketlab.lab.layout import CHECKPOINT, MODEL, TICKET, model_folder
+from ticketlab.lab.layout import MODEL, TICKET, model_folder
 from ticketlab.objectives.base import TrainingSession
-from ticketlab.stages.base import PRETRAINED, Context, UnusedSetting, step_of
+from ticketlab.stages.base import PRETRAINED, Context, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
+from ticketlab.stages.step_snapshots import StepSnapshots
 from ticketlab.stages.training_stage import Training
 from ticketlab.tasks.trained_on import TrainedOn
 from ticketlab.tickets.draw import removed_share
 from ticketlab.tickets.ticket import Ticket
-from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.result import TrainingResult
 
 
@@ -151,9 +152,7 @@ class Train(Training):
             return found | self.challenge_scores(context, session)
 
         checkpoints = _ModelCheckpoints(context, session, steps, lambda step: self.trained_on(context, session if step else None))
-        saved = Checkpoint(context.directory / CHECKPOINT)
-        if checkpoints.has_missed(saved.step()):
-            saved.remove()
+        checkpoints.start_over_if_missed()
         torch.manual_seed(derive_seed(self.seed_of("dropout", context), "train"))
         finished = self.fit(context, session, self.runs(context, session), callbacks=[*callbacks, checkpoints], evaluate=evaluate)
         weights = self.kept(best, context)
@@ -162,29 +161,18 @@ class Train(Training):
         return finished
 
 
-class _ModelCheckpoints(Callback):
+class _ModelCheckpoints(StepSnapshots):
     """Saves the models that other stages start from, ``model@STEP/``, during the training."""
 
-    observes: ClassVar[bool] = True
-
     def __init__(self, context: Context, session: TrainingSession, steps: int, trained_on: Callable[[int], TrainedOn]) -> None:
-        self._context = context
         self._session = session
         self._trained_on = trained_on
-        self._at = {at: step_of(at, steps) for at in context.keep}
-        self._save(0)
+        super().__init__(context, steps)
 
-    def has_missed(self, step: int) -> bool:
-        """Return whether training up to ``step`` passed a checkpoint without saving it, because no stage needed it then."""
-        return any(wanted <= step and not (self._context.directory / model_folder(at)).is_dir() for at, wanted in self._at.items())
+    def path(self, at: str) -> Path:
+        """Return the folder of a model."""
+        return self._directory / model_folder(at)
 
-    def on_step_end(self, step: int) -> bool:
-        """Save the model if a checkpoint is needed after this step."""
-        self._save(step + 1)
-        return False
-
-    def _save(self, step: int) -> None:
-        for at, wanted in self._at.items():
-            if wanted == step:
-                folder = self._context.directory / model_folder(at)
-                saving.save(self._session.model, self._session.tokenizer, folder, self._trained_on(step))
+    def write(self, path: Path, step: int) -> None:
+        """Write the model."""
+        saving.save(self._session.model, self._session.tokenizer, path, self._trained_on(step))
