@@ -14,7 +14,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab import mirror
 from ticketlab.lab.layout import RESULTS, finished_runs, is_run
-from ticketlab.lab.results import augmentation_sources, works_as
+from ticketlab.lab.results import measuring_stages, works_as
 from ticketlab.lab.run_file import read_run_file
 from ticketlab.lab.run_names import run_named, runs_with_prefix
 
@@ -72,8 +72,7 @@ def has_results(results: Mapping[str, Any], kind: Kind) -> bool:
 
 def measured_models(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the stages of one task and seed whose models the run evaluated or attacked, once per measurement."""
-    sources = augmentation_sources(stages)
-    return [stage["of"] for name, stage in stages.items() if stage.get("of") in stages and name not in sources]
+    return [stage["of"] for stage in measuring_stages(stages).values() if stage["of"] in stages]
 
 
 def _finished(name: str, run: Path) -> str:

@@ -54,6 +54,12 @@ def augmentation_sources(stages: Mapping[str, Mapping[str, Any]]) -> set[str]:
     return {str(training["augmented"]["by"]) for training in trainings if "augmented" in training} & stages.keys()
 
 
+def measuring_stages(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the stages that measured a model, by name, without attacks whose texts augment a training stage."""
+    augmenting = augmentation_sources(stages)
+    return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting}
+
+
 def works_as(stage: Mapping[str, Any], *kinds: str) -> bool:
     """Return whether a stage in the results of a run is of one of these kinds, or writes the files of one."""
     return not {stage["kind"], *stage.get("replaces", ())}.isdisjoint(kinds)

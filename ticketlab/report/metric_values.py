@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.lab.results import augmentation_sources, checkpoint_name
+from ticketlab.lab.results import checkpoint_name, measuring_stages
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.metric_text import metric_text, split_metric
 from ticketlab.report.numbers import Number, all_numbers, numbers
@@ -66,8 +66,7 @@ def measured_model(cell: Cell, stages: Mapping[str, Mapping[str, Any]], of: str 
 
     :raises UsageError: there are several, and ``of`` does not name one.
     """
-    measuring = {name: stage for name, stage in stages.items() if "of" in stage and name not in augmentation_sources(stages)}
-    models = {name: (str(stage["of"]), str(stage.get("at", ""))) for name, stage in measuring.items()}
+    models = {name: (str(stage["of"]), str(stage.get("at", ""))) for name, stage in measuring_stages(stages).items()}
     found = dict.fromkeys(model for name, model in models.items() if of in ("", name, model[0], checkpoint_name(*model)))
     if len(found) == 1:
         return next(iter(found))

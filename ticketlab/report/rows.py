@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from ticketlab.lab.results import augmentation_sources, checkpoint_name, measures, stage_results
+from ticketlab.lab.results import checkpoint_name, measures, measuring_stages, stage_results
 from ticketlab.report.attack_summary import AttackSummary, attack_settings, summarise_attacks
 from ticketlab.report.cost import Stages, model_cost
 from ticketlab.report.set_summary import SetSummary, summarise_set
@@ -118,8 +118,7 @@ def _attacks_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
 
 def _measuring_stages(stages: Stages) -> Stages:
     """Return the stages that measured a model, without attacks whose texts augment a training stage."""
-    augmenting = augmentation_sources(stages)
-    return {name: stage for name, stage in stages.items() if "of" in stage and name not in augmenting and _is_known(stage, stages)}
+    return {name: stage for name, stage in measuring_stages(stages).items() if _is_known(stage, stages)}
 
 
 def _is_known(stage: Mapping[str, Any], stages: Stages) -> bool:
