@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from ticketlab.core.errors import PluginError
 from ticketlab.plugin import Adversary, AdversaryRun, TrainingPlan
-from ticketlab.training.begin import ModelState, begin, sum_of_bits
+from ticketlab.training.begin import begin
+from ticketlab.training.model_state import ModelState, sum_of_bits
 from ticketlab.training.step_checks import check_step, checked_metrics
 
 

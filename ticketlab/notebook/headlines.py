@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
-from ticketlab.lab.results import augmentation_sources, checkpoint_name
+from ticketlab.lab.results import checkpoint_name, measuring_stages
 from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Stages = Mapping[str, Mapping[str, Any]]
@@ -37,7 +37,7 @@ def headlines(tasks: Mapping[str, Mapping[str, Stages]]) -> tuple[Headline, ...]
 
 
 def _headline(task: str, seeds: Sequence[Stages]) -> Headline | None:
-    measured = [list(_measuring_stages(stages)) for stages in seeds]
+    measured = [list(measuring_stages(stages).values()) for stages in seeds]
     models = list(dict.fromkeys((str(stage["of"]), str(stage.get("at", ""))) for stages in measured for stage in stages))
     if not models:
         return None
@@ -56,11 +56,6 @@ def _headline(task: str, seeds: Sequence[Stages]) -> Headline | None:
         ood=ood,
         ood_accuracy=summarise([stage["ood"][ood].get("accuracy") for stage in challenged]),
     )
-
-
-def _measuring_stages(stages: Stages) -> Iterator[Mapping[str, Any]]:
-    augmenting = augmentation_sources(stages)
-    yield from (stage for name, stage in stages.items() if "of" in stage and name not in augmenting)
 
 
 def _named(seeds: Sequence[Sequence[Mapping[str, Any]]], key: str) -> tuple[list[Mapping[str, Any]], str]:

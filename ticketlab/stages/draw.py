@@ -17,7 +17,8 @@ from ticketlab.core.settings import ratio, reference, setting
 from ticketlab.lab import integrity
 from ticketlab.lab.layout import HEAD, RESULT, SCORES, TICKET, TICKETS, scores_file
 from ticketlab.stages.base import Context, Stage, UnusedSetting
-from ticketlab.stages.search import GROUPS, SearchStage
+from ticketlab.stages.search import SearchStage
+from ticketlab.stages.search_settings import GROUPS
 from ticketlab.stages.search_snapshots import ended_before
 from ticketlab.tickets.draw import SCOPES, Scope, draw, draw_like, for_groups
 from ticketlab.tickets.scores import load_scores

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ticketlab.core.callback import Callback
 from ticketlab.core.errors import PluginError
-from ticketlab.training.begin import sum_of_bits
+from ticketlab.training.model_state import sum_of_bits
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer

@@ -18,10 +18,10 @@ from ticketlab.core.callback import Callback
 from ticketlab.core.errors import TrainingDiverged
 from ticketlab.training import embedding_gradient, interruption
 from ticketlab.training.batch import Batch, TokenizedRows
-from ticketlab.training.begin import unchanged
 from ticketlab.training.checkpoint import Checkpoint, restore_tensors, state_tensors
 from ticketlab.training.checkpoint_writer import CheckpointWriter
 from ticketlab.training.loss_function import TrainingLoss
+from ticketlab.training.model_state import unchanged
 from ticketlab.training.parallel import Group
 from ticketlab.training.result import TrainingResult
 from ticketlab.training.schedule import LearningRates, Schedule, steps_per_epoch, total_steps
