@@ -18,7 +18,7 @@ import pytest
 from support.small_recipe import without_cost
 from support.small_study import write_recipe
 
-from ticketlab.studies.store import read_study_cells
+from ticketlab.studies.stored_cells import read_study_cells
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(1200)]
 s3fs = pytest.importorskip("s3fs", minversion="2025")

@@ -14,7 +14,8 @@ from ticketlab.report.build_table import comparison_table
 from ticketlab.report.cells import Comparison
 from ticketlab.report.table_markdown import markdown_table
 from ticketlab.report.table_spec import TableSpec
-from ticketlab.studies.store import StudyStore, read_study_cells
+from ticketlab.studies.store import StudyStore
+from ticketlab.studies.stored_cells import read_study_cells
 from ticketlab.studies.study import StudyRun
 
 

@@ -13,7 +13,7 @@ from ticketlab.core.errors import TicketlabError, UsageError
 from ticketlab.recipes.compose import compose
 from ticketlab.runs.run import run
 from ticketlab.studies.find import find_comparison
-from ticketlab.studies.store import read_study_cells
+from ticketlab.studies.stored_cells import read_study_cells
 from ticketlab.studies.study import run_study, study
 
 VARY = {"pruner": ["hard-concrete", "magnitude"], "adversary": ["none", "freelb"], "sparsity": [0.1, 0.3]}

@@ -16,7 +16,8 @@ from ticketlab.studies.hypotheses import hypotheses_of, planned_hypotheses, with
 from ticketlab.studies.levels import parse_vary
 from ticketlab.studies.plan import plan_study
 from ticketlab.studies.read_definition import read_study, study_of
-from ticketlab.studies.store import StudyStore, read_study_cells
+from ticketlab.studies.store import StudyStore
+from ticketlab.studies.stored_cells import read_study_cells
 
 CLAIM: dict[str, Any] = {
     "claim": "A robust ticket resists attacks better than a random one.",

@@ -13,7 +13,7 @@ from support.small_recipe import without_cost
 from support.small_study import write_recipe
 
 from ticketlab.lab.active_runs import active_runs
-from ticketlab.studies.store import read_study_cells
+from ticketlab.studies.stored_cells import read_study_cells
 
 pytestmark = pytest.mark.system
 KILLS = 10

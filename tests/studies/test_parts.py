@@ -19,8 +19,10 @@ from ticketlab.lab.active_runs import lab_lock, registered
 from ticketlab.studies.gather import gather_study
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import plan_study
-from ticketlab.studies.store import StudyStore, read_study_cells, study_folder
+from ticketlab.studies.store import StudyStore
+from ticketlab.studies.stored_cells import read_study_cells
 from ticketlab.studies.study import run_study
+from ticketlab.studies.study_folder import study_folder
 
 VARY = {"pruner": ["hard-concrete", "magnitude"], "sparsity": [0.1, 0.3]}
 

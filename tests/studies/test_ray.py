@@ -13,7 +13,7 @@ from support.ray_cluster import cluster, join
 from support.small_recipe import without_cost
 from support.small_study import write_recipe
 
-from ticketlab.studies.store import read_study_cells
+from ticketlab.studies.stored_cells import read_study_cells
 from ticketlab.testing.models.tiny import tiny_model
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]

@@ -9,8 +9,9 @@ from support.small_study import small_study
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.studies.plan import plan_study
-from ticketlab.studies.store import StudyStore, study_folder
+from ticketlab.studies.store import StudyStore
 from ticketlab.studies.study import run_study
+from ticketlab.studies.study_folder import study_folder
 
 VARY = {"sparsity": [0.1, 0.3]}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ticketlab.core.errors import PluginError
+from ticketlab.lab.layout import MODEL
 
 RESERVED = (
     *("kind", "key", "seed", "task", "inputs", "of", "at", "settings", "same_as", "replaces", "model_folder"),
@@ -40,7 +41,7 @@ def check_files(kind: str, replaces: Sequence[str], directory: Path) -> None:
 
     :raises PluginError: it has not, and the stages that read it would fail.
     """
-    if "train" in replaces and not (directory / "model").is_dir():
+    if "train" in replaces and not (directory / MODEL).is_dir():
         raise PluginError(f"the stage kind `{kind}` replaces `train` and wrote no model; `run` calls context.save_model(model, tokenizer)")
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.lab.finished_runs import LATEST, find_run
-from ticketlab.lab.layout import STUDIES, is_run
+from ticketlab.lab.layout import CELLS, STUDIES, is_run
 from ticketlab.report.cells import Comparison, compare_runs
-from ticketlab.studies.store import is_study, read_study_cells, study_folders
+from ticketlab.studies.stored_cells import read_study_cells
+from ticketlab.studies.study_folder import is_study, study_folders
 
 
 def find_study(name: str, lab: Path) -> Path | None:
@@ -26,7 +27,7 @@ def find_study(name: str, lab: Path) -> Path | None:
     if is_study(lab / STUDIES / name):
         return lab / STUDIES / name
     found = study_folders(lab) if name == LATEST else [folder for folder in study_folders(lab) if folder.name.startswith(name)]
-    return max(found, key=lambda folder: (folder / "study.json").stat().st_mtime_ns, default=None)
+    return max(found, key=lambda folder: (folder / CELLS).stat().st_mtime_ns, default=None)
 
 
 def compare(*names: str | Path, lab: str | Path = "lab") -> Comparison:

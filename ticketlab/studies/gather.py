@@ -15,7 +15,8 @@ from ticketlab.lab.open_lab import open_lab
 from ticketlab.runs.run import run_loaded
 from ticketlab.studies.plan import Plan, plan_study
 from ticketlab.studies.read_definition import read_study
-from ticketlab.studies.store import DEFINITION, PLAN, StudyStore
+from ticketlab.studies.store import StudyStore
+from ticketlab.studies.study_folder import DEFINITION, PLAN
 
 
 def assemble(plan: Plan, number: int) -> tuple[Path | None, str]:

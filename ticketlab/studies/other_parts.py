@@ -11,7 +11,7 @@ from ticketlab.recipes.run_name import file_system_safe
 from ticketlab.runs.stage_cache import threads_in_key
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan
-from ticketlab.studies.store import PLAN, is_study
+from ticketlab.studies.study_folder import PLAN, is_study
 
 DIFFERENT = "the data, the model, a plugin, the device or the number of threads differs"
 

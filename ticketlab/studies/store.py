@@ -13,83 +13,26 @@ Several processes may execute one study, whole or in parts. Each writes what it 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tomlkit
 from attrs import define, field
 
-from ticketlab.core import debugging, files
-from ticketlab.core.errors import UsageError
+from ticketlab.core import files
 from ticketlab.core.version import __version__
 from ticketlab.lab import mirror
-from ticketlab.lab.layout import CELLS, LOG, RESULTS, RUN_FILE, STUDIES, lab_of_run, run_folder
-from ticketlab.lab.results import read_results
+from ticketlab.lab.layout import CELLS, LOG, RUN_FILE, run_folder
 from ticketlab.lab.run_file import read_run_file
-from ticketlab.recipes.run_name import file_system_safe
-from ticketlab.report.cells import Cell, Comparison, Factor, Published
-from ticketlab.report.hypothesis import Hypothesis
-from ticketlab.report.metric_text import SPEED_UP
-from ticketlab.runs.run_directory import check_name
 from ticketlab.runs.stage_cache import threads_in_key
-from ticketlab.studies.definition import Study
 from ticketlab.studies.design import unavailable
-from ticketlab.studies.hypotheses import FIRST_RUN, HYPOTHESES, first_run, first_run_notes
-from ticketlab.studies.levels import label_of
+from ticketlab.studies.hypotheses import FIRST_RUN, HYPOTHESES, first_run
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, inapplicable_factors
-from ticketlab.studies.read_definition import texts_of
+from ticketlab.studies.study_folder import DEFINITION, PLAN, check_same
 
-DEFINITION, PLAN = "study.toml", "plan.json"
 SCHEMA = 1
-DIGITS = 10
-
-
-def study_folder(lab: Path, study: Study, name: str | None = None) -> Path:
-    """Return the folder of a study: ``name``, or its own name and the first digits of the digest of its definition.
-
-    :raises UsageError: ``name`` is the name of another study.
-    """
-    if name is None:
-        return lab / STUDIES / f"{file_system_safe(study.name)}-{study.digest()[:DIGITS]}"
-    check_name(name)
-    folder = lab / STUDIES / name
-    check_same(folder, study)
-    return folder
-
-
-def check_same(folder: Path, study: Study) -> None:
-    """Check that a folder, if it is that of a study, is that of this one.
-
-    :raises UsageError: it is another study, or its file is damaged.
-    """
-    if is_study(folder) and _digest(folder) != study.digest():
-        raise UsageError(
-            f"--name {folder.name}: {folder} is a study with other arguments; give the same ones, choose another name, "
-            f"or remove it (ticketlab lab rm {folder.name})"
-        )
-
-
-def _digest(folder: Path) -> str:
-    """Return the digest of the study that a folder is of.
-
-    :raises UsageError: its file is damaged.
-    """
-    try:
-        return str(files.read_json(folder / CELLS)["digest"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(f"{folder / CELLS}: damaged; remove the study (ticketlab lab rm {folder.name}) or choose another name") from None
-
-
-def is_study(folder: Path) -> bool:
-    """Return whether a folder is that of a study."""
-    return (folder / CELLS).is_file() and (folder / DEFINITION).is_file()
-
-
-def study_folders(lab: Path, pattern: str = "*") -> list[Path]:
-    """Return the folders of a lab's studies whose names match a glob pattern, sorted."""
-    return [folder for folder in sorted((lab / STUDIES).glob(pattern)) if is_study(folder)]
 
 
 @define
@@ -251,68 +194,3 @@ def _cells_of(table: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return the cells that earlier executions and other processes have recorded, if any."""
     found = table.get("cells")
     return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else ()
-
-
-def read_study_cells(folder: Path) -> Comparison:
-    """Return the comparison of a study's cells.
-
-    :raises UsageError: the folder is not that of a study, or is damaged.
-    """
-    try:
-        table = files.read_json(folder / CELLS)
-        factors = tuple(Factor(factor["name"], tuple(factor["levels"]), "+".join(factor["keys"])) for factor in table["factors"])
-        return Comparison(
-            title=_title(folder, table),
-            factors=factors,
-            cells=tuple(_cells(folder, table["cells"])),
-            baseline=str(table["baseline"]),
-            notes=(*map(str, texts_of(table.get("notes", ()))), *first_run_notes(table.get(FIRST_RUN, {}), table.get(HYPOTHESES, ()))),
-            published=tuple(_published(table.get("published", ()), {factor.name for factor in factors})),
-            table=dict(table.get("table", {})),
-            figures=tuple(table.get("figures", ())),
-            differences=tuple(map(str, texts_of(table.get("differences", ())))),
-            hypotheses=tuple(map(Hypothesis.from_table, table.get(HYPOTHESES, ()))),
-        )
-    except UsageError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        debugging.print_traceback(problem)
-        raise UsageError(f"{folder}: not a study, or damaged; run the study again, or remove the folder") from problem
-
-
-def _title(folder: Path, table: Mapping[str, Any]) -> str:
-    """Return the title of a study: its summary, the name that the user gave its folder, or that of its definition."""
-    own = f"{file_system_safe(table['study'])}-{table['digest'][:DIGITS]}"
-    summary = str(table["summary"])
-    return summary[:1].upper() + summary[1:] or (str(table["study"]) if folder.name == own else folder.name)
-
-
-def _published(entries: Iterable[Mapping[str, Any]], factors: Collection[str]) -> Iterator[Published]:
-    """Yield the published numbers: the entries of a table that are not levels of factors are metrics."""
-    for entry in entries:
-        levels = {name: label_of(value) for name, value in entry.items() if name in factors or not ("." in name or name == SPEED_UP)}
-        yield from (Published(levels, name, float(value)) for name, value in entry.items() if name not in levels)
-
-
-def _cells(folder: Path, entries: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
-    lab = lab_of_run(folder)
-    read: dict[str, Mapping[str, Any]] = {}
-    for entry in entries:
-        run, missing = entry["run"], ""
-        place = run_folder(lab, str(run)) if run else folder
-        if run and run not in read:
-            if (place / RESULTS).is_file():
-                read[run] = read_results(place / RESULTS)
-            else:
-                missing = f"its run {run} is no longer in the lab; repeat the study"
-        yield Cell(
-            label=str(entry["label"]),
-            levels={str(name): str(level) for name, level in entry["levels"].items()},
-            folder=place,
-            results=read.get(str(run)) if run else None,
-            same_as=str(entry["same_as"] or ""),
-            inapplicable=tuple(entry["inapplicable"]),
-            error=str(entry["error"]),
-            missing=missing,
-            unavailable=str(entry.get("unavailable", "")),
-        )

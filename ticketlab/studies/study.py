@@ -32,7 +32,9 @@ from ticketlab.studies.other_parts import check_other_parts
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, plan_study
 from ticketlab.studies.read_definition import read_study, study_of
-from ticketlab.studies.store import StudyStore, is_study, read_study_cells, study_folder
+from ticketlab.studies.store import StudyStore
+from ticketlab.studies.stored_cells import read_study_cells
+from ticketlab.studies.study_folder import is_study, study_folder
 from ticketlab.studies.threads import threads_of_a_stage
 from ticketlab.tasks.base import Task
 
