@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ticketlab.attacks.results.one_class import label_of_one_class
 from ticketlab.lab.results import stage_results
 from ticketlab.report.cells import Cell
 from ticketlab.report.metric_text import split_metric
 from ticketlab.report.numbers import numbers
 from ticketlab.report.summaries import Summary, summarise_numbers
 
-OF_SAMPLE = re.compile(r"the model predicts `(.*)` for every example of the sample")
-"""The warning of an attack stage, :mod:`ticketlab.attacks.results.caveats`."""
 _Model = tuple[str, int, str, str]
 """The task, the seed, the stage that produced a model, and the checkpoint."""
 
@@ -69,5 +67,6 @@ def _sampled(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, int, str],
     for stage in stage_results(results):
         if "attacks" in stage.result:
             for warning in stage.result.get("warnings", ()):
-                if found := OF_SAMPLE.search(warning):
-                    yield (stage.data, int(stage.seed), stage.name), found[1]
+                label = label_of_one_class(warning)
+                if label is not None:
+                    yield (stage.data, int(stage.seed), stage.name), label

@@ -9,6 +9,7 @@ from typing import Any
 
 from ticketlab.attacks.components.words import words_of
 from ticketlab.attacks.results.metrics import Fraction, measure
+from ticketlab.attacks.results.one_class import warning_of_one_class
 from ticketlab.attacks.results.record import Record
 from ticketlab.core.formatting import counted
 from ticketlab.resources.stop_words import english_stop_words
@@ -80,7 +81,7 @@ def _of_victim(records: Sequence[Record]) -> Iterator[str]:
     if known and not right:
         yield f"nothing was attacked: the model misclassified the whole sample before the attack ({counted(len(known), 'example')})"
     elif len(labels) > 1 and len(predictions) == 1:
-        yield f"the model predicts `{predictions.pop()}` for every example of the sample; it may have learned nothing"
+        yield warning_of_one_class(predictions.pop())
     elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:
         yield f"before the attack {right} of {len(known)} predictions are correct, no more than if all were `{commonest}` ({most})"
 
