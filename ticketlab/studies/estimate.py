@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from ticketlab.core import quantities
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.layout import RECIPE, RESULTS, finished_runs, stage_folder
@@ -54,8 +55,8 @@ def estimate(plan: Plan) -> Estimate:
     for planned in missing:
         parts = list(parts_of(plan, planned))
         found = [(measured[kind], units) for kind, units in parts if kind in measured]
-        seconds += sum(_median(one.seconds / one.units for one in like) * units for like, units in found)
-        size += round(sum(_median(one.bytes for one in like) for like, _ in found[:1]))
+        seconds += sum(statistics.median(one.seconds / one.units for one in like) * units for like, units in found)
+        size += round(sum(statistics.median(one.bytes for one in like) for like, _ in found[:1]))
         known += len(found) == len(parts)
         unknown |= {" ".join(kind): None for kind, _ in parts if kind not in measured}
     return Estimate(len(missing), known, seconds, size, tuple(unknown))
@@ -136,10 +137,6 @@ def _measured(
     yield (stage.kind, model), _Measured(seconds, max(1, units), size)
 
 
-def _median(values: Iterable[float]) -> float:
-    return statistics.median(values)
-
-
 def describe_estimate(found: Estimate) -> list[str]:
     """Return the lines that describe an estimate."""
     if not found.stages:
@@ -147,7 +144,7 @@ def describe_estimate(found: Estimate) -> list[str]:
     lines = [f"{counted(found.stages, 'stage')} to compute"]
     if found.measured:
         of = "" if found.measured == found.stages else f" for the {found.measured} of them that are like measured ones"
-        lines[0] += f": about {duration(found.seconds)} and {_size(found.bytes)} of disk{of}, going by what this lab has measured"
+        lines[0] += f": about {duration(found.seconds)} and {quantities.size(found.bytes)} of disk{of}, going by what this lab has measured"
     if found.unknown:
         lines.append(f"no estimate for {', '.join(found.unknown)}: the lab has not measured any")
     return lines
@@ -158,11 +155,3 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000 or unit == "GB":
-            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
-        number /= 1000
-    raise AssertionError
