@@ -34,7 +34,7 @@ from ticketlab.studies import execute
 from ticketlab.studies.division import divide, only_units
 from ticketlab.studies.plan import Plan, plan_study
 from ticketlab.studies.read_definition import study_of
-from ticketlab.studies.schedule import Schedule
+from ticketlab.studies.schedule import StageScheduler
 from ticketlab.testing.models.tiny import tiny_model
 
 MINUTES = {"finetune": 30.0, "search": 60.0, "draw": 0.1, "retrain": 40.0, "evaluate": 1.0, "attack": 30.0}
@@ -247,7 +247,7 @@ def simulate_parts(plan: Plan, options: argparse.Namespace) -> dict[str, Any]:
     """Execute the parts of a plan, each of them one stage at a time and beginning at once, without failures."""
     durations = Durations(plan, options.seed)
     started = time.process_time()
-    parts = [Schedule(only_units(plan, units)) for units in divide(plan, options.parts)]
+    parts = [StageScheduler(only_units(plan, units)) for units in divide(plan, options.parts)]
     seconds = time.process_time() - started
     finished: set[str] = set()
     computing: set[str] = set()

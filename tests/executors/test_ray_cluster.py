@@ -150,7 +150,7 @@ def test_nodes_that_differ_are_named_and_not_used(opened, tmp_path, capsys):
         warning = capsys.readouterr().err
         assert "is not used: it has torch 0.0.1 (here " in warning
         join(started, "apart", hide_the_token(tmp_path / "apart"))
-        wait_for(lambda: run.wait(5) is None and len(run._nodes) == 3)
+        wait_for(lambda: run.wait(5) is None and len(run.nodes._present) == 3)
         found = results(run, [work(str(n), seconds=0.5) for n in range(6)])
         assert {outcome.answer["node"] for (outcome,) in found.values()} == {"head"}
         warning = capsys.readouterr().err

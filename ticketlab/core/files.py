@@ -74,14 +74,14 @@ def replace(source: Path, target: Path) -> None:
         guard.move(source, target)
 
 
-def check_writable(path: Path) -> None:
-    """Check that a file can be written: its folder is writable, or can be created.
+def check_writable(path: Path, called: str = "") -> None:
+    """Check that a file can be written: its folder is writable, or can be created. Messages call it ``called``, by default its path.
 
     :raises UsageError: it cannot.
     """
     folder = next(place for place in path.absolute().parents if place.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(f"{path}: no file can be written in {folder}")
+        raise UsageError(f"{called or path}: no file can be written in {folder}")
 
 
 def remove_empty_folders(folder: Path, root: Path) -> None:

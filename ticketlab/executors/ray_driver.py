@@ -5,23 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ticketlab.core import package_versions, registry, temporary
 from ticketlab.core.errors import TicketlabError
-from ticketlab.executors import sent_plugins
 from ticketlab.executors.base import Session
 
 
 @contextlib.contextmanager
-def described(session: Session) -> Iterator[dict[str, Any]]:
-    """Yield the description, which holds until the end of the block.
+def described(session: Session, plugins: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the description, which holds until the end of the block. ``plugins`` are those that are sent.
 
-    :raises TicketlabError: a file of a plugin cannot be read, or the lab cannot be written.
+    :raises TicketlabError: the lab cannot be written.
     """
-    plugins = sent_plugins.pack(session.plugins.files)
     with _token(session.lab) as token:
         yield {
             "name": os.urandom(8).hex(),

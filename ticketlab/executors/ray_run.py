@@ -12,7 +12,7 @@ from attrs import define, field
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ticketlab.core.errors import UsageError
-from ticketlab.executors import ray_cluster, ray_driver, ray_node
+from ticketlab.executors import ray_cluster, ray_driver, ray_node, sent_plugins
 from ticketlab.executors.base import ExecutorRun, Message, Outcome, Receive, Session, Work, WorkResources
 from ticketlab.executors.ray_errors import last_line, why_lost
 from ticketlab.executors.ray_journal import Journal
@@ -61,8 +61,9 @@ class RayRun(ExecutorRun):
         :raises TicketlabError: there is no such cluster, or none of its nodes can be used.
         """
         with contextlib.ExitStack() as closing:
-            driver = closing.enter_context(ray_driver.described(session))
+            plugins = sent_plugins.pack(session.plugins.files)
             closing.enter_context(ray_cluster.connected(address, cores))
+            driver = closing.enter_context(ray_driver.described(session, plugins))
             here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
             journal = ray.remote(Journal).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
             nodes = Nodes(ray.put(driver))

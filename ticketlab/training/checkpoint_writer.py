@@ -31,10 +31,12 @@ class CheckpointWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        with contextlib.nullcontext() if problem is None else contextlib.suppress(Exception):  # the error of the block is the first
-            self.wait()
-        if self._thread is not None:
-            self._thread.shutdown()
+        try:
+            with contextlib.nullcontext() if problem is None else contextlib.suppress(Exception):  # the error of the block is the first
+                self.wait()
+        finally:  # also at a second signal: later another process may write in the folder
+            if self._thread is not None:
+                self._thread.shutdown()
 
     def save(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], progress: Mapping[str, Any]) -> None:
         """Save a checkpoint, after the one before is complete.

@@ -83,7 +83,8 @@ class Loop:
         """Train to the end, resuming from the checkpoint if there is one.
 
         :raises TrainingDiverged: a loss, gradient or parameter is not finite; the last checkpoint is kept.
-        :raises Interrupted: on Ctrl-C, SIGTERM or SIGHUP, after a checkpoint was written.
+        :raises Interrupted: on Ctrl-C, SIGTERM or SIGHUP, after a checkpoint was written. In the step that a callback ends the training
+            with, the signal has its usual effect instead, and the last checkpoint is kept.
         :raises LostProcess: another process of the group has failed or ended.
         """
         fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}

@@ -19,7 +19,7 @@ from support.without_imports import HEAVY, RUN
 from ticketlab.attacks.results import diff
 from ticketlab.attacks.results.record import Record
 from ticketlab.attacks.results.record_file import RecordFile
-from ticketlab.cli import run_recipe
+from ticketlab.cli import output, run_recipe
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 
@@ -138,7 +138,7 @@ def test_json_has_the_header_the_metrics_and_the_segments(invoke: Invoke, file: 
 
 def test_on_a_terminal_changed_words_have_colours_instead_of_marks(invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
-    monkeypatch.setattr(run_recipe, "open_console", lambda: Console(file=out, force_terminal=True, color_system="standard", width=200))
+    monkeypatch.setattr(output, "open_console", lambda: Console(file=out, force_terminal=True, color_system="standard", width=200))
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert invoke("attack", "show", file, "--id", "test-1").exit_code == 0
     assert "\x1b[9;31mgood\x1b[0m \x1b[1;32mgoood\x1b[0m film" in out.getvalue()

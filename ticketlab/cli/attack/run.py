@@ -184,7 +184,7 @@ def _check_writable(target: Path) -> None:
 
     :raises UsageError: it cannot be written, or holds something else.
     """
-    files.check_writable(target)
+    files.check_writable(target, f"--out {target}")
     if target.exists() and not is_records(target):
         raise UsageError(f"--out {target}: the file exists and does not hold attack records; name another file, or remove it")
 
