@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +55,24 @@ def test_markers_select_the_tests() -> None:
     assert [marker.partition(":")[0] for marker in options["markers"]] == ["slow", "system"]
     assert "-m 'not system'" in options["addopts"]
     assert "python -m pytest -m system --no-skips\n" in text(".ci/run")
+
+
+@pytest.mark.parametrize(("browser", "installs"), [(None, True), ("google-chrome", False), ("chromium", False)])
+def test_ci_installs_chromium_unless_there_is_a_browser(tmp_path: Path, browser: str | None, installs: bool) -> None:
+    (function,) = re.findall(r"^install_chromium\(\) \{.*?^\}", text(".ci/run"), flags=re.MULTILINE | re.DOTALL)
+    for name, code in {
+        "id": "echo 0",
+        "apt-get": f"echo apt-get >>log; case $* in *chromium) echo '#!/bin/sh' >{tmp_path}/chromium; chmod +x {tmp_path}/chromium;; esac",
+        **({browser: ""} if browser else {}),
+    }.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{code}\n", encoding="utf-8")
+        program.chmod(0o755)
+    bash = shutil.which("bash")
+    assert bash is not None
+    script = f"set -euo pipefail\n{function}\ninstall_chromium"
+    subprocess.run([bash, "-c", script], env={"PATH": str(tmp_path)}, cwd=tmp_path, check=True)
+    assert (tmp_path / "log").exists() == installs
 
 
 def test_every_package_in_plugins_is_checked_and_can_be_imported_by_tests() -> None:
