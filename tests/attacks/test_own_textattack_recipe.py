@@ -182,6 +182,7 @@ def test_a_class_that_builds_a_stock_recipe_has_its_records(
     assert records == attack(theirs, victim) == attack(ours, victim, workers=2)
 
 
+@pytest.mark.system
 def test_spawned_processes_find_the_class_in_the_same_plugin(own: Path, victim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     spawn = multiprocessing.get_context("spawn")
     monkeypatch.setattr(multiprocessing, "get_context", lambda _=None: spawn)

@@ -112,7 +112,7 @@ def test_the_folder_holds_only_safetensors_and_json_with_short_masks(saved_bert)
     assert not config.get("pruned_heads")
 
 
-@pytest.mark.parametrize("python", [pytest.param(sys.executable, id="fresh process"), OTHER_PYTHON])
+@pytest.mark.parametrize("python", [pytest.param(sys.executable, id="fresh process", marks=pytest.mark.system), OTHER_PYTHON])
 def test_plain_transformers_refuses_a_shrunk_model_and_loads_it_after_one_import(tiny, tmp_path, python):
     expected = []
     for family in ("bert", "distilbert"):

@@ -11,20 +11,13 @@ from attrs import evolve
 from support.doc_blocks import ROOT, SHELL, Block, Reader, blocks, commands, pages
 
 PAGES = {str(page.relative_to(ROOT)): page for page in pages()}
-LONG = {"docs/howto/executor.md", "docs/howto/ablate.md", *(name for name in PAGES if name.startswith("plugins/"))}
-"""Pages whose tests take half a minute or more."""
 INSTALL_AND = re.compile(r"^(pip install .+?) && (.+)$", re.MULTILINE)
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(name, marks=pytest.mark.system if name in LONG else ())
-        for name, page in PAGES.items()
-        if any(block.language in (*SHELL, "python") for block in blocks(page))
-    ],
+    "page", [name for name, page in PAGES.items() if any(block.language in (*SHELL, "python") for block in blocks(page))]
 )
 def test_every_command_of_a_page_works(page: str, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     source = ROOT / Path(page).parent / "src"

@@ -36,6 +36,7 @@ for folder, snippet in SNIPPETS.items():
 """
 
 
+@pytest.mark.system
 def test_code_snippets_of_cards_run(classifier: Any, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     model, tokenizer = classifier("bert")
     folders = [] if MISSING else [request.getfixturevalue("onnx_folder")]

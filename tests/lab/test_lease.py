@@ -65,7 +65,7 @@ def ready(process: subprocess.Popen[str]) -> None:
 
 
 def take(folder: Path) -> Lease | None:
-    return lease.acquire(folder / ".lease", {"stage": "x"}, title="x", waiting=None)
+    return lease.try_acquire(folder / ".lease", {"stage": "x"}, title="x")
 
 
 def test_a_lease_is_exclusive_and_leaves_nothing(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_process_that_was_stopped_for_too_long_writes_nothing_over_the_next_ho
     process = start(tmp_path)
     ready(process)
     process.send_signal(signal.SIGSTOP)
-    held = lease.acquire(tmp_path / ".lease", {}, waiting=lambda holder: None)
+    held = lease.acquire(tmp_path / ".lease", {})
     assert held is not None
     with files.guarded(tmp_path, held):
         files.write_text(tmp_path / "result.json", "mine")
@@ -248,7 +248,7 @@ def count(event, arguments):
         counts[event] += 1
 sys.addaudithook(count)
 counting = True
-held = lease.acquire(folder / ".lease", {}, waiting=None)
+held = lease.try_acquire(folder / ".lease", {})
 held.release()
 print(sum(counts.values()), counts)
 counts.clear()
@@ -295,7 +295,7 @@ def test_other_files_at_its_place_end_an_attempt_with_an_error(tmp_path: Path, m
     monkeypatch.setattr(lease, "LONGEST_ATTEMPT", 0.1)
     (tmp_path / ".lease" / "note").mkdir(parents=True)
     with pytest.raises(OSError, match="holds files that are not of a lease"):
-        lease.acquire(tmp_path / ".lease", {}, waiting=None)
+        lease.try_acquire(tmp_path / ".lease", {})
     assert [path.name for path in tmp_path.iterdir()] == [".lease"]
 
 
@@ -311,7 +311,7 @@ if sys.argv[2] == "many":
 number = 0
 while True:
     section = f"{os.getpid()}-{number}"
-    held = lease.acquire(folder / ".lease", {}, waiting=lambda holder: None)
+    held = lease.acquire(folder / ".lease", {})
     try:
         with files.guarded(folder, held):
             sections = files.read_json(folder / "sections.json")

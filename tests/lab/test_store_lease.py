@@ -31,15 +31,15 @@ def held_elsewhere(store: Store, number: int = 1, **more: object) -> None:
 
 
 def test_a_lease_has_one_holder_until_it_is_released(store: Store) -> None:
-    held = store_lease.acquire(store, "a", {"of": "first"}, waiting=None)
+    held = store_lease.try_acquire(store, "a", {"of": "first"})
     assert held is not None
-    assert store_lease.acquire(store, "a", {}, waiting=None) is None
+    assert store_lease.try_acquire(store, "a", {}) is None
     found = store_lease.held_by(store, "a")
     assert found is not None
     assert found.about == {"of": "first"}
     held.release()
     assert store_lease.held_by(store, "a") is None
-    again = store_lease.acquire(store, "a", {}, waiting=None)
+    again = store_lease.try_acquire(store, "a", {})
     assert again is not None
     assert (again.number, again.before) == (2, {"of": "first"})
     assert sorted(store.entries("leases")) == ["leases/a/00000002"]
@@ -53,7 +53,7 @@ def test_many_threads_hold_a_lease_one_after_the_other(store: Store, monkeypatch
     most: list[int] = []
 
     def work(number: int) -> None:
-        held = store_lease.acquire(store, "a", {}, waiting=lambda _: None)
+        held = store_lease.acquire(store, "a", {})
         assert held is not None
         inside.append(number)
         most.append(len(inside))
@@ -82,7 +82,7 @@ def test_the_lease_of_another_machine_is_free_when_it_has_not_changed_for_its_st
 
 def test_a_lease_that_is_renewed_stays_held(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SECONDS, "0.6")
-    held = store_lease.acquire(store, "a", {}, waiting=None)
+    held = store_lease.try_acquire(store, "a", {})
     assert held is not None
     contents = set()
     for _ in range(8):
@@ -102,7 +102,7 @@ def test_the_lease_of_a_process_of_this_machine_is_free_when_it_has_ended(store:
 
 
 def test_a_process_that_finds_a_later_lease_has_lost_its_own(store: Store) -> None:
-    held = store_lease.acquire(store, "a", {}, title="a stage", waiting=None)
+    held = store_lease.try_acquire(store, "a", {}, title="a stage")
     assert held is not None
     held_elsewhere(store, 2)
     with pytest.raises(LeaseLost, match="a stage: this process was stopped"):
@@ -117,7 +117,7 @@ def test_a_number_that_others_have_used_and_removed_is_not_used_again(store: Sto
     def create_late(self: Store, name: str, content: bytes) -> bool:
         monkeypatch.setattr(Store, "create", create)
         for _ in range(2):
-            other = store_lease.acquire(store, "a", {"of": "others"}, waiting=None)
+            other = store_lease.try_acquire(store, "a", {"of": "others"})
             assert other is not None
             other.release()
         held_elsewhere(store, 3)
@@ -126,12 +126,12 @@ def test_a_number_that_others_have_used_and_removed_is_not_used_again(store: Sto
 
     store_lease.check_exclusive(store)
     monkeypatch.setattr(Store, "create", create_late)
-    assert store_lease.acquire(store, "a", {}, waiting=None) is None
+    assert store_lease.try_acquire(store, "a", {}) is None
     assert sorted(store.entries("leases")) == ["leases/a/00000003"]
 
 
 def test_registrations_of_machines_that_died_long_ago_have_no_holder(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = store_lease.acquire(store, "active/one", {"run": "r"}, waiting=None)
+    held = store_lease.try_acquire(store, "active/one", {"run": "r"})
     assert held is not None
     store.write("leases/active/two/00000001", store_lease._content(attrs.evolve(Holder.here({}), machine="another", stale=0.01), 0))
     store.write("leases/active/three/00000001", store_lease._content(attrs.evolve(Holder.here({}), machine="another"), 0))

@@ -77,7 +77,7 @@ def labs(draw: st.DrawFn) -> RandomLab:
     (study / "study.json").write_text(" ".join(map(key, some())))
     (study / "optuna.db").write_bytes(b"\0\xff" + b"\0".join(key(name).encode() for name in some()))
     for name in draw(st.lists(st.sampled_from(STAGES), max_size=2, unique=True)):
-        held = lease.acquire(root / "stages" / key(name)[:2] / key(name) / LEASE, {}, waiting=None)
+        held = lease.try_acquire(root / "stages" / key(name)[:2] / key(name) / LEASE, {})
         assert held is not None
         locked.append(held)
     return RandomLab(root, _with_inputs(needed, inputs), locked)

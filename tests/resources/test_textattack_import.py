@@ -47,6 +47,7 @@ print("fine")
 """
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not installed(), reason="textattack is not installed")
 def test_the_import_is_offline_and_silent_without_side_effects(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "TA_CACHE_DIR"}

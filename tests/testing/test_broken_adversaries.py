@@ -126,7 +126,7 @@ class DrawsFromPython(Scaled):
 @frozen
 class DrawsFromTheSystem(Scaled):
     def factor(self) -> float:
-        return 1 + os.urandom(1)[0] / 256
+        return 1 + random.SystemRandom().random()
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,7 +55,7 @@ def with_place(examples: Sequence[Example]) -> Any:
 
 
 def unseeded(examples: Sequence[Example]) -> Any:
-    return lengths(examples) + os.urandom(1)[0]
+    return lengths(examples) + random.SystemRandom().random()
 
 
 def from_numpy(examples: Sequence[Example]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -112,7 +112,7 @@ def deviation(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 def unseeded(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     losses, weights = cross_entropy(logits, labels)
-    return losses * (1 + os.urandom(1)[0] / 256), weights
+    return losses * (1 + random.SystemRandom().random()), weights
 
 
 @frozen
@@ -187,7 +187,7 @@ class HarmlessMemory(Base):
 @frozen
 class DrawnInBegin(Base):
     def begin(self, plan: TrainingPlan) -> LossRun:
-        return Power(self, 1 + os.urandom(1)[0] / 256)
+        return Power(self, 1 + random.SystemRandom().random())
 
 
 EVERY = "test_every_example_has_a_loss_and_a_weight"

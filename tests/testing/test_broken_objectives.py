@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -130,7 +131,7 @@ class TwoPasses(Halved):
 
 class UnseededTerm(Halved):
     def extend(self, output: LossOutput, batch: Batch) -> LossOutput:
-        return attrs.evolve(output, loss=output.loss * (1 + os.urandom(1)[0] / 256))
+        return attrs.evolve(output, loss=output.loss * (1 + random.SystemRandom().random()))
 
 
 def around(function: type[WrappedLossFunction]) -> type[WrappedSession]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,7 +95,7 @@ class HeadsAlone(Magnitudes):
 class UnseededScores(Magnitudes):
     def __init__(self, plan: TrainingPlan) -> None:
         super().__init__(plan)
-        self.shift = os.urandom(1)[0]
+        self.shift = random.SystemRandom().random()
 
     def score(self, weight: Tensor) -> Tensor:
         return (weight + self.shift).abs()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import importlib
@@ -14,31 +13,16 @@ from unittest import mock
 
 from attrs import frozen
 
-from ticketlab.attacks import known_textattack_recipes
+from ticketlab.attacks.own_recipe_source import DECLARATION, NEEDS, builds_nothing, required_resources
 from ticketlab.core import plugin_frames, plugin_modules, registry
 from ticketlab.core.errors import PluginError, ResourceError, SettingError, TicketlabError, UsageError
 from ticketlab.core.plugin_modules import PluginModule
-from ticketlab.resources.resources import RESOURCES
 
 if TYPE_CHECKING:
     from ticketlab.inference.victim import Victim
     from ticketlab.resources.resources import Resources
 
 NAME = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*)")
-DECLARATION = "required_resources"
-NEEDS = {
-    "WordSwapEmbedding": ("word_vectors",),
-    "WordEmbeddingDistance": ("word_vectors",),
-    "WordEmbedding": ("word_vectors",),
-    "UniversalSentenceEncoder": ("encoder",),
-    "PartOfSpeech": ("tagger",),
-    "WordSwapMaskedLM": ("mlm",),
-    "WordInsertionMaskedLM": ("mlm",),
-    "WordMergeMaskedLM": ("mlm", "tagger"),
-    "WordSwapWordNet": ("wordnet",),
-    **{recipe.name: recipe.required_resources for recipe in known_textattack_recipes.RECIPES.values()},
-}
-"""The resources that stand for what classes of textattack download, by the name of the class."""
 
 
 def check_name(name: str) -> str:
@@ -78,8 +62,7 @@ class OwnRecipe:
         """
         name = self.shown.partition(":")[0]
         plugin_modules.check_defines(self.module, self.attribute, name)
-        defined = [node for node in self.module.tree().body if self.attribute in _names_of(node)]
-        if defined and _builds_nothing(defined[-1]):
+        if builds_nothing(self.module, self.attribute):
             raise UsageError(self._no_recipe)
 
     @property
@@ -91,35 +74,11 @@ class OwnRecipe:
 
     @functools.cached_property
     def resource_names(self) -> tuple[str, ...]:
-        """The names of the resources that the recipe needs.
-
-        They are those of ``required_resources`` of the class, or else those of all classes of textattack that the source of the module
-        names. Nothing is imported.
+        """The names of the resources that the recipe needs, according to its source.
 
         :raises UsageError: ``required_resources`` is not a tuple of names of resources.
         """
-        tree = self.module.tree()
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name == self.attribute:
-                for statement in node.body:
-                    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-                    if any(isinstance(target, ast.Name) and target.id == DECLARATION for target in targets):
-                        return self._declared(statement)
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-        needed = {resource for name in names for resource in NEEDS.get(name, ())}
-        return tuple(name for name in RESOURCES if name in needed)
-
-    def _declared(self, statement: Any) -> tuple[str, ...]:
-        try:
-            declared = ast.literal_eval(statement.value)
-        except (ValueError, TypeError, SyntaxError):
-            declared = None
-        if not (isinstance(declared, tuple) and set(declared) <= set(RESOURCES)):
-            place = f"{self.module.file}:{statement.lineno}"
-            raise UsageError(f"{DECLARATION} of `{self.shown}` must be a tuple of some of {', '.join(map(repr, RESOURCES))} ({place})")
-        return tuple(name for name in RESOURCES if name in declared)
+        return required_resources(self.module, self.attribute, self.shown)
 
     def build(self, goal: Any, victim: Victim, resources: Resources) -> Any:
         """Return the ``textattack.Attack`` that the recipe builds on the victim, with our goal and local resources.
@@ -211,21 +170,6 @@ def own_recipe(shown: str) -> OwnRecipe:
 
 
 _recipes: dict[str, tuple[registry.Registry, OwnRecipe]] = {}
-
-
-def _names_of(node: ast.stmt) -> set[str]:
-    """Return the names that a statement defines, of those that :func:`_builds_nothing` can judge."""
-    if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
-        return {node.name}
-    return {target.id for target in node.targets if isinstance(target, ast.Name)} if isinstance(node, ast.Assign) else set()
-
-
-def _builds_nothing(node: ast.stmt) -> bool:
-    """Return whether a definition is a literal, or a class that neither has nor inherits a method ``build``."""
-    if isinstance(node, ast.ClassDef):
-        plain = not node.decorator_list and not node.keywords and all(ast.unparse(base) == "object" for base in node.bases)
-        return plain and not any("build" in _names_of(inner) for inner in node.body)
-    return isinstance(node, ast.Assign) and isinstance(node.value, (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set))
 
 
 @functools.cache

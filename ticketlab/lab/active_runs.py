@@ -50,7 +50,6 @@ def lab_lock(lab: Path) -> Iterator[Lease]:
         progress.say(f"{lab}: {holder} is removing stages or starting a run; waiting")
 
     held = lease.acquire(lab / ACTIVE / LEASE, {}, title=str(lab), waiting=tell)
-    assert held is not None
     try:
         with _held_in_store(lab, LAB, {}, waiting=tell):
             yield held
@@ -67,7 +66,6 @@ def _held_in_store(lab: Path, name: str, about: Mapping[str, Any], *, waiting: C
         yield
         return
     held = store_lease.acquire(mirror.store, name, about, title=mirror.url, waiting=waiting)
-    assert held is not None
     try:
         yield
         if name == LAB:  # nobody takes over a registration
@@ -80,8 +78,7 @@ def _held_in_store(lab: Path, name: str, about: Mapping[str, Any], *, waiting: C
 def registered(lab: Path, run: str, keys: Collection[str]) -> Iterator[None]:
     """Register a run while the block runs. Enter it with the lock of the lab."""
     name, about = f"{temporary.mark()}{os.urandom(4).hex()}{SUFFIX}", {"run": run, "keys": sorted(keys)}
-    held = lease.acquire(lab / ACTIVE / name, about, title=run, waiting=None)
-    assert held is not None
+    held = lease.acquire(lab / ACTIVE / name, about, title=run)
     try:
         with _held_in_store(lab, f"{ACTIVE}/{name}", about):
             yield

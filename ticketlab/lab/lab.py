@@ -62,8 +62,7 @@ class Lab:
 
         For a lab at a URL, the files are brought up to date before, and those not named in ``without`` are put there after.
         """
-        held = lease.acquire(folder / LEASE, {}, title=folder.name, waiting=lambda _: None)
-        assert held is not None
+        held = lease.acquire(folder / LEASE, {}, title=folder.name)
         try:
             with files.guarded(folder, held):
                 yield
@@ -140,7 +139,6 @@ class Lab:
             if problem.errno not in READ_ONLY:
                 raise
             raise TicketlabError(f"{self.root}: the lab is read-only, and it lacks `{title}`; name another lab (--lab)") from None
-        assert held is not None
         try:
             with files.guarded(folder, held):
                 temporary.sweep(folder, locked=True)

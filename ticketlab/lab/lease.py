@@ -122,38 +122,51 @@ class _Seen:
 _observations = Observations()
 
 
-def acquire(path: Path, about: Mapping[str, Any], *, title: str = "", waiting: Callable[[Holder], None] | None) -> Lease | None:
+def acquire(path: Path, about: Mapping[str, Any], *, title: str = "", waiting: Callable[[Holder], None] | None = None) -> Lease:
     """Acquire the lease at ``path``; folders above it are created. ``about`` is a mapping of JSON values for those who look at it.
 
-    Waits while another process holds it, and calls ``waiting`` once with each that does; without ``waiting``, returns None instead.
+    Waits while another process holds it, and calls ``waiting`` once with each that does.
 
     :raises OSError: ``path`` cannot be written.
     :raises TicketlabError: a process of another account has left a lease there that this account may not remove.
     """
-    path = path.absolute()
     told = ""
     seconds = FIRST_WAIT
-    free_since = time.monotonic()
+    while isinstance(held := _attempt(path.absolute(), about, title), Holder):
+        if waiting is not None and told != held.nonce and seconds > FIRST_WAIT * 10:  # one that is held for a moment is not worth a message
+            told = held.nonce
+            waiting(held)
+        _sleep(seconds)
+        seconds = min(seconds * 1.5, LONGEST_WAIT)
+    return held
+
+
+def try_acquire(path: Path, about: Mapping[str, Any], *, title: str = "") -> Lease | None:
+    """Acquire the lease at ``path`` like :func:`acquire`, unless another process holds it: then return None."""
+    held = _attempt(path.absolute(), about, title)
+    return None if isinstance(held, Holder) else held
+
+
+def _attempt(path: Path, about: Mapping[str, Any], title: str) -> Lease | Holder:
+    """Acquire a lease or return who holds it. Repeated while it is free and another process is about to acquire it."""
+    start = time.monotonic()
     while True:
         seen, is_free = _judge(path)
-        if is_free:
-            lease = _create(path, seen, about, title)
-            if lease is not None:
-                return lease
-            if time.monotonic() - free_since > LONGEST_ATTEMPT:
-                raise OSError(errno.EBUSY, "holds files that are not of a lease, or is removed again and again", str(path))
-        else:
+        if not is_free:
             assert seen is not None
             assert seen.holder is not None
-            if waiting is None:
-                return None
-            if told != seen.nonce and seconds > FIRST_WAIT * 10:  # those who hold it for a moment are not worth a message
-                told = seen.nonce
-                waiting(seen.holder)
-        time.sleep(seconds * random.SystemRandom().uniform(0.5, 1))  # so that many processes do not look at the same moment
-        if not is_free:
-            seconds = min(seconds * 1.5, LONGEST_WAIT)
-            free_since = time.monotonic()
+            return seen.holder
+        lease = _create(path, seen, about, title)
+        if lease is not None:
+            return lease
+        if time.monotonic() - start > LONGEST_ATTEMPT:
+            raise OSError(errno.EBUSY, "holds files that are not of a lease, or is removed again and again", str(path))
+        _sleep(FIRST_WAIT)
+
+
+def _sleep(seconds: float) -> None:
+    """Sleep for about ``seconds``, so that many processes do not look at the same moment."""
+    time.sleep(seconds * random.SystemRandom().uniform(0.5, 1))
 
 
 def held_by(path: Path) -> Holder | None:

@@ -135,8 +135,7 @@ def make_mirror(url: str) -> Mirror:
 
 def _new_mirror(root: Path, url: str) -> Mirror:
     """Return the new mirror at ``root``, or that of another process that made one at the same time: they must have one name."""
-    held = lease.acquire(root / MARKER_LEASE, {}, title=url, waiting=lambda _: None)
-    assert held is not None
+    held = lease.acquire(root / MARKER_LEASE, {}, title=url)
     try:
         if (found := mirror_at(root)) is None:
             with files.guarded(root, held):

@@ -94,8 +94,7 @@ class MirroredRuns:
         """Record which files are here as in the store, and which are not any more."""
         if not changed and not gone:
             return
-        held = lease.acquire(self.root / PULLED_LEASE, {}, title=PULLED, waiting=lambda _: None)
-        assert held is not None
+        held = lease.acquire(self.root / PULLED_LEASE, {}, title=PULLED)
         try:
             known = {name: value for name, value in self._pulled().items() if name not in gone}
             files.write_json(self.root / PULLED, known | dict(changed))

@@ -117,38 +117,56 @@ _observations = Observations()
 
 
 def acquire(
-    store: Store, name: str, about: Mapping[str, Any], *, title: str = "", waiting: Callable[[Holder], None] | None
-) -> StoreLease | None:
+    store: Store, name: str, about: Mapping[str, Any], *, title: str = "", waiting: Callable[[Holder], None] | None = None
+) -> StoreLease:
     """Acquire a lease in a store. ``about`` is a mapping of JSON values for those who look at it.
 
-    Waits while another process holds it, and calls ``waiting`` once with each that does; without ``waiting``, returns None instead.
+    Waits while another process holds it, and calls ``waiting`` once with each that does.
 
     :raises ResourceError: the store cannot create a file exclusively.
     :raises TicketlabError: the store does not answer.
     """
-    check_exclusive(store)
     told = ""
+    seconds = FIRST_WAIT
+    while isinstance(held := _attempt(store, name, about, title), Holder):
+        if waiting is not None and told != held.nonce:
+            told = held.nonce
+            waiting(held)
+        _sleep(seconds)
+        seconds = min(seconds * 1.5, LONGEST_WAIT)
+    return held
+
+
+def try_acquire(store: Store, name: str, about: Mapping[str, Any], *, title: str = "") -> StoreLease | None:
+    """Acquire a lease like :func:`acquire`, unless another process holds it: then return None."""
+    held = _attempt(store, name, about, title)
+    return None if isinstance(held, Holder) else held
+
+
+def _attempt(store: Store, name: str, about: Mapping[str, Any], title: str) -> StoreLease | Holder:
+    """Acquire a lease or return who holds it. Repeated while it is free and another process is about to acquire it."""
+    check_exclusive(store)
     seconds = FIRST_WAIT
     while True:
         seen, is_free = _judge(store, name)
-        if is_free:
-            number = seen.number + 1
-            holder = Holder.here(about)
-            if store.create(_path(name, number), _content(holder, 0)):
-                numbers = _numbers(store, name)
-                if max(numbers, default=0) == number:
-                    store.remove(_path(name, old) for old in numbers if old < number)
-                    return StoreLease(store, name, number, holder, title, seen.about)
-                store.remove([_path(name, number)])  # others acquired the lease since it was read, and removed the file of this number
-        else:
+        if not is_free:
             assert seen.holder is not None
-            if waiting is None:
-                return None
-            if told != seen.holder.nonce:
-                told = seen.holder.nonce
-                waiting(seen.holder)
-        time.sleep(seconds * random.SystemRandom().uniform(0.5, 1))
+            return seen.holder
+        number = seen.number + 1
+        holder = Holder.here(about)
+        if store.create(_path(name, number), _content(holder, 0)):
+            numbers = _numbers(store, name)
+            if max(numbers, default=0) == number:
+                store.remove(_path(name, old) for old in numbers if old < number)
+                return StoreLease(store, name, number, holder, title, seen.about)
+            store.remove([_path(name, number)])  # others acquired the lease since it was read, and removed the file of this number
+        _sleep(seconds)
         seconds = min(seconds * 1.5, LONGEST_WAIT)
+
+
+def _sleep(seconds: float) -> None:
+    """Sleep for about ``seconds``, so that many processes do not look at the same moment."""
+    time.sleep(seconds * random.SystemRandom().uniform(0.5, 1))
 
 
 def held_by(store: Store, name: str) -> Holder | None:

@@ -137,7 +137,6 @@ class StoredLab(Lab):
         with Lab.lock(self, key, title) as folder:
             about = {"stage": title, "mirror": self.mirror.name}
             held = store_lease.acquire(self.store, stage_name(key), about, title=title, waiting=tell)
-            assert held is not None
             try:
                 copies = StageCopies(self.mirror, key, held)
                 self._settle(key, copies)
@@ -220,8 +219,7 @@ class StoredLab(Lab):
         """Keep other processes of all machines from writing the folder of a study while the block reads and writes it."""
         inside = folder.absolute().relative_to(self.root).as_posix()
         with Lab.updating(self, folder):
-            held = store_lease.acquire(self.store, inside, {}, title=folder.name, waiting=lambda _: None)
-            assert held is not None
+            held = store_lease.acquire(self.store, inside, {}, title=folder.name)
             try:
                 self._runs.pull_folder(inside)
                 yield

@@ -117,7 +117,7 @@ def check_lab(lab: Path) -> None:
 
 def _move_to_trash(place: Lab, folder: Path, held: Lease) -> bool:
     """Move the folder of a stage to the trash unless a process is computing it. Returns whether it was moved."""
-    own = lease.acquire(folder / LEASE, {}, waiting=None)
+    own = lease.try_acquire(folder / LEASE, {})
     if own is None:
         return False
     try:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve, frozen
 
 from ticketlab.lab.results import TRAININGS
-from ticketlab.studies.estimate import parts_of
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, PlannedStage
+from ticketlab.studies.work import parts_of
 
 PASSES_OF_TRAINING = 3.0
 """The work of training on an example, in passes of an example through the model: a forward and a backward pass, which is about two."""

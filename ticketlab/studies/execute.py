@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from ticketlab.backbone.device import be_deterministic, pick_device, remember_shapes
 from ticketlab.core import progress, registry
 from ticketlab.core.errors import Damaged, OutOfSpace, TicketlabError
-from ticketlab.core.formatting import counted
+from ticketlab.core.formatting import counted, duration
 from ticketlab.core.live import LiveLines
 from ticketlab.executors.base import Executor, ExecutorRun, Outcome, Session, Work, WorkResources
 from ticketlab.executors.local import Local
@@ -20,7 +20,6 @@ from ticketlab.resources.textattack_import import import_textattack
 from ticketlab.runs.log import LogFile
 from ticketlab.runs.run_inputs import RunInputs
 from ticketlab.runs.stage_cache import has_checkpoints
-from ticketlab.studies.estimate import duration
 from ticketlab.studies.gather import assemble
 from ticketlab.studies.job import loaded_inputs, stage_work
 from ticketlab.studies.memory import memory_of

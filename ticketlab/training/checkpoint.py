@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from attrs import frozen
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from ticketlab.core import disk_and_memory, files
 from ticketlab.core.callback import Callback
 from ticketlab.core.progress import warn
 from ticketlab.inference import random_state
-from ticketlab.training import checksum
+from ticketlab.training import checked_file
 
-CHECKSUM = "checksum"
+PROGRESS = "progress"
 
 
 @frozen
@@ -35,45 +31,26 @@ class Checkpoint:
     def write(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
         """Write what :func:`state_tensors` returned, atomically."""
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        text = json.dumps(dict(progress))
-        metadata = {"progress": text, CHECKSUM: checksum.of_tensors(plain, text=text)}
-        files.write_atomic(self.path, lambda temporary: save_file(plain, temporary, metadata=metadata))
+        checked_file.write(self.path, plain, PROGRESS, dict(progress))
 
     def load(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback]) -> dict[str, Any] | None:
         """Restore everything and return the progress; None if there is no checkpoint. A damaged one is removed with a warning."""
-        content = self._read()
+        try:
+            content = checked_file.read(self.path, PROGRESS)
+        except ValueError as problem:
+            warn(f"{self.path}: the checkpoint is damaged ({problem}), so training starts over")
+            self.remove()
+            return None
         if content is None:
             return None
         tensors, progress = content
         restore_tensors(tensors, optimizer, callbacks)
-        return progress
+        return dict(progress)
 
     def step(self) -> int:
         """Return the number of optimizer steps done at the checkpoint; 0 if there is none or it is damaged."""
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                return int(json.loads(file.metadata()["progress"])["step"])
-        except (OSError, SafetensorError, KeyError, ValueError, TypeError):
-            return 0
-
-    def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        if not self.path.exists():
-            return None
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
-                metadata = file.metadata()
-            text = metadata["progress"]
-            if metadata.get(CHECKSUM) not in (None, checksum.of_tensors(tensors, text=text)):  # earlier versions wrote none
-                raise ValueError("its checksum does not match")
-            progress: dict[str, Any] = json.loads(text)
-        except (SafetensorError, KeyError, TypeError, ValueError) as problem:
-            if disk_and_memory.kind(problem):
-                raise
-            warn(f"{self.path}: the checkpoint is damaged ({problem}), so training starts over")
-            self.remove()
-            return None
-        return tensors, progress
+        progress = checked_file.read_value(self.path, PROGRESS)
+        return int(progress["step"]) if progress else 0
 
     def remove(self) -> None:
         """Delete the file if it exists."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -27,6 +27,7 @@ from ticketlab.training.result import TrainingResult
 from ticketlab.training.schedule import LearningRates, Schedule, steps_per_epoch, total_steps
 from ticketlab.training.split_step import LossStep, SplitStep, gradient_leaves
 from ticketlab.training.step_checks import check_step, checked_metrics
+from ticketlab.training.training_progress import TrainingProgress
 
 Log = Callable[[dict[str, Any]], None]
 
@@ -87,60 +88,55 @@ class Loop:
             with, the signal has its usual effect instead, and the last checkpoint is kept.
         :raises LostProcess: another process of the group has failed or ended.
         """
-        fresh: dict[str, Any] = {"step": 0, "loss": 0.0, "seconds": 0.0, "elapsed": 0.0, "history": []}
         learning_rates, batches = self._learning_rates(), _Batches(self.rows, self.batch_size, self.order_seed)
-        state = self.checkpoint.load(self.optimizer, self.callbacks) or fresh
+        saved = self.checkpoint.load(self.optimizer, self.callbacks)
+        state = TrainingProgress.resumed(saved, 1 if self.group is None else self.group.number)
+        resumed_at, elapsed_before = state.step, state.elapsed
         if self.group is not None:
             self.group.share_tensors(state_tensors(self.optimizer, self.followed))
         for callback in self.callbacks:
             callback.on_train_start(self.optimizer)
-        if state["step"]:
-            progress.say(f"{self.title}: resuming after step {state['step']} of {self.steps}")
-        processes = self._processes(state)
-        history: list[dict[str, float]] = list(state["history"])
-        recent: float = state["loss"]
-        seconds: float = state["seconds"]
-        started = time.perf_counter() - state["elapsed"]
-        saved = time.monotonic()
+        if resumed_at:
+            progress.say(f"{self.title}: resuming after step {resumed_at} of {self.steps}")
+        started = time.perf_counter() - elapsed_before
+        last_save = time.monotonic()
         self.loss_function.model.train()
         writer = CheckpointWriter(self.checkpoint, in_background=self._device.type != "cpu")
-        bar_of_steps = progress.bar(self.title, self.steps, done=state["step"])
+        bar_of_steps = progress.bar(self.title, self.steps, done=resumed_at)
         with bar_of_steps as bar, interruption.delayed() as interrupted, self._reused_embedding_gradient(), writer:
-            for step in range(state["step"], self.steps):
+            for step in range(resumed_at, self.steps):
                 if self.group is not None:
                     self.group.start_step(step)
                 learning_rates.set(step)
                 batch = self._prepared(batches.at(step), step)
                 before = _synchronized_time(self._device)
-                done = step - state["step"]
+                done = step - resumed_at
                 with self._sharing_threads():
                     loss = self._step(step, batch, first=done == 0, checked=self._is_checked(step, done))
-                seconds += _synchronized_time(self._device) - before
+                state.seconds += _synchronized_time(self._device) - before
                 stops = [callback.on_step_end(step) for callback in self.callbacks]  # every callback is called
-                recent = loss if step == 0 else 0.95 * recent + 0.05 * loss
-                bar.advance(1, f"loss {recent:.4f}")
+                state.add_step(loss)
+                bar.advance(1, f"loss {state.loss:.4f}")
                 ended = any(stops)
                 if self._evaluation_is_due(step) or ended:
                     self._check_finite(step)
-                    history.append(self._evaluate(step, recent))
+                    state.history.append(self._evaluate(step, state.loss))
                 if ended:
                     break
                 number = interrupted()
-                checkpoint_is_due = time.monotonic() - saved > self.checkpoint_seconds and step + 1 < self.steps
+                checkpoint_is_due = time.monotonic() - last_save > self.checkpoint_seconds and state.step < self.steps
                 if number or checkpoint_is_due:
-                    elapsed = time.perf_counter() - started
-                    numbers = {"loss": recent, "history": history, "seconds": seconds, "elapsed": elapsed, "processes": processes}
                     self._check_finite(step)
-                    writer.save(self.optimizer, self.callbacks, {"step": step + 1, **numbers})
-                    saved = time.monotonic()
+                    state.elapsed = time.perf_counter() - started
+                    writer.save(self.optimizer, self.callbacks, state.to_json())
+                    last_save = time.monotonic()
                 if number:
                     writer.wait()
-                    raise interruption.error(number, f"stopped after step {step + 1} of {self.steps} of {self.title}")
+                    raise interruption.error(number, f"stopped after step {state.step} of {self.steps} of {self.title}")
         if self.group is not None:
             self.group.end_steps()
-        steps = step + 1 if self.steps > state["step"] else state["step"]
         trained = sum(parameter.numel() for group in self.optimizer.param_groups for parameter in group["params"])
-        return TrainingResult(steps, recent, history, seconds, state["elapsed"], trained, processes)
+        return TrainingResult(state.step, state.loss, state.history, state.seconds, elapsed_before, trained, state.processes)
 
     def follow(self) -> None:
         """Take part in the training that process 0 of the group runs, until it ends. ``callbacks`` are only those that every process calls.
@@ -184,12 +180,6 @@ class Loop:
 
     def _sharing_threads(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self.group is None else self.group.sharing_threads()
-
-    def _processes(self, state: Mapping[str, Any]) -> list[int]:
-        """Return the numbers of processes of a training that is resumed from ``state``, one for each change."""
-        before: list[int] = state.get("processes", [1] if state["step"] else [])
-        now = 1 if self.group is None else self.group.number
-        return before if before[-1:] == [now] else [*before, now]
 
     def _prepared(self, indices: Sequence[int], step: int) -> Batch:
         """Return the batch of a step on the device, for all its passes."""

@@ -112,7 +112,7 @@ def open_store(
     """
     optuna = _optuna()
     held_at = path.with_suffix(".lease")
-    held = lease.acquire(held_at, {"tuning": path.stem}, title=path.stem, waiting=None)
+    held = lease.try_acquire(held_at, {"tuning": path.stem}, title=path.stem)
     if held is None:
         by = lease.held_by(held_at) or "another process"
         raise UsageError(f"{path}: {by} works on this tuning; wait for it, or use another --name")

@@ -84,6 +84,7 @@ def test_queries_of_all_processes_are_counted_in_the_parent(victim):
     assert victim.rows_everywhere - everywhere == victim.rows - here > len(rows)
 
 
+@pytest.mark.system
 def test_spawned_processes_load_the_plugins_of_this_one_and_give_the_same_records(victim, monkeypatch, own_registry):
     file = Path(__file__).parents[2] / "third_party" / "failing.py"
     monkeypatch.setattr(registry, "_current", registry.load([file], entry_points=False))
