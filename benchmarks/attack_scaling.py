@@ -1,6 +1,6 @@
 """Checks that ten times the examples take ten times the CPU time, and no more memory.
 
-    python benchmarks/attack_scaling.py --task SST2 [--n 64] [--times 10] [--in-flight 1,64] [--attack deepwordbug] [--repeats 2]
+    python benchmarks/attack_scaling.py --task FOLDER [--n 64] [--times 10] [--in-flight 1,64] [--attack deepwordbug] [--repeats 2]
         [--victim FOLDER] [--cache lab] [--threads N]
 
 A small run attacks n examples, a large one ten times as many, all different; each small run takes another tenth of the large run's

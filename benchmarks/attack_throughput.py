@@ -1,6 +1,6 @@
 """Compares the speed of plain textattack and our engine on the same examples, with the same resources and random numbers.
 
-    python benchmarks/attack_throughput.py --task SST2 [--n 40] [--attacks textfooler,bert-attack,...] [--only c,a,b,d,e]
+    python benchmarks/attack_throughput.py --task FOLDER [--n 40] [--attacks textfooler,bert-attack,...] [--only c,a,b,d,e]
         [--victim FOLDER] [--mlm FOLDER] [--cache lab] [--threads N] [--in-flight 64] [--repeats 1] [--save FILE.json]
         [--words N] [--max-length 128]
 

@@ -81,3 +81,10 @@ def test_a_model_of_unknown_time_is_left_out_and_counted():
     chart = time_aua(comparison([timed("fine-tune", 100.0, (0.1,)), unknown]))
     assert [row["series"] for row in points(chart)] == ["fine-tune"]
     assert "1 of 2 models have no known training time and are left out." in subtitle(chart)
+
+
+def test_a_cell_without_the_challenge_set_is_named_as_missing():
+    without = cell({"method": "b", "sparsity": "0.5"}, results({"mnli": [stages(0, of={CLEAN: 0.9}, salt="b")]}))
+    chart = id_ood(comparison([of_both("a", "0.5", (0.8,), (0.6,)), without, of_both("c", "0.5", (0.7,), (0.5,))]))
+    assert len(points(chart)) == 2
+    assert "Without these numbers: 1 cell (" in subtitle(chart)

@@ -118,3 +118,10 @@ def test_the_summary_lists_what_was_compared(comparison: Comparison) -> None:
         "Seeds": ("0, 1",),
         "Baseline": ("random",),
     }
+
+
+def test_published_numbers_of_a_task_that_is_no_factor_are_beside_ours(comparison: Comparison) -> None:
+    (task,) = {summary.number.task for summary in summaries_of(comparison)}
+    printed = [Published({"pruner": "imp", "sparsity": "0.1", "task": name}, "clean.accuracy", 90.0) for name in (task, "imdb")]
+    found = lines(published_table(evolve(comparison, published=tuple(printed)), summaries_of(comparison), CellNames(comparison)))
+    assert [(line["Ours"], line["Difference"]) for line in found] == [("50.0", "-40.0"), ("", "")]

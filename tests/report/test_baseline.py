@@ -48,6 +48,12 @@ def test_an_unknown_baseline_is_an_error() -> None:
         find_baseline(ALL, TICKETS[0], "dence")
 
 
+def test_a_level_of_two_factors_is_not_a_baseline() -> None:
+    cells = [Cell(f"{one}, {two}", {"adversary": one, "retrain": two}, Path(), None) for one in ("none", "pgd") for two in ("none", "pgd")]
+    with pytest.raises(UsageError, match="the baseline `none` is a level of `adversary` and `retrain`: name a cell, such as `none, none`"):
+        find_baseline(compared(*cells), cells[1], "none")
+
+
 def test_cells_with_results_are_found_too(tmp_path: Path) -> None:
     made = measured_cell(tmp_path, {"method": "dense"}, clean=["1"])
     assert find_baseline(compared(made), made, "dense").cell == made

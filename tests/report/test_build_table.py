@@ -291,3 +291,12 @@ def test_warnings_are_listed_once_with_their_cells() -> None:
 def test_a_comparison_without_results_has_a_table() -> None:
     table = comparison_table(study([cell({"n": "1"}), cell({"n": "2"}, error="bad")]), TableSpec(metrics=("clean.accuracy",)))
     assert lines(table) == [("1", "not run"), ("2 (a)", "failed")]
+
+
+@pytest.mark.parametrize("key", ["task", "task+model"])
+def test_the_best_number_is_that_of_a_task_whatever_the_name_of_its_factor(key: str) -> None:
+    found = {("easy", "a"): 0.9, ("easy", "b"): 0.8, ("hard", "a"): 0.2, ("hard", "b"): 0.3}
+    made = study([cell({"data": data, "method": method}, results(data, clean=(value,))) for (data, method), value in found.items()])
+    factors = [evolve(factor, key=key) if factor.name == "data" else factor for factor in made.factors]
+    table = comparison_table(evolve(made, factors=tuple(factors)), TableSpec(rows=("data", "method"), metrics=("clean.accuracy",)))
+    assert [line[-1] for line in lines(table)] == ["90.0*", "80.0", "20.0", "30.0*"]

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
+from attrs import evolve
 from support.comparisons import cell, results, study
 
 from ticketlab.core.errors import UsageError
@@ -47,3 +50,25 @@ def test_the_test_split_does_not_select(factor: str, selected_on: str, message: 
     with pytest.raises(UsageError) as caught:
         select_cells(comparison(), factor, selected_on=selected_on)
     assert message in str(caught.value)
+
+
+def test_methods_without_any_number_are_named_with_the_reason() -> None:
+    found = comparison()
+    failed = [evolve(one, results=None, error="out of memory") for one in found.cells if one.levels["pruner"] == "random"]
+    selected = select_cells(study([*found.cells[:2], *failed]), "sparsity")
+    assert [one.levels for one in selected.cells] == [{"pruner": "imp"}]
+    assert "random: sparsity: nothing selected, because out of memory" in selected.notes
+
+
+def test_a_level_is_selected_by_the_training_of_the_task_if_other_data_was_evaluated() -> None:
+    cells = []
+    for sparsity, clean, dev in (("0.1", 0.9, 0.7), ("0.3", 0.8, 0.75)):
+        found = results(clean=(clean,), name=sparsity)
+        stages = found["tasks"]["sst2"]["0"]
+        stages["evaluate"]["task"] = "imdb"
+        stages["train"]["train"]["history"] = [{"step": 10, "dev_accuracy": dev}]
+        cells.append(cell({"sparsity": sparsity}, found))
+    with mock.patch("ticketlab.report.dev_score.stage_settings", return_value={}):
+        selected = select_cells(study(cells), "sparsity")
+    assert [(one.label, list(one.results or {})) for one in selected.cells] == [("0.3", list(found))]
+    assert "80.0" in plain_table(comparison_table(selected))

@@ -12,7 +12,7 @@ from support.measured_cells import compared, measured_cell
 
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.hypothesis import Hypothesis
-from ticketlab.report.verdict_table import verdict_table
+from ticketlab.report.verdict_table import p_text, verdict_table
 from ticketlab.report.verdicts import NOT_RUN, REFUTED, SHOWN, UNDECIDED, Verdict, verdicts
 from ticketlab.statistics.paired import BOTH_TESTS, PairedDifference
 
@@ -169,3 +169,22 @@ def test_equal_measurements_and_lost_outcomes_are_undecided_with_the_reason(tmp_
 
 def test_a_comparison_without_hypotheses_has_no_verdicts() -> None:
     assert verdicts(Comparison("x", (), ())) == ()
+
+
+def test_examples_that_one_of_several_metrics_lacks_are_left_out_and_counted(tmp_path: Path) -> None:
+    cells = [
+        measured_cell(tmp_path, {"method": method}, clean=["1110000000", "1100000000"], attack=[statuses, statuses])
+        for method, statuses in (("a", "ffss"), ("b", "ssss"))
+    ]
+    (found,) = decided([claim(metrics=("clean.accuracy", "attack.pwws.aua"))], *cells)
+    assert (numbers_of(found).examples, numbers_of(found).left_out) == (4, 6)
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.0496, "0.0496"), (0.049996, "0.049996"), (0.05, "0.050"), (0.0004, "< 0.001")])
+def test_a_p_value_has_the_digits_that_show_whether_it_is_below_the_level(p: float, text: str) -> None:
+    assert p_text(p) == text
+
+
+@pytest.mark.parametrize(("margin", "text"), [(0.0025, "by 0.25 or more"), (0.0004, "by 0.04 or more"), (0.01, "by 1.0 or more")])
+def test_a_margin_has_all_its_digits(margin: float, text: str) -> None:
+    assert claim(expect="not lower", margin=margin).comparison.endswith(text)

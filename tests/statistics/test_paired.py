@@ -134,3 +134,10 @@ def test_it_is_never_more_certain_than_the_t_test_and_symmetric(seeds: list[tupl
         assert found.interval[0] <= by_seed.interval[0] + 1e-9
         assert by_seed.interval[1] <= found.interval[1] + 1e-9
         assert swapped.interval == pytest.approx((-found.interval[1], -found.interval[0]))
+
+
+def test_differences_that_differ_by_the_rounding_of_their_terms_are_the_same() -> None:
+    """0.7 + 0.1 and 0.8 differ in the last bit, so the differences are 1e-16, 0 and 0."""
+    found = compare_values({0: (0.7 + 0.1, 0.8), 1: (0.8, 0.8), 2: (0.6, 0.6)}, null=-0.01)
+    assert found.difference != 0
+    assert (found.p, found.interval, found.reason) == (None, None, SAME_DIFFERENCE)

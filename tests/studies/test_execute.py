@@ -89,6 +89,9 @@ def test_a_study_is_found_by_name(finished):
     lab, done = finished
     for name in (str(done.directory), done.directory.name, "small-", "latest"):
         assert find_comparison([name], lab).title == done.comparison.title
+    recipe = done.comparison.cells[0].results["recipe"]
+    assert done.directory.name.startswith(recipe)
+    assert len(find_comparison([recipe], lab).cells) == 1  # the latest run of the recipe, not the study
     runs = [done.comparison.cells[0].folder.name, done.comparison.cells[1].folder.name]
     assert [cell.folder.name for cell in find_comparison(runs, lab).cells] == runs
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -68,6 +69,20 @@ def test_all_combinations_of_a_small_space_are_tried_once(tmp_path: Path) -> Non
     space: dict[str, Dimension] = {"pruner": Choices(("imp", "magnitude")), "steps": Range(1, 2, whole=True)}
     found = run(tmp_path / "a.db", 9, space)
     assert [tuple(trial.values.values()) for trial in found] == [(pruner, steps) for pruner in ("imp", "magnitude") for steps in (1, 2)]
+
+
+def test_a_kill_before_the_values_are_written_leaves_out_no_combination(tmp_path: Path) -> None:
+    import optuna
+
+    space: dict[str, Dimension] = {"steps": Range(3, 6, whole=True)}
+    for _ in range(2):
+        with (
+            mock.patch.object(optuna.trial.Trial, "set_user_attr", side_effect=KeyboardInterrupt),
+            pytest.raises(KeyboardInterrupt),
+            opened(tmp_path / "a.db", space) as store,
+        ):
+            store.next(4)
+    assert [trial.values["steps"] for trial in run(tmp_path / "a.db", 4, space)] == [3, 4, 5, 6]
 
 
 def test_another_tuning_of_the_same_name_is_an_error(tmp_path: Path) -> None:

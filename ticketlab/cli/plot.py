@@ -12,7 +12,7 @@ from ticketlab.cli import shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.path_types import PathType
 from ticketlab.core import progress
-from ticketlab.figures.kinds import FIGURES
+from ticketlab.figures.kinds import FIGURES, LEAST_WIDTH, MOST_WIDTH
 
 KINDS = "\n".join(f"  {kind:<14} {about.summary}" for kind, about in FIGURES.items())
 EPILOG = f"""\b
@@ -43,7 +43,9 @@ Examples:
 @click.option("--group", metavar="UNITS", help="Group of units: weights, heads or neurons.")
 @click.option("--stage", metavar="NAME", help="Stage whose ticket or search is shown, if a run has several.")
 @click.option("--title", metavar="TEXT", help="Title of the figure.")
-@click.option("--width", type=click.IntRange(min=240, max=4000), metavar="PIXELS", help="Width of the figure.  [default: 640]")
+@click.option(
+    "--width", type=click.IntRange(min=LEAST_WIDTH, max=MOST_WIDTH), metavar="PIXELS", help="Width of the figure.  [default: 640]"
+)
 @shared_options.LAB
 def plot(kind: str, names: Sequence[str], out: Path, lab: Path, y: Sequence[str], **options: Any) -> None:
     """Draw a figure of a study, or of one or more runs, and write it to a file.

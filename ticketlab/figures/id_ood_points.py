@@ -50,6 +50,7 @@ def id_ood(
         raise UsageError("y: no finished cell was evaluated on a challenge set (`ticketlab run --ood`)")
     across = {_model(entry): entry for entry in measured(comparison, [x], argument="x")}
     entries = [entry for entry in measured(comparison, metrics, argument="y") if _model(entry) in across]
+    across = {model: across[model] for model in map(_model, entries)}
     if not entries:
         raise UsageError(f"y: no model has both `{x}` and `{metrics[0]}`")
     dimensions = Dimensions.of(comparison, entries)

@@ -45,6 +45,8 @@ FIGURES = {
     "classes": Figure("class_bars:classes", "distributions of classes in data and in predictions"),
 }
 
+LEAST_WIDTH, MOST_WIDTH = 240, 4000
+"""The width of a picture in pixels."""
 NAMES = {str: "text", int: "a whole number", bool: "true or false"}
 """Types of arguments in messages."""
 
@@ -77,6 +79,8 @@ def check_arguments(kind: str, arguments: Mapping[str, Any]) -> None:
         if name not in parameters:
             raise UsageError(f"{name}: the figure `{kind}` has no such argument; it has {', '.join(parameters)}")
         _check(f"{kind}: {name}", value, hints[name])
+    if not LEAST_WIDTH <= arguments.get("width", LEAST_WIDTH) <= MOST_WIDTH:
+        raise UsageError(f"{kind}: width: must be from {LEAST_WIDTH} to {MOST_WIDTH} pixels, not {arguments['width']}")
     needed = [name for name, about in parameters.items() if about.default is about.empty and name not in arguments]
     if needed:
         raise UsageError(f"the figure `{kind}` needs the argument `{needed[0]}`")

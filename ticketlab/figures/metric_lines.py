@@ -17,6 +17,9 @@ from ticketlab.figures.run_factors import with_factors
 from ticketlab.figures.spread import Band
 from ticketlab.report.cells import Comparison, Factor
 
+METRICS = ("sparsity", "cost", "clean", "attack", "ood", "dev", "latency", "measure")
+"""The kinds of metrics that may be on the horizontal axis."""
+
 
 def metric(
     comparison: Comparison,
@@ -56,7 +59,7 @@ def metric(
 
 def _positions(comparison: Comparison, dimensions: Dimensions, entries: Sequence[Measured], x: str) -> Positions:
     factor = dimensions.get(x)
-    if factor is None and x.partition(".")[0] in ("sparsity", "cost", "clean", "attack", "ood", "dev", "latency"):
+    if factor is None and x.partition(".")[0] in METRICS:
         return _metric_positions(comparison, entries, x)
     factor = dimensions.find(x, "x")
     levels = [dimensions.level(entry, factor) for entry in entries]

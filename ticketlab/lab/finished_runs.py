@@ -33,6 +33,11 @@ class _Run:
     finished: int
 
 
+def names_run(name: str, lab: Path) -> bool:
+    """Return whether ``name`` is the name of a run, or that of the recipe of a finished one with an evaluated model."""
+    return run_named(name, lab) is not None or any(True for _ in _runs(lab, "model", name))
+
+
 def find_run(name: str, lab: Path, kind: Kind) -> str:
     """Return the directory of the run that ``name`` refers to, and print which one it is.
 

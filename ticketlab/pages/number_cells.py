@@ -9,6 +9,7 @@ from ticketlab.pages.data_table import PageCell
 from ticketlab.report.metric_text import MetricText
 from ticketlab.report.summaries import Summary
 from ticketlab.report.table_notes import SIGNIFICANT
+from ticketlab.report.verdict_table import p_text
 from ticketlab.statistics.seeds import SeedStatistics
 
 KEY_DIGITS = 12
@@ -48,7 +49,7 @@ def p_cell(p: float | None, *, mark: bool = False) -> PageCell:
     """Return the cell of a p value; ``mark`` those that are significant."""
     if p is None:
         return PageCell()
-    return PageCell("< 0.001" if p < 0.001 else f"{p:.3f}", p, best=mark and p < SIGNIFICANT)
+    return PageCell(p_text(p), p, best=mark and p < SIGNIFICANT)
 
 
 def interval_text(interval: Interval, text: MetricText, *, signed: bool = False) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from ticketlab.pages.cell_names import CellNames
 from ticketlab.pages.data_table import PageCell, PageColumn, PageRow, PageTable, without_empty_columns
 from ticketlab.pages.number_cells import summary_cell
-from ticketlab.report.cells import Comparison, Published
+from ticketlab.report.cells import Cell, Comparison, Published
 from ticketlab.report.comparison_table import published_text
 from ticketlab.report.metric_text import metric_text
 from ticketlab.report.summaries import Summary
+from ticketlab.report.table_spec import levels_of
 
 NOTE = (
     "Published: as printed in the paper. Difference: ours less the published number, in the same unit. A published number without a "
@@ -37,21 +38,28 @@ def published_table(comparison: Comparison, summaries: Sequence[Summary], names:
 
 def _rows(comparison: Comparison, published: Published, summaries: Sequence[Summary], names: CellNames) -> Iterator[PageRow]:
     """Yield a row for each of our numbers that the published number is of, or one without ours."""
-    cells = [cell for cell in comparison.cells if all(cell.levels.get(name) == level for name, level in published.levels.items())]
+    found = {cell.label: [one for one in summaries if _is_of(published, one, cell)] for cell in comparison.cells}
+    planned = [cell for cell in comparison.cells if published.levels.items() <= cell.levels.items()]
+    cells = [cell for cell in comparison.cells if found[cell.label] or cell in planned]
     text = metric_text(published.metric)
     printed = PageCell(published_text(published.value, text), published.value)
     metric = PageCell.of_text(published.metric)
     for cell in cells:
-        ours = [summary for summary in summaries if summary.number.cell == cell.label and summary.number.metric == published.metric]
-        for summary in ours:
+        for summary in found[cell.label]:
             difference = text.factor * summary.statistics.mean - published.value
             shown = PageCell(f"{difference:+.{text.digits}f}", difference)
             task = PageCell.of_text("" if names.has_tasks else summary.number.task)
             yield PageRow((*names.stub(cell), task, metric, printed, summary_cell(summary, text), shown))
-        if not ours:
+        if not found[cell.label]:
             yield PageRow((*names.stub(cell), PageCell(), metric, printed, PageCell(), PageCell()), unfinished=True)
     if not cells:
         yield PageRow((*_levels(published, names), PageCell(), metric, printed, PageCell(), PageCell()), unfinished=True)
+
+
+def _is_of(published: Published, summary: Summary, cell: Cell) -> bool:
+    """Return whether a published number is of a number of ours; its levels may name a task, model or scale that is no factor."""
+    number = summary.number
+    return (number.cell, number.metric) == (cell.label, published.metric) and published.levels.items() <= levels_of(number).items()
 
 
 def _levels(published: Published, names: CellNames) -> list[PageCell]:

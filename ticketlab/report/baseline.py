@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import frozen
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.report.cells import Cell, Comparison
+from ticketlab.core.formatting import joined
+from ticketlab.report.cells import Cell, Comparison, Factor
 
 
 @frozen
@@ -23,7 +26,7 @@ def find_baseline(comparison: Comparison, cell: Cell, name: str = "") -> Baselin
     those of ``cell``. Factors that do not vary among the cells of this level are ignored: fine-tuning that was run at one sparsity is the
     baseline at every sparsity.
 
-    :raises UsageError: there is no such cell or level.
+    :raises UsageError: there is no such cell or level, or several factors have the level.
     """
     name = name or comparison.baseline
     if not name:
@@ -31,7 +34,11 @@ def find_baseline(comparison: Comparison, cell: Cell, name: str = "") -> Baselin
     by_label = next((other for other in comparison.cells if other.label == name), None)
     if by_label is not None:
         return Baseline(by_label)
-    factor = next((factor for factor in comparison.factors if name in factor.levels), None)
+    having = [factor for factor in comparison.factors if name in factor.levels]
+    if len(having) > 1:
+        factors = joined([f"`{factor.name}`" for factor in having])
+        raise UsageError(f"the baseline `{name}` is a level of {factors}: name a cell, such as `{_cell_with(comparison, having, name)}`")
+    factor = next(iter(having), None)
     if factor is None:
         known = [other.label for other in comparison.cells] + [level for factor in comparison.factors for level in factor.levels]
         raise UsageError(f"no cell or level is called `{name}`, which was named as the baseline{did_you_mean(name, known)}")
@@ -43,3 +50,9 @@ def find_baseline(comparison: Comparison, cell: Cell, name: str = "") -> Baselin
         return Baseline(matching[0])
     where = ", ".join(f"{key} {cell.levels.get(key, '-')}" for key in varying)
     return Baseline(None, f"{'no cell is' if not matching else 'several cells are'} `{name}`{f' at {where}' if where else ''}")
+
+
+def _cell_with(comparison: Comparison, factors: Sequence[Factor], level: str) -> str:
+    """Return the label of the cell that has a level of several factors, or of the first cell."""
+    both = (cell for cell in comparison.cells if all(cell.levels.get(factor.name) == level for factor in factors))
+    return next(both, comparison.cells[0]).label

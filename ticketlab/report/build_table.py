@@ -51,8 +51,8 @@ def comparison_table(
     stub = (*(factor.name for factor in places.rows), *([""] if has_paper else []))
     if not has_paper:
         rows = [evolve(row, stub=row.stub[:-1]) for row in rows]
-    task = stub.index(TASK) if TASK in stub else None
-    rows = mark_best([hoist_marks(row) for row in rows], columns, ["" if task is None else row.stub[task] for row in rows])
+    tasks = [place for place, factor in enumerate(places.rows) if TASK in (factor.name, *factor.key.split("+"))]
+    rows = mark_best([hoist_marks(row) for row in rows], columns, [", ".join(row.stub[place] for place in tasks) for row in rows])
     return ComparisonTable(
         title=table_title(comparison),
         stub=stub,

@@ -51,7 +51,7 @@ class Hypothesis:
     def comparison(self) -> str:
         """What is compared in words: ``RobusT against Random: attack.pwws.aua higher``."""
         metrics = self.metrics[0] if len(self.metrics) == 1 else f"mean of {', '.join(self.metrics)}"
-        margin = f" by {self.text.number(self.margin)} or more" if self.margin else ""
+        margin = f" by {self.text.exact_number(self.margin)} or more" if self.margin else ""
         return f"{selected(self.of)} against {selected(self.than)}: {metrics} {self.expect}{margin}"
 
     def to_table(self) -> dict[str, Any]:

@@ -124,7 +124,9 @@ def _level_effect(level: str, reference: str, units: Sequence[_Unit]) -> LevelEf
     partners = {unit.others: unit for unit in units if unit.level == reference}
     pairs = [(unit, partners[unit.others]) for unit in own if unit.others in partners]
     differences = _differences(pairs)
-    return LevelEffect(level, mean, len(own), over_seeds(differences), paired_t_test(differences), len(pairs), len(own) - len(pairs))
+    magnitude = max((abs(value.value) for pair in pairs for unit in pair for value in unit.values.values()), default=0.0)
+    statistics, p = over_seeds(differences, magnitude=magnitude), paired_t_test(differences, magnitude=magnitude)
+    return LevelEffect(level, mean, len(own), statistics, p, len(pairs), len(own) - len(pairs))
 
 
 def _means(units: Sequence[_Unit]) -> list[float]:

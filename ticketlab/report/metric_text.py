@@ -66,6 +66,11 @@ class MetricText:
         """Return a value as text."""
         return f"{self.factor * value:.{self.digits}f}"
 
+    def exact_number(self, value: float) -> str:
+        """Return a value that was chosen, such as a margin, as text with all its digits."""
+        rounded, exact = self.number(value), f"{self.factor * value:.10g}"
+        return rounded if float(rounded) == float(exact) else exact
+
 
 def metric_text(metric: str) -> MetricText:
     """Return the texts of a metric; unknown ones are shown by their name."""

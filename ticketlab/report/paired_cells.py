@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ticketlab.core.errors import Damaged, UsageError
 from ticketlab.core.formatting import counted, verb
@@ -90,17 +90,26 @@ def _mean(pairs: Sequence[CellPair], side: int, seed: int) -> float:
 
 def _by_examples(pairs: Sequence[CellPair], by_seed: PairedDifference, null: float) -> PairedDifference:
     try:
-        outcomes = {seed: (_summed(pairs, 0, seed), _summed(pairs, 1, seed)) for seed in by_seed.seeds}
+        found = {seed: (_outcomes(pairs, 0, seed), _outcomes(pairs, 1, seed)) for seed in by_seed.seeds}
     except (UsageError, Damaged) as problem:
         return by_seed.without_test(str(problem))
-    found = compare_outcomes(outcomes, null=null, parts=len(pairs))
-    return found or by_seed.without_test("the compared cells have no example in common")
+    sums = {seed: (_summed(first), _summed(second)) for seed, (first, second) in found.items()}
+    compared = compare_outcomes(sums, null=null, parts=len(pairs))
+    if compared is None:
+        return by_seed.without_test("the compared cells have no example in common")
+    every = {example for sides in found.values() for outcomes in (*sides[0], *sides[1]) for example in outcomes}
+    summed = {example for sides in sums.values() for outcomes in sides for example in outcomes}
+    return evolve(compared, left_out=compared.left_out + len(every - summed))
 
 
-def _summed(pairs: Sequence[CellPair], side: int, seed: int) -> Outcomes:
-    """Return the sum of the outcomes of each example in all pairs, of those that have an outcome in each."""
-    found = [outcomes_of(pair.cells[side], pair.values[side][seed], pair.metric) for pair in pairs]
-    return {example: sum(one[example] for one in found) for example in found[0] if all(example in one for one in found)}
+def _outcomes(pairs: Sequence[CellPair], side: int, seed: int) -> list[Outcomes]:
+    """Return the outcomes of the examples of one side of each pair."""
+    return [outcomes_of(pair.cells[side], pair.values[side][seed], pair.metric) for pair in pairs]
+
+
+def _summed(outcomes: Sequence[Outcomes]) -> Outcomes:
+    """Return the sum of the outcomes of each example that has one in each."""
+    return {example: sum(one[example] for one in outcomes) for example in outcomes[0] if all(example in one for one in outcomes)}
 
 
 def _notes(pairs: Sequence[CellPair], numbers: PairedDifference, common: Sequence[int], unpaired: Sequence[int]) -> Iterator[str]:

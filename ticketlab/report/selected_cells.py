@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
+from ticketlab.lab.results import stage_results
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.numbers import all_numbers
 from ticketlab.report.selection import Selection, select_level
@@ -44,7 +45,8 @@ def select_cells(comparison: Comparison, factor: str, metric: str = "", selected
 def _without(cell: Cell, factor: str, tasks: list[str]) -> Cell:
     """Return the cell without its level of the factor, and with the results of the tasks for which it was selected."""
     results: Mapping[str, Any] = cell.results or {}
-    of_tasks = {task: found for task, found in results.get("tasks", {}).items() if task in tasks}
+    measured = {stage.task for stage in stage_results(results or {"tasks": {}}) if stage.data in tasks}
+    of_tasks = {task: found for task, found in results.get("tasks", {}).items() if task in measured}
     levels = {name: level for name, level in cell.levels.items() if name != factor}
     return evolve(cell, levels=levels, results={**results, "tasks": of_tasks})
 
@@ -54,5 +56,6 @@ def _names_without(names: Any, factor: str) -> Any:
 
 
 def _note(selection: Selection) -> str:
-    where = ", ".join([*(level for level in selection.levels.values() if level != selection.task), selection.task])
-    return f"{where}: {selection.description}"
+    levels = [level for level in selection.levels.values() if level != selection.task]
+    where = ", ".join([*levels, *([selection.task] if selection.task else [])])
+    return f"{where}: {selection.description}" if where else selection.description

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.lab.results import stage_results
 from ticketlab.report.cells import Cell, Comparison
 from ticketlab.report.dev_score import dev_score
 from ticketlab.report.metric_values import SeedValue, check_metric, distinct_values, lower_is_better, metric_values
@@ -26,7 +27,8 @@ class Selection:
     ``selected_on`` is the metric of the development split that selected it, and ``candidates`` its mean over seeds by level. ``test`` is
     ``metric`` at the selected level, in the cell ``cell``. ``missing`` are levels whose cells have no number, and ``one_class`` those that
     were left out because they are attacks on a model that predicts one class, which nothing can fool. If nothing could be selected,
-    ``level`` and ``test`` are None and ``reason`` says why; if there was nothing to select, ``reason`` says so.
+    ``level`` and ``test`` are None and ``reason`` says why; if there was nothing to select, ``reason`` says so. ``task`` is empty if no
+    cell has a number.
     :attr:`description` says in words how the level was selected, for tables.
     """
 
@@ -76,6 +78,10 @@ def select_level(comparison: Comparison, factor: str, metric: str, *, selected_o
     found = []
     for group in _groups(comparison, factor):
         values = {cell.label: metric_values(cell, metric, of) for cell in group}
+        if not any(values.values()):
+            reasons = dict.fromkeys(_reason_without(cell, metric) for cell in group)
+            nothing = Selection(factor=factor, levels=_others(group[0], factor), task="", metric=metric)
+            found.append(evolve(nothing, missing=tuple(cell.levels[factor] for cell in group), reason="; ".join(reasons)))
         for task in dict.fromkeys(task for by_task in values.values() for task in by_task):
             measured = [(cell, values[cell.label][task]) for cell in group if task in values[cell.label]]
             result = Selection(factor=factor, levels=_others(group[0], factor), task=task, metric=metric)
@@ -97,6 +103,12 @@ def _groups(comparison: Comparison, factor: str) -> list[list[Cell]]:
             groups.setdefault(tuple(sorted(_others(cell, factor).items())), []).append(cell)
     order = next(known.levels for known in comparison.factors if known.name == factor)
     return [sorted(cells, key=lambda cell: order.index(cell.levels[factor])) for cells in groups.values()]
+
+
+def _reason_without(cell: Cell, metric: str) -> str:
+    if cell.results is not None:
+        return f"it has no `{metric}`"
+    return cell.error or cell.missing or cell.unavailable or "it is not finished"
 
 
 def _others(cell: Cell, factor: str) -> dict[str, str]:
@@ -143,12 +155,13 @@ def _dev_scores(
         return {}, f"these cells have no `{selected_on}`: {without}"
     scores: dict[str, _Scores] = {}
     for cell, values in measured:
+        stages_of = {stage.key: stage for stage in stage_results(cell.results or {"tasks": {}})}
         by_seed: dict[int, float] = {}
         name = ""
         for value in values:
-            stages = (cell.results or {})["tasks"][result.task][str(value.seed)]
+            measuring = stages_of[value.key]
             model, _, at = value.of.partition("@")
-            score = dev_score(cell, result.task, stages, model, at, result.metric.rpartition(".")[2])
+            score = dev_score(cell, measuring.task, measuring.siblings, model, at, result.metric.rpartition(".")[2])
             if score.value is None:
                 return {}, f"no level has `{metric}`, and {cell.label}: {score.reason}"
             by_seed[value.seed], name = score.value, score.metric

@@ -36,12 +36,23 @@ def spec_of(comparison: Comparison, **given: Sequence[str]) -> TableSpec:
 
     :raises UsageError: the study has an unknown key for its table.
     """
-    names = [field.name for field in fields(TableSpec)]
-    for key in comparison.table:
-        if key not in names:
-            raise UsageError(f"table.{key}: a study's table has no such key{did_you_mean(key, names)}")
+    names = check_keys(comparison.table)
     table = {key: [value] if isinstance(value, str) else value for key, value in comparison.table.items()}
     return TableSpec(**{name: tuple(given.get(name) or table.get(name, ())) for name in names})
+
+
+def check_keys(table: Mapping[str, Any]) -> list[str]:
+    """Check the table of a study file, and return the keys that it may have.
+
+    :raises UsageError: it has another key, or a value that is neither a text nor a list of texts.
+    """
+    names = [field.name for field in fields(TableSpec)]
+    for key, value in table.items():
+        if key not in names:
+            raise UsageError(f"table.{key}: a study's table has no such key{did_you_mean(key, names)}")
+        if not isinstance(value, str) and not (isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)):
+            raise UsageError(f"table.{key}: must be a name or a list of names, not {value!r}")
+    return names
 
 
 @frozen

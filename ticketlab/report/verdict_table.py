@@ -10,6 +10,7 @@ from ticketlab.core.formatting import counted
 from ticketlab.report.hypothesis import Hypothesis
 from ticketlab.report.layout import EMPTY
 from ticketlab.report.metric_text import MetricText
+from ticketlab.report.table_notes import SIGNIFICANT
 from ticketlab.report.verdicts import TaskVerdict, Verdict
 
 HEADS = ("Claim", "Comparison", "Task", "Difference", "95 % interval", "p corrected", "Verdict")
@@ -49,8 +50,13 @@ def interval_text(interval: tuple[float, float] | None, text: MetricText) -> str
 
 
 def p_text(p: float | None) -> str:
-    """Return a p value as text."""
-    return EMPTY if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+    """Return a p value as text, with as many digits as show on which side of the level of significance it is."""
+    if p is None:
+        return EMPTY
+    if p < 0.001:
+        return "< 0.001"
+    texts = (f"{p:.{digits}f}" for digits in range(3, 17))
+    return next(text for text in texts if (float(text) < SIGNIFICANT) == (p < SIGNIFICANT))
 
 
 def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:

@@ -115,16 +115,16 @@ def _decide(hypothesis: Hypothesis, test: HypothesisTest, p: float | None, tests
     beyond = hypothesis.sign * (numbers.difference - hypothesis.null)
     limit = max(hypothesis.sign * bound for bound in numbers.interval)
     negligible = hypothesis.relevant is not None and limit < hypothesis.relevant
-    number = hypothesis.text.number
+    exact = hypothesis.text.exact_number
     if p < ALPHA and beyond > 0:
-        small = f"but the interval excludes a relevant difference, {number(hypothesis.relevant or 0)} or more" if negligible else ""
+        small = f"but the interval excludes a relevant difference, {exact(hypothesis.relevant or 0)} or more" if negligible else ""
         return TaskVerdict(test=test, decision=SHOWN, p_corrected=p, reason=small)
     if p < ALPHA:
         opposite = "lower" if hypothesis.sign > 0 else "higher"
-        by = f" by more than {number(hypothesis.margin)}" if hypothesis.margin else ""
+        by = f" by more than {exact(hypothesis.margin)}" if hypothesis.margin else ""
         return TaskVerdict(test=test, decision=REFUTED, p_corrected=p, reason=f"significantly {opposite}{by}")
     if negligible:
-        reason = f"the 95 % interval excludes a relevant difference, {number(hypothesis.relevant or 0)} or more"
+        reason = f"the 95 % interval excludes a relevant difference, {exact(hypothesis.relevant or 0)} or more"
         return TaskVerdict(test=test, decision=REFUTED, p_corrected=p, reason=reason)
     return TaskVerdict(test=test, decision=UNDECIDED, p_corrected=p, reason=_what_would_decide(hypothesis, numbers, ALPHA / tests))
 
@@ -133,7 +133,7 @@ def _what_would_decide(hypothesis: Hypothesis, numbers: PairedDifference, alpha:
     """Return the smallest difference that the seeds could have shown, and what the relevant one, or the margin, needs."""
     assert numbers.standard_error is not None
     assert numbers.deviation is not None
-    number, seeds = hypothesis.text.number, len(numbers.seeds)
+    number, exact, seeds = hypothesis.text.number, hypothesis.text.exact_number, len(numbers.seeds)
     smallest = smallest_detectable(seeds, numbers.standard_error, alpha=alpha)
     what, equal = ("a margin", " if the two are equal") if hypothesis.margin else ("a difference", "")
     shown = f"{seeds} seeds show {what} of at least {number(smallest)} with {100 * POWER:.0f} % power{equal}"
@@ -141,9 +141,9 @@ def _what_would_decide(hypothesis: Hypothesis, numbers: PairedDifference, alpha:
     if wanted is None:
         return shown
     if smallest <= wanted:
-        return f"{shown}, which suffices for {number(wanted)}"
+        return f"{shown}, which suffices for {exact(wanted)}"
     needed = seeds_needed(wanted, numbers.deviation, alpha=alpha)
     if needed > seeds:
         more = " and more examples" if numbers.standard_error > LARGER * numbers.deviation / math.sqrt(seeds) else ""
-        return f"{shown}; {number(wanted)} needs {counted(needed, 'seed')}{more}{equal}"
-    return f"{shown}; {number(wanted)} needs more examples, whose choice makes more of the error than the seeds"
+        return f"{shown}; {exact(wanted)} needs {counted(needed, 'seed')}{more}{equal}"
+    return f"{shown}; {exact(wanted)} needs more examples, whose choice makes more of the error than the seeds"

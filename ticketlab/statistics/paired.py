@@ -69,10 +69,11 @@ def compare_values(pairs: Mapping[int, tuple[float, float]], *, null: float = 0.
     :raises ValueError: there is no seed.
     """
     differences = [first - second for first, second in pairs.values()]
-    found = over_seeds(differences)
+    magnitude = max((abs(value) for pair in pairs.values() for value in pair), default=0.0)
+    found = over_seeds(differences, magnitude=magnitude)
     if found is None:
         raise ValueError("no seed to compare")
-    p = paired_t_test(differences, null)
+    p = paired_t_test(differences, null, magnitude=magnitude)
     return PairedDifference(
         first=statistics.fmean(first for first, _ in pairs.values()),
         second=statistics.fmean(second for _, second in pairs.values()),

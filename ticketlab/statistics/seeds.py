@@ -11,7 +11,8 @@ from attrs import frozen
 from ticketlab.core.intervals import student
 
 SAME = 1e-12
-"""Values are equal if their deviation is at most this fraction of the largest: means of equal values differ by rounding."""
+"""Values are equal if their deviation is at most this fraction of the largest, or of the numbers that they were computed from: means of
+equal values, and differences of means, differ by rounding."""
 
 
 @frozen
@@ -29,27 +30,31 @@ class SeedStatistics:
     seeds: int
 
 
-def over_seeds(values: Sequence[float]) -> SeedStatistics | None:
-    """Return the statistics of one value per seed, or None if there is no value. Values must be independent: one per *distinct* seed."""
+def over_seeds(values: Sequence[float], *, magnitude: float = 0.0) -> SeedStatistics | None:
+    """Return the statistics of one value per seed, or None if there is no value. Values must be independent: one per *distinct* seed.
+
+    ``magnitude`` is that of the numbers of which the values are differences.
+    """
     if not values:
         return None
     mean = statistics.fmean(values)
     if len(values) == 1:
         return SeedStatistics(mean, None, None, 1)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))  # statistics.stdev is far slower
-    interval = None if _are_equal(deviation, values) else student(mean, deviation, len(values))
+    interval = None if _are_equal(deviation, values, magnitude) else student(mean, deviation, len(values))
     return SeedStatistics(mean, deviation, interval, len(values))
 
 
-def paired_t_test(differences: Sequence[float], null: float = 0.0) -> float | None:
+def paired_t_test(differences: Sequence[float], null: float = 0.0, *, magnitude: float = 0.0) -> float | None:
     """Return the two-sided p value of the paired t test that the mean difference is ``null``; None for fewer than two or equal differences.
 
-    It is that of ``scipy.stats.ttest_rel``, and assumes that the differences are normally distributed over seeds.
+    It is that of ``scipy.stats.ttest_rel``, and assumes that the differences are normally distributed over seeds. ``magnitude`` is that of
+    the numbers that were subtracted.
     """
     if len(differences) < 2:
         return None
     deviation = statistics.stdev(differences)
-    if _are_equal(deviation, differences):
+    if _are_equal(deviation, differences, magnitude):
         return None
     from scipy.special import stdtr  # scipy.stats takes three times as long to import
 
@@ -69,5 +74,5 @@ def geometric_over_seeds(ratios: Sequence[float]) -> SeedStatistics | None:
     return SeedStatistics(math.exp(logarithms.mean), None, interval, logarithms.seeds)
 
 
-def _are_equal(deviation: float, values: Sequence[float]) -> bool:
-    return deviation <= SAME * max(abs(value) for value in values)
+def _are_equal(deviation: float, values: Sequence[float], magnitude: float) -> bool:
+    return deviation <= SAME * max(magnitude, *(abs(value) for value in values))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.lab.finished_runs import LATEST, find_run
+from ticketlab.lab.finished_runs import LATEST, find_run, names_run
 from ticketlab.lab.layout import CELLS, STUDIES, is_run
 from ticketlab.report.cells import Comparison, compare_runs
 from ticketlab.studies.stored_cells import read_study_cells
@@ -17,7 +17,8 @@ from ticketlab.studies.study_folder import is_study, study_folders
 def find_study(name: str, lab: Path) -> Path | None:
     """Return the folder of a study: a path, its name in the lab, or the only one whose name begins so, the latest if several do.
 
-    ``latest`` is the latest study if the lab has one.
+    A name that is that of a run, or of the recipe of one, is not the beginning of a study's. ``latest`` is the latest study if the lab has
+    one.
     """
     path = files.expand(name)
     if is_study(path):
@@ -27,6 +28,8 @@ def find_study(name: str, lab: Path) -> Path | None:
     if is_study(lab / STUDIES / name):
         return lab / STUDIES / name
     found = study_folders(lab) if name == LATEST else [folder for folder in study_folders(lab) if folder.name.startswith(name)]
+    if name != LATEST and found and names_run(name, lab):
+        return None
     return max(found, key=lambda folder: (folder / CELLS).stat().st_mtime_ns, default=None)
 
 

@@ -18,7 +18,7 @@ from ticketlab.report.hypothesis_cells import pair_cells, resolve
 from ticketlab.statistics.power import POWER, smallest_detectable
 from ticketlab.studies.definition import Study
 from ticketlab.studies.measured_metrics import check_measured
-from ticketlab.studies.read_definition import texts_of
+from ticketlab.studies.report_keys import texts_of
 from ticketlab.studies.study_cell import StudyCell
 
 HYPOTHESES, NOTES = "hypotheses", "notes"

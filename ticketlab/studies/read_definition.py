@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +16,9 @@ from ticketlab.recipes.overrides import find_tasks
 from ticketlab.recipes.tables import merge, text_of
 from ticketlab.studies.definition import DEFAULT_RECIPE, GRID, ONE_AT_A_TIME, RECIPE, TASK, Study
 from ticketlab.studies.factor_tables import listed, read_exclusions, read_factor, with_added, with_several
-from ticketlab.studies.hypothesis_tables import read_hypotheses
 from ticketlab.studies.levels import FactorLevels, factor_of, plain_value
+from ticketlab.studies.report_keys import read_report_keys
+from ticketlab.studies.tables import plain_table, plain_tables
 from ticketlab.tasks.base import Task
 
 DESIGNS = (GRID, ONE_AT_A_TIME)
@@ -63,22 +64,22 @@ def study_of(
         if key not in KEYS:
             raise UsageError(f"`{key}` is not a key of a study{did_you_mean(key, KEYS)}")
     whole = dict(table)
-    scales = _table(whole.pop("scales", {}), "scales")
+    scales = plain_table(whole.pop("scales", {}), "scales")
     chosen = changes.pop("scale", None) or scale or whole.get("scale")
     whole.pop("scale", None)
     if chosen and chosen in scales:
-        whole = merge(whole, _table(scales[chosen], f"scales.{chosen}"))
+        whole = merge(whole, plain_table(scales[chosen], f"scales.{chosen}"))
         chosen = whole.pop("scale", chosen)
     may_be_gone = changes.get("exclude") is None and bool(chosen in scales or factors_added)
-    own_settings = _table(changes.get("set") or {}, "set").keys() - {"model"}
+    own_settings = plain_table(changes.get("set") or {}, "set").keys() - {"model"}
     reduced = bool(chosen in scales or factors_added or own_settings or any(changes.get(key) for key in SELECTING))
     settings = _settings(whole, changes)
     whole |= {key: value for key, value in changes.items() if value is not None and key not in ("set", "model")}
     recipes, tasks = listed(whole.get("recipes", DEFAULT_RECIPE)), _tasks(whole.get("tasks", ()))
     if not recipes or not all(isinstance(recipe, (str, Path)) for recipe in recipes):
         raise UsageError(f"recipes: must be the name or file of a recipe, or a list of them, not {whole['recipes']!r}")
-    factors = [read_factor(table) for table in _tables(whole.get("factors", ()), "factors")]
-    factors += [factor_of(key, values, f"vary.{key}") for key, values in _table(whole.get("vary", {}), "vary").items()]
+    factors = [read_factor(table) for table in plain_tables(whole.get("factors", ()), "factors")]
+    factors += [factor_of(key, values, f"vary.{key}") for key, values in plain_table(whole.get("vary", {}), "vary").items()]
     factors = with_added(factors, factors_added)
     factors = with_several(RECIPE, recipes, factors)
     factors = with_several(TASK, tasks, factors)
@@ -99,49 +100,21 @@ def study_of(
         until=str(whole.get("until", "")),
         settings=settings,
         factors=tuple(factors),
-        exclude=read_exclusions(_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
+        exclude=read_exclusions(plain_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
         summary=str(whole.get("summary", "")),
         paper=str(whole.get("paper", "")),
-        report=_report(whole),
+        report=read_report_keys(whole, names),
         reduced=reduced,
     )
-
-
-def _report(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a report shows: the keys of a study that change no result. Hypotheses are in a uniform form."""
-    found = {key: table[key] for key in ("hypotheses", "table", "figures", "published", "differences", "notes") if key in table}
-    if "hypotheses" in found:
-        found["hypotheses"] = [one.to_table() for one in read_hypotheses(_tables(found["hypotheses"], "hypotheses"))]
-    return found
 
 
 def _settings(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of all cells: those of the table, its model included, with those of the changes over them."""
     found: dict[str, Any] = {}
     for source in (table, changes):
-        found |= {key: plain_value(value, f"set.{key}") for key, value in _table(source.get("set") or {}, "set").items()}
+        found |= {key: plain_value(value, f"set.{key}") for key, value in plain_table(source.get("set") or {}, "set").items()}
         found |= {"model": str(source["model"])} if source.get("model") is not None else {}
     return found
-
-
-def _table(value: Any, where: str) -> Mapping[str, Any]:
-    """Return a value that must be a table.
-
-    :raises UsageError: it is not one.
-    """
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{where}: must be a table, not {value!r}")
-    return value
-
-
-def _tables(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
-    """Return a value that must be a list of tables.
-
-    :raises UsageError: it is not one.
-    """
-    if not isinstance(value, (list, tuple)):
-        raise UsageError(f"{where}: must be a list of tables ([[{where}]] in TOML), not {value!r}")
-    return [_table(item, where) for item in value]
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
@@ -165,8 +138,3 @@ def task_of(value: Any) -> Task:
     if not isinstance(value, (str, Path, Task)):
         raise UsageError(f"tasks: must be the name or path of a data set, or a table with a `name`, not {value!r}")
     return find_tasks(value if isinstance(value, Task) else str(value))[0]
-
-
-def texts_of(value: Any) -> Iterable[Any]:
-    """Return the texts of ``notes`` or ``differences``: a text, a list, or a table whose values they are."""
-    return value.values() if isinstance(value, Mapping) else [value] if isinstance(value, str) else value

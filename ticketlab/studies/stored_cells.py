@@ -12,10 +12,9 @@ from ticketlab.lab.layout import CELLS, RESULTS, lab_of_run, run_folder
 from ticketlab.lab.results import read_results
 from ticketlab.report.cells import Cell, Comparison, Factor, Published
 from ticketlab.report.hypothesis import Hypothesis
-from ticketlab.report.metric_text import SPEED_UP
 from ticketlab.studies.hypotheses import FIRST_RUN, HYPOTHESES, first_run_notes
 from ticketlab.studies.levels import label_of
-from ticketlab.studies.read_definition import texts_of
+from ticketlab.studies.report_keys import is_published_level, texts_of
 from ticketlab.studies.study_folder import own_name
 
 
@@ -56,7 +55,7 @@ def _title(folder: Path, table: Mapping[str, Any]) -> str:
 def _published(entries: Iterable[Mapping[str, Any]], factors: Collection[str]) -> Iterator[Published]:
     """Yield the published numbers: the entries of a table that are not levels of factors are metrics."""
     for entry in entries:
-        levels = {name: label_of(value) for name, value in entry.items() if name in factors or not ("." in name or name == SPEED_UP)}
+        levels = {name: label_of(value) for name, value in entry.items() if is_published_level(name, factors)}
         yield from (Published(levels, name, float(value)) for name, value in entry.items() if name not in levels)
 
 

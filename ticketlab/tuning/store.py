@@ -58,13 +58,16 @@ class TuningStore:
             return interrupted.number, interrupted.user_attrs[VALUES]
         import optuna
 
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.state.name == "RUNNING" and VALUES not in trial.user_attrs:  # the process was killed before it wrote them
+                self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
         seed = derive_seed(self._sampler_seed, "trial", len(ended)) % 2**32
         self._study.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS)
         fixed = self._untried(ended) if self._combinations() <= wanted else {}
         if fixed is None:
             return None
-        if fixed:
-            self._study.enqueue_trial(fixed, skip_if_exists=True)
+        if fixed and not any(trial.state.name == "WAITING" for trial in self._study.get_trials(deepcopy=False)):
+            self._study.enqueue_trial(fixed)
         trial = self._study.ask(fixed_distributions={key: _distribution(dimension) for key, dimension in self._space.items()})
         values = {key: _value(self._space[key], suggested) for key, suggested in trial.params.items()}
         trial.set_user_attr(VALUES, values)
