@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ticketlab.bias_models.overlap import WordOverlap
 from ticketlab.core.errors import ResourceError
 from ticketlab.resources import vector_cache, word_vectors
+from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack, installed
 from ticketlab.resources.word_vectors import WordVectors, read
 
@@ -352,3 +354,14 @@ def test_broken_and_small_files_are_not_cached(cache, text_file, monkeypatch):
     text_file.write_text("good 1 2\n")
     read(text_file)
     assert not cache.exists()
+
+
+@pytest.mark.parametrize("suffix", ["txt", "parquet"])
+def test_an_array_is_identified_with_its_words(tmp_path, suffix):
+    words = tmp_path / ("v.txt" if suffix == "txt" else "v_index.parquet")
+    for name in ("v.npy", words.name, "v.vec"):
+        (tmp_path / name).touch()
+    array, text = str(tmp_path / "v.npy"), str(tmp_path / "v.vec")
+    assert Resources(word_vectors=array).identity(["word_vectors"]) == {"word_vectors": array, "word_vectors_words": str(words)}
+    assert Resources(word_vectors=text).identity(["word_vectors"]) == {"word_vectors": text}
+    assert WordOverlap(word_vectors=array).external_inputs() == Resources(word_vectors=array).identity(["word_vectors"])

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class TextFooler(Attack):
     """Ranks words by how much deleting them lowers the victim's confidence, then replaces one after another by a near neighbour.
 
-    Of premise and hypothesis only the hypothesis is changed. The paper's word vectors (counter-fitted) and encoder (USE) are not
-    distributed in packages: results on others are comparable only among themselves.
+    Of texts in columns called `premise` and `hypothesis` only the hypothesis is changed. The paper's word vectors (counter-fitted) and
+    encoder (USE) are not distributed in packages: results on others are comparable only among themselves.
     """
 
     name: ClassVar[str] = "textfooler"

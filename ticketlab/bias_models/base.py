@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ticketlab.bias_models.words import WordVectorSource, vector_file
 from ticketlab.core.component import Component
 from ticketlab.core.settings import setting
+from ticketlab.resources.vector_files import files_of
 
 if TYPE_CHECKING:
     from ticketlab.tasks.base import Example
@@ -42,7 +43,7 @@ class BiasModel(Component):
 
         :raises ResourceError: the word vectors are not installed.
         """
-        return {} if self.word_vectors is None else {"word_vectors": vector_file(self.word_vectors)}
+        return {} if self.word_vectors is None else files_of(self.word_vectors, vector_file(self.word_vectors))
 
     def sees(self, example: Example) -> tuple[str, ...]:
         """Return the texts of an example that the features use. In cross-fitting, examples with the same texts are in the same fold."""

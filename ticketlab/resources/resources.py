@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from ticketlab.core import packages
 from ticketlab.core.errors import ResourceError
 from ticketlab.resources import masked_lm_folder, model_folders, tagger, textattack_import, wordnet
+from ticketlab.resources.vector_files import files_of
 
 if TYPE_CHECKING:
     from ticketlab.resources.masked_lm import MaskedLanguageModel
@@ -109,7 +110,8 @@ class Resources:
     def identity(self, names: Sequence[str]) -> dict[str, str]:
         """Return what identifies each of ``names`` in the keys of results: a digest, or the path of a file or model folder."""
         digests = {"tagger": tagger.identity, "wordnet": wordnet.identity}
-        return {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
+        found = {name: digests[name](place) if name in digests else place for name, place in self.found(names).items()}
+        return found | (files_of(self.word_vectors, found["word_vectors"]) if "word_vectors" in found else {})
 
     def check(self, names: Sequence[str], *, engine: Sequence[str] = ENGINE, attack: str = "", flags: Mapping[str, str] = FLAGS) -> None:
         """Check that the packages in ``engine`` (textattack and its requirements) and the resources in ``names`` are available.

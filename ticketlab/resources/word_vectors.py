@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ticketlab.core.errors import ResourceError
 from ticketlab.core.formatting import counted
 from ticketlab.resources import vector_cache
+from ticketlab.resources.vector_files import file_of_words
 
 Matrix = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -191,16 +192,16 @@ def _words_of_array(path: Path) -> list[str]:
             line = problem.object.count(b"\n", 0, problem.start) + 1
             raise ResourceError(f"{text} line {line}: not UTF-8; convert the file to UTF-8") from None
         return content.split("\n")[: -1 if content.endswith("\n") else None]
-    tables = sorted(path.parent.glob("*_index.parquet"))
-    if len(tables) != 1:
+    table = file_of_words(path)
+    if table is None:
         raise ResourceError(f"{path}: its words are missing; put them into {text.name}, one per line")
     arrow: Any = importlib.import_module("pyarrow")  # installed with datasets
     try:
-        column: list[Any] = importlib.import_module("pyarrow.parquet").read_table(tables[0], columns=["index"]).column(0).to_pylist()
+        column: list[Any] = importlib.import_module("pyarrow.parquet").read_table(table, columns=["index"]).column(0).to_pylist()
     except (arrow.ArrowException, ValueError, LookupError) as problem:
-        raise ResourceError(f"{tables[0]}: not a parquet file with a column `index` of words: {' '.join(str(problem).split())}") from None
+        raise ResourceError(f"{table}: not a parquet file with a column `index` of words: {' '.join(str(problem).split())}") from None
     if not all(isinstance(word, str) for word in column):
-        raise ResourceError(f"{tables[0]}: the column `index` must contain only words")
+        raise ResourceError(f"{table}: the column `index` must contain only words")
     return column
 
 

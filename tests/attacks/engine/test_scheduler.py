@@ -178,6 +178,18 @@ def test_a_loop_that_sends_no_requests_is_interrupted():
     assert sorted(schedule(work, range(3), timeout=0.3, on_timeout=lambda item: -item)) == [-1, 0, 2]
 
 
+def test_an_empty_request_does_not_end_the_time_limit():
+    ask = adder()
+
+    def work(item):
+        assert ask([]) == []
+        while item == 1:
+            pass
+        return item
+
+    assert sorted(schedule(work, range(3), timeout=0.3, on_timeout=lambda item: -item)) == [-1, 0, 2]
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_interruption_is_repeated_if_a_finalizer_swallows_it():
     class Slow:

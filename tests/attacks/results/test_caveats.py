@@ -96,7 +96,17 @@ SAID = {
     "nothing": ([], ["there is no example to attack"]),
     "errors alone": (
         [*rows(10, "error", message="too long"), *rows(10, "timeout", label="positive")],
-        ["10 of 20 examples ended in an error, 10 of them in: too long"],
+        [
+            "10 of 20 examples ended in an error, 10 of them in: too long",
+            "10 of 20 examples ran out of time and are in no number: only examples that the model classifies correctly are attacked",
+        ],
+    ),
+    "no result but those of wrong predictions": (
+        [*rows(10, "skipped"), *rows(5, "timeout", label="positive")],
+        [
+            "5 of 15 examples ran out of time and are in no number",
+            "no attack has a result: 10 examples misclassified before the attack, 5 without a result",
+        ],
     ),
 }
 

@@ -91,6 +91,24 @@ def test_rows_hold_their_provenance(write: Callable[..., Path], tmp_path: Path) 
     }
 
 
+def test_the_split_of_the_originals_does_not_divide_the_texts(write: Callable[..., Path], tmp_path: Path) -> None:
+    rows = {"id": [f"pwws/{n}" for n in range(20)], "text": [f"text {n}" for n in range(20)], "label": ["no", "yes"] * 10}
+    table = {**rows, "attack": ["pwws"] * 20, "model": ["m"] * 20, "taken_from": ["train"] * 12 + ["test"] * 8}
+    out = tmp_path / "both.csv"
+    with out.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([table, *zip(*table.values(), strict=True)])
+    found = find_task(str(out)).load()
+    assert len(found.examples("all")) == 20
+    assert len(found.examples("train")) > 12
+
+
+def test_a_text_with_a_carriage_return_is_read_back_from_csv(write: Callable[..., Path], tmp_path: Path) -> None:
+    more = [record(f"more-{number}", ["x"], [f"one\rtwo {number}"], "positive" if number % 2 else "negative") for number in range(20)]
+    out = tmp_path / "a.csv"
+    assert export(write(more), "--out", out).exit_code == 0
+    assert {example.texts[0] for example in find_task(str(out)).load().examples("all")} == {row.perturbed[0] for row in more}
+
+
 def test_several_files_are_merged_with_unique_ids_and_without_duplicates(write: Callable[..., Path], tmp_path: Path) -> None:
     other = [record("train-1", ["a good film"], ["a ggood film"], "positive"), ROWS[1]]
     files = [

@@ -339,6 +339,8 @@ def test_similarity_can_be_measured_afterwards(invoke: Invoke, file: Path) -> No
     found = json.loads(invoke("attack", "show", file, "--json", "--encoder", "demo").stdout)
     assert 0.2 < found["metrics"]["similarity"] < 1
     assert found["metrics"]["similarity_of"]["n"] == 1
+    assert found["header"]["similarity_encoder"] == "demo"
+    assert [record["similarity"] for record in found["records"] if record["status"] == "success"] == [found["metrics"]["similarity"]]
 
 
 def test_flags_are_settings_of_the_stage_and_of_its_attacks(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

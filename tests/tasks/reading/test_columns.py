@@ -52,6 +52,8 @@ def test_columns_are_inferred_if_there_is_one_candidate(columns, texts, label):
     [
         pytest.param({"title": WORDS, "body": WORDS, "label": NAMES}, {}, ["`title` or `body`", "--text-column"], id="two strings"),
         pytest.param({"text": WORDS, "review": WORDS, "label": NAMES}, {}, ["`text` or `review`", "--text-column"], id="two known texts"),
+        pytest.param({"Text": WORDS, "text": WORDS, "label": NAMES}, {}, ["`Text` or `text`", "--text-column"], id="a text twice"),
+        pytest.param({"Premise": WORDS, "premise": WORDS, "hypothesis": WORDS, "label": NAMES}, {}, ["`Premise`"], id="a pair thrice"),
         pytest.param(
             {"premise": WORDS, "hypothesis": WORDS, "sentence1": WORDS, "sentence2": WORDS, "label": NAMES},
             {},

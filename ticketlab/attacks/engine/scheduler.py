@@ -186,11 +186,11 @@ class Scheduler(Generic[T]):
 
     def _submit(self, model: BatchInvariantModel, rows: Sequence[Row]) -> list[Any]:
         """Queue a request and suspend the running example; called from within its greenlet."""
-        self._alarm.stop()
         example = self._running
         assert example is not None
         if not rows:
             return []
+        self._alarm.stop()
         request = _Request(example, [None] * len(rows), len(rows))
         for index, row in enumerate(rows):
             self._pending.setdefault((model, model.group(row)), _PendingGroup()).add(row, request, index)

@@ -11,7 +11,7 @@ from ticketlab.attacks.components.words import words_of
 from ticketlab.attacks.results.metrics import Fraction, measure
 from ticketlab.attacks.results.one_class import warning_of_one_class
 from ticketlab.attacks.results.record import Record
-from ticketlab.core.formatting import counted
+from ticketlab.core.formatting import counted, verb
 from ticketlab.resources.stop_words import english_stop_words
 
 FEW_CANDIDATES = 0.5
@@ -37,6 +37,7 @@ def caveats_of(
     """
     return [
         *_of_errors(records),
+        *_of_timeouts(records),
         *_of_sample(records, label_names),
         *_of_victim(records),
         *_of_script(records),
@@ -55,6 +56,16 @@ def _of_errors(records: Sequence[Record]) -> Iterator[str]:
         ((message, number), *others) = messages.most_common()
         more = f"; {counted(len(others), 'other message')} in the records" if others else ""
         yield f"{messages.total()} of {counted(len(records), 'example')} ended in an error, {number} of them in: {message}{more}"
+
+
+def _of_timeouts(records: Sequence[Record]) -> Iterator[str]:
+    """Warn that examples without a result for lack of time are not a random part of the sample."""
+    late = sum(record.status == "timeout" for record in records)
+    if late:
+        yield (
+            f"{late} of {counted(len(records), 'example')} ran out of time and {verb(late)} in no number: only examples that the model "
+            "classifies correctly are attacked, and take time, so Clean is probably too low, and Aua and Suc are of the faster attacks"
+        )
 
 
 def _of_sample(records: Sequence[Record], label_names: Sequence[str]) -> Iterator[str]:
@@ -79,7 +90,11 @@ def _of_victim(records: Sequence[Record]) -> Iterator[str]:
     right = sum(record.status != "skipped" for record in known)
     commonest, most = max(labels.items(), key=lambda pair: pair[1], default=("", 0))
     if known and not right:
-        yield f"nothing was attacked: the model misclassified the whole sample before the attack ({counted(len(known), 'example')})"
+        without = len(records) - len(known)
+        if without:
+            yield f"no attack has a result: {counted(len(known), 'example')} misclassified before the attack, {without} without a result"
+        else:
+            yield f"nothing was attacked: the model misclassified the whole sample before the attack ({counted(len(known), 'example')})"
     elif len(labels) > 1 and len(predictions) == 1:
         yield warning_of_one_class(predictions.pop())
     elif len(labels) > 1 and len(known) >= ENOUGH and right <= most:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +17,11 @@ from ticketlab.core.errors import DataError, UsageError
 from ticketlab.tasks.reading import columns as choosing
 from ticketlab.tasks.reading import tables
 from ticketlab.tasks.reading.columns import LABELS
+from ticketlab.tasks.reading.split_column import PROVENANCE
 from ticketlab.tasks.reading.tables import Table
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
-FACTS = ("attack", "model", "taken_from")
+FACTS = ("attack", "model", PROVENANCE)
 """Columns with the provenance of a text, in addition to its id."""
 
 
@@ -107,7 +109,7 @@ def _label_column(names: Iterable[str]) -> str:
 
 def _write_csv(rows: Sequence[Mapping[str, str]], path: Path) -> None:
     with path.open("wb") as file, _hub_dataset(rows) as dataset:
-        dataset.to_csv(file, index=False)
+        dataset.to_csv(file, index=False, quoting=csv.QUOTE_ALL)  # or else a text with a lone carriage return could not be read again
 
 
 def _write_jsonl(rows: Sequence[Mapping[str, str]], path: Path) -> None:

@@ -72,9 +72,10 @@ def show(
     """
     path = _file_of_attack(file, record_files(file, lab, run_task, run_seed), attack)
     header, rows = record_file.read(path)
-    chosen = _chosen(path, rows, statuses, ids)
     if encoder is not None:
         rows = _with_similarity(rows, encoder)
+        header = {**header, "similarity_encoder": encoder}
+    chosen = _chosen(path, rows, statuses, ids)
     measured = metrics.measure(rows, query_budget=_query_budget(header)).to_table()
     if as_json:
         shown = [_json_record(header, record) for record in chosen[:most]]

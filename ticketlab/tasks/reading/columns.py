@@ -84,6 +84,9 @@ def _texts_by_name(table: Table, label: str | None) -> tuple[str, ...]:
     pairs = [(lowered[first], lowered[second]) for first, second in PAIRS if first in lowered and second in lowered]
     singles = [(lowered[name],) for name in TEXTS if name in lowered]
     candidates = pairs or singles
+    same = [column for column in table.columns if column != label and column.lower() in {name.lower() for name in sum(candidates, ())}]
+    if len(candidates) == 1 and len(same) > len(candidates[0]):
+        candidates = [(column,) for column in same]
     if len(candidates) > 1:
         names = " or ".join(_quoted(candidate) for candidate in candidates)
         raise DataError(f"{table.source}: the text could be {names}; {_request_flag(table, '--text-column')}")

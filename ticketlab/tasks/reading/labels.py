@@ -92,7 +92,7 @@ def resolve_label_names(source: str, train: Iterable[str], declared: Sequence[st
         if declared and name not in declared:
             raise DataError(f"{source}: the label `{name}` is not one of the declared labels{did_you_mean(name, declared)}")
     if len(found) < least:
-        seen = f"all training rows are labelled `{found[0]}`" if found else "no training row has a label"
+        seen = f"all training rows are labelled {quote_some(found)}" if found else "no training row has a label"
         raise DataError(f"{source}: {seen}; a task needs two classes (-1, -, null and empty mean unlabelled, unless declared as labels)")
     return tuple(declared) or found
 

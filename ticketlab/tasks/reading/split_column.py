@@ -15,6 +15,8 @@ from ticketlab.tasks.reading.split_values import are_flags, are_folds, is_flag, 
 from ticketlab.tasks.reading.tables import Table
 
 SETTING = "split_column"
+PROVENANCE = "taken_from"
+"""The column of an exported set of adversarial texts that names the split of each original. It divides nothing."""
 SPLITS = ("train", "validation", "test")
 _TEXT_AND_LABEL_NAMES = frozenset({*TEXTS, *LABELS, *(name for pair in PAIRS for name in pair)})
 """Names of columns that are used for texts and labels."""
@@ -74,13 +76,15 @@ def divide_rows(
     ``requested`` is the column, empty to detect it, None to ignore split columns. ``named`` is whether the names of the files contain their
     splits. Columns in ``taken`` have another use; those in ``keep`` stay in the tables. ``flag`` sets ``requested``, for messages.
 
-    A column is detected by its values: all must be names of splits, and they must include train and another split. If it is called
-    ``split``, ``set``, ``fold`` or the like, a single split is enough, and it is an error if only some values are names of splits.
+    A column other than :data:`PROVENANCE` is detected by its values: all must be names of splits, and they must include train and another
+    split. If it is called ``split``, ``set``, ``fold`` or the like, a single split is enough, and it is an error if only some values are
+    names of splits.
 
     :raises DataError: the column does not exist; it has values that are not names of splits; two columns divide the rows differently; a
         column contradicts the names of the files.
     """
-    columns = [_column(read, name) for name in _names(read) if name not in taken and _may_be_split_column(read, name)]
+    other_use = {*taken, PROVENANCE}
+    columns = [_column(read, name) for name in _names(read) if name not in other_use and _may_be_split_column(read, name)]
     found = [column for column in columns if column.is_split_column]
     mixed = [column for column in columns if not named and column.splits and column.foreign and is_split_like(column.name)]
     if requested:
