@@ -4,6 +4,11 @@ import subprocess
 import sys
 
 
+def test_a_command_with_closed_output_runs_to_its_end():
+    process = subprocess.run(["bash", "-c", '"$0" -m ticketlab --version >&-', sys.executable], check=False, capture_output=True)
+    assert (process.returncode, process.stderr) == (0, b"")
+
+
 def test_closed_streams_are_the_null_device(tmp_path):
     code = (
         "import sys; from ticketlab.cli import stdout; stdout.open_closed_streams(); "

@@ -63,6 +63,15 @@ def test_an_empty_folder_is_used(generate: Generate) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["new", "there"]
 
 
+def test_the_working_directory_is_used(generate: Generate, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("here").mkdir()
+    Path("link").symlink_to("here")
+    monkeypatch.chdir("link")
+    assert generate("movement", "--kind", "loss", "--folder", ".").exit_code == 0
+    assert Path("src/ticketlab_movement/movement.py").is_file()
+    assert [path.name for path in Path("..").iterdir() if path.name.startswith(".")] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

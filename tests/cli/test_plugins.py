@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +206,12 @@ def test_names_of_recipes_are_not_cut_at_80_columns(invoke: Any, monkeypatch: py
     for command in ("recipes", "plugins"):
         listed = invoke(command).stdout
         assert [name for name in names if name not in listed] == []
+
+
+def test_what_a_plugin_prints_is_not_among_the_results(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "noisy.py"
+    file.write_text(f"print('noise')\n{plugin.read_text()}")
+    command = [sys.executable, "-m", "ticketlab", "plugins", "--json", "--plugin", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "noise" in done.stderr
+    assert any(one["name"] == "middle" for one in json.loads(done.stdout)["components"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,3 +68,26 @@ def test_parent_folders_are_created_and_files_are_readable_by_others(tmp_path: P
 def test_json_round_trips(tmp_path: Path, value: Any) -> None:
     files.write_json(tmp_path / "value.json", value)
     assert files.read_json(tmp_path / "value.json") == value
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [("a", True), ("a/b.txt", True), ("..", False), ("a/../b", False), ("/a", False), ("", False), ("a\\..\\b", False), ("C:/a", False)],
+)
+def test_a_name_may_lead_out_of_its_folder(name: str, inside: bool) -> None:
+    assert files.is_inside(name) == inside
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no permissions for groups")
+def test_a_file_that_a_library_writes_for_its_owner_alone_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
+    def write(path: Path) -> None:
+        path.touch()
+        path.chmod(0o600)
+
+    before = os.umask(0o027)
+    try:
+        files.write_atomic(tmp_path / "a", write)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

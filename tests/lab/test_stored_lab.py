@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import threading
@@ -83,6 +84,22 @@ def test_a_damaged_file_in_the_store_is_refused(here: StoredLab, there: StoredLa
     with pytest.raises(Damaged, match=f"weights is damaged: remove {here.place}/stages/ab/{KEY} and "):
         there.fetch(KEY)
     assert not (there.stage(KEY) / "model" / "weights").exists()
+
+
+@pytest.mark.parametrize("name", ["../../../../outside.txt", "/outside.txt", "model/../../x", ""])
+def test_a_result_in_the_store_names_no_file_outside_of_its_stage(here: StoredLab, there: StoredLab, name: str) -> None:
+    compute(here)
+    result = json.loads(here.store.read(f"stages/ab/{KEY}/result.json"))
+    result["sealed"]["files"][name] = [1, "0" * 64]
+    here.store.write(f"stages/ab/{KEY}/result.json", json.dumps(result).encode())
+    there.mirror.fetch_result(KEY)
+    with pytest.raises(Damaged, match="names a file outside of its folder"):
+        there.mirror.fetch_stage(KEY)
+
+
+def test_a_password_is_not_in_the_name_of_the_mirror() -> None:
+    assert "secret" not in mirror.folder_of("sftp://ada:secret@host/lab").name
+    assert mirror.folder_of("sftp://ada:secret@host/lab") != mirror.folder_of("sftp://eve:secret@host/lab")
 
 
 def test_another_machine_resumes_an_interrupted_stage(here: StoredLab, there: StoredLab) -> None:

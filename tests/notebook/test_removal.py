@@ -205,7 +205,10 @@ def test_what_a_study_or_a_note_names_is_needed(tmp_path: Path) -> None:
         fake_stage(tmp_path, name)
     (tmp_path / "notes.md").write_text(f"The best model is {key('b')}.", encoding="utf-8")
     (tmp_path / "empty.md").touch()
-    assert key("b") in referenced_keys(tmp_path)
+    for name, place in {"d": "mine.toml", "e": "notes/plan.toml", "f": "mine/notes.md", "g": "archive/old/results.json"}.items():
+        fake_stage(tmp_path, name)
+        files.write_text(tmp_path / "runs" / place, f"model = '{key(name)}'")
+    assert referenced_keys(tmp_path) >= {key("b"), *map(key, "defg")}
     assert [stage.key for stage in unneeded_stages(tmp_path)] == [key("c")]
 
 

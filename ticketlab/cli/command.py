@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -91,11 +92,12 @@ def plugins_loaded(ctx: click.Context) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
-        loaded = registry.load(
-            ctx.meta.get(PLUGIN_FILES, ()),
-            entry_points=not ctx.meta.get(PLUGINS_DISABLED, False),
-            off=ctx.meta.get(PLUGINS_OFF, ()),
-        )
+        with contextlib.redirect_stdout(sys.stderr):  # what plugins print must not get between the results
+            loaded = registry.load(
+                ctx.meta.get(PLUGIN_FILES, ()),
+                entry_points=not ctx.meta.get(PLUGINS_DISABLED, False),
+                off=ctx.meta.get(PLUGINS_OFF, ()),
+            )
         registry.use(loaded)
         for source in loaded.off:
             progress.say(f"{source.label} is switched off")

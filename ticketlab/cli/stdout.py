@@ -35,7 +35,9 @@ def open_closed_streams() -> None:
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            opened = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, opened)
+            setattr(sys, f"__{name}__", opened)  # as Python does: what replaces a stream uses its buffer, which must stay open
 
 
 def survive_broken_pipe() -> None:

@@ -65,6 +65,7 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
     from ticketlab.core import registry
     from ticketlab.recipes.compose import compose
 
+    registry.use(registry.load(entry_points=False))  # the arguments are wrong, so it is not known which plugins are wanted
     arguments: Sequence[str] = context.meta.get(ARGUMENTS, ())
     recipe = next((one for one in arguments if registry.current().knows("recipe", one) or one.endswith(".toml")), None)
     yield from compose(recipe, tasks=["demo"]).stages.items()

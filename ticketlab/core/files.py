@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from ticketlab.core import disk_and_memory, platforms, temporary
 from ticketlab.core.errors import UsageError
+
+OTHERS = 0o077
+"""The permissions of a file for others than its owner."""
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
@@ -27,10 +31,29 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     try:
         with disk_and_memory.writing(path):
             write(written)
+            share([written])
             replace(written, path)
     except BaseException:
         written.unlink(missing_ok=True)
         raise
+
+
+def share(written: Iterable[Path]) -> None:
+    """Give files the permissions that the umask provides for: safetensors writes them for the owner alone. Folders are left alone."""
+    private = [file for file in written if file.is_file() and not file.stat().st_mode & OTHERS]
+    if private:
+        probe = temporary.temporary_path(private[0])
+        probe.touch()
+        mode = probe.stat().st_mode
+        probe.unlink()
+        for file in private:
+            file.chmod(mode)
+
+
+def is_inside(name: str) -> bool:
+    """Return whether a relative name with slashes, read from a file or a server, stays inside the folder that it is relative to."""
+    parts = re.split(r"[/\\]", name)
+    return bool(name) and not any(part in ("", ".", "..") or part.endswith(":") for part in parts)
 
 
 class Guard(Protocol):

@@ -70,12 +70,19 @@ class Mirror:
                     )
 
     def files_of(self, key: str) -> dict[str, tuple[int, str]]:
-        """Return the sizes and hashes of the files of a finished stage whose result is here, by name."""
+        """Return the sizes and hashes of the files of a finished stage whose result is here, by name.
+
+        :raises Damaged: a name leads out of the folder of the stage.
+        """
         try:
             sealed = files.read_json(stage_folder(self.root, key) / RESULT)[SEALED]["files"]
-            return {str(name): (int(size), str(digest)) for name, (size, digest) in sealed.items()}
+            found = {str(name): (int(size), str(digest)) for name, (size, digest) in sealed.items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):  # whoever reads the result reports that it is damaged
             return {}
+        for name in found:
+            if not files.is_inside(name):
+                raise Damaged(f"{self.url}/{stage_name(key)}/{RESULT} names a file outside of its folder, `{name}`: remove this stage")
+        return found
 
     def fetch_folder(self, inside: str) -> None:
         """Get the files of the folder of a run or study that are not here."""
@@ -153,7 +160,8 @@ def folder_of(url: str) -> Path:
     import platformdirs  # only labs at URLs need it
 
     base = files.expand(cache).absolute() if cache else platformdirs.user_cache_path("ticketlab") / "labs"
-    plain = re.sub(r"[^A-Za-z0-9.]+", "-", url).strip("-")[:LONGEST]
+    without_user = re.sub(r"(?<=//)[^/@]*@", "", url)  # which may have a password
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", without_user).strip("-")[:LONGEST]
     return base / f"{plain}-{hashlib.sha256(url.encode()).hexdigest()[:8]}"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import asdict, define, field, frozen
 
 from ticketlab.core import files, temporary
-from ticketlab.core.errors import ResourceError, TicketlabError, UsageError
+from ticketlab.core.errors import Damaged, ResourceError, TicketlabError, UsageError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -161,12 +161,19 @@ class Store:
         return True
 
     def entries(self, folder: str) -> dict[str, Entry]:
-        """Return all files in a folder and in the folders below it, by name relative to the store; none if there is no such folder."""
+        """Return all files in a folder and in the folders below it, by name relative to the store; none if there is no such folder.
+
+        :raises Damaged: a name leads out of the folder, as it may in a store of objects.
+        """
         self.traffic.listings += 1
         found = self._call(folder, lambda: self.fs.find(self._path(folder), detail=True))
         start = len(self._path("")) + 1
         entries = {str(path)[start:]: _entry(info) for path, info in found.items() if info.get("type") == "file"}
-        return {name: entry for name, entry in entries.items() if name.startswith(f"{folder}/") and not _is_temporary(name)}
+        found = {name: entry for name, entry in entries.items() if name.startswith(f"{folder}/") and not _is_temporary(name)}
+        for name in found:
+            if not files.is_inside(name):
+                raise Damaged(f"{self.url}: the name of an object leads out of its folder, `{name}`: remove this object")
+        return found
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files, those that are there, in the order given."""

@@ -15,7 +15,22 @@ from pathlib import Path
 
 from ticketlab.lab.active_runs import active_runs
 from ticketlab.lab.integrity import KEY
-from ticketlab.lab.layout import ACTIVE, LOG, RECIPE, RESULT, RESULTS, RUN_FILE, RUNS, STAGES, TRASH, run_directories, stage_folder
+from ticketlab.lab.layout import (
+    ACTIVE,
+    ENVIRONMENT,
+    LOG,
+    PREDICTION_FILES,
+    RECIPE,
+    RESULT,
+    RESULTS,
+    RUN_FILE,
+    RUNS,
+    STAGES,
+    TICKETS,
+    TRASH,
+    run_directories,
+    stage_folder,
+)
 
 KEY_IN_BYTES = re.compile(rb"(?<![0-9a-f])" + KEY.pattern.encode() + rb"(?![0-9a-f])")
 NOT_SCANNED = (STAGES, RUNS, TRASH, ACTIVE)
@@ -65,7 +80,8 @@ def _with_inputs(lab: Path, keys: Iterable[str]) -> set[str]:
 
 
 def _other_files(lab: Path) -> Iterator[Path]:
-    """Yield the files of a lab outside the folders of stages and runs: studies, tuning, and whatever users put there."""
+    """Yield the files of a lab that are not those of stages and runs: studies, tuning, and whatever users put there."""
+    yield from _files_of_users(lab / RUNS)
     for entry in lab.iterdir():
         if entry.name in NOT_SCANNED:
             continue
@@ -73,6 +89,19 @@ def _other_files(lab: Path) -> Iterator[Path]:
             yield from (path for path in entry.rglob("*") if path.is_file())
         elif entry.is_file():
             yield entry
+
+
+def _files_of_users(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder of runs that are not those of runs."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        own = (LOG, ENVIRONMENT, TICKETS, PREDICTION_FILES) if (folder / RECIPE).exists() else ()
+        for entry in entries:
+            if entry.name in own:
+                continue
+            if entry.is_dir():
+                yield from _files_of_users(Path(entry.path))
+            elif entry.is_file():
+                yield Path(entry.path)
 
 
 def _time_of(file: Path) -> float:

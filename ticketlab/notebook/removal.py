@@ -22,6 +22,7 @@ from ticketlab.lab.active_runs import active_runs, lab_lock
 from ticketlab.lab.lab import Lab, is_read_only
 from ticketlab.lab.layout import LEASE, TRASH, is_lab, lab_of_run, stage_folder
 from ticketlab.lab.lease import Lease
+from ticketlab.lab.mirror import mirror_at
 from ticketlab.lab.open_lab import open_lab
 from ticketlab.notebook.references import referenced_keys
 from ticketlab.notebook.sizes import sizes_in, stage_keys
@@ -109,7 +110,7 @@ def check_lab(lab: Path) -> None:
 
     :raises UsageError: it is not.
     """
-    if not is_lab(lab):
+    if not is_lab(lab) and mirror_at(lab) is None:
         raise UsageError(f"{lab}: not a lab: it has no stages and runs (use --lab for another folder)")
     if is_read_only(lab, lab):
         raise UsageError(f"{lab}: the lab is read-only")

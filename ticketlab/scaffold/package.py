@@ -177,6 +177,7 @@ def write_package(folder: Path, files: Mapping[str, str]) -> None:
     folder = expand(folder)
     check_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
     written = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         written.chmod(0o777 & ~_umask())
@@ -184,7 +185,12 @@ def write_package(folder: Path, files: Mapping[str, str]) -> None:
             path = written / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        written.replace(folder)  # an empty folder may be there
+        if folder.exists():  # an empty folder, in which a shell may be
+            for entry in written.iterdir():
+                entry.replace(folder / entry.name)
+            written.rmdir()
+        else:
+            written.replace(folder)
     except BaseException:
         shutil.rmtree(written, ignore_errors=True)
         raise

@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import click
 import pytest
 from support.fake_lab import data_set, fake_run, fake_stage, key, measured
 
@@ -177,6 +179,30 @@ def test_rm_asks_and_gc_then_frees_the_stages(invoke: Invoke, lab: Path) -> None
     assert invoke("lab", "show", "1111").exit_code == 0
 
 
+def test_a_run_that_is_named_twice_is_removed_once(invoke: Invoke, lab: Path) -> None:
+    result = invoke("lab", "rm", str((lab / "runs" / "mine").absolute()), "mine", "--yes")
+    assert (result.exit_code, "1 run removed" in result.stderr) == (0, True)
+
+
+@pytest.mark.parametrize(("interruption", "code"), [(EOFError, 0), (KeyboardInterrupt, 130)])
+def test_the_question_may_be_interrupted(
+    invoke: Invoke, lab: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException], code: int
+) -> None:
+    monkeypatch.setattr("ticketlab.cli.lab.confirm.sys", mock.Mock(**{"stdin.isatty.return_value": True}))
+
+    def confirm(*_: object, **__: object) -> bool:
+        try:
+            raise interruption
+        except (EOFError, KeyboardInterrupt):
+            raise click.Abort from None  # as click does
+
+    monkeypatch.setattr("click.confirm", confirm)
+    result = invoke("lab", "rm", "mine")
+    assert result.exit_code == code
+    assert "internal" not in result.stderr
+    assert (lab / "runs" / "mine").is_dir()
+
+
 def test_show_says_that_a_name_is_that_of_a_study(invoke: Invoke, lab: Path) -> None:
     files.write_json(lab / "studies" / "sweep" / "study.json", {})
     assert invoke("lab", "show", "sweep").stderr == "error: sweep: a study and not a run; `ticketlab report sweep` shows it\n"
@@ -199,6 +225,8 @@ def test_rm_refuses_a_run_in_progress_and_removes_none_of_the_others(invoke: Inv
         (["rm", "robust-ticket", "--yes"], ""),
         (["rm", "latest", "--yes"], "latest: no such run in lab"),
         (["gc", "--older-than", "soon"], "--older-than soon: not a duration such as 30m, 12h, 2d or 1w"),
+        (["gc", "--older-than", "", "--yes"], "--older-than : not a duration"),
+        (["ls", "--since", ""], "--since : neither a duration"),
         (["gc", "--lab", "nowhere"], "nowhere: not a lab"),
         (["du", "--lab", "nowhere"], "nowhere: no such folder"),
         (["ls", "--sort", "speed"], "--sort speed: neither age, size, name nor a metric of these runs"),

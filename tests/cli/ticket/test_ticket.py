@@ -47,6 +47,13 @@ def test_draw_accepts_the_folder_or_the_file(invoke: Any, search: Path, tmp_path
     assert ticket.provenance["pruner"] == "random"
 
 
+def test_draw_does_not_overwrite_the_scores(invoke: Any, search: Path) -> None:
+    before = (search / "scores.safetensors").read_bytes()
+    refused = invoke("ticket", "draw", search, "--sparsity", "0.5", "--out", search / "scores.safetensors")
+    assert (refused.exit_code, "this is the file of scores" in refused.stderr) == (2, True)
+    assert (search / "scores.safetensors").read_bytes() == before
+
+
 def test_draw_like_another_ticket(invoke: Any, search: Path, half: Path, tmp_path: Path) -> None:
     out = tmp_path / "like.safetensors"
     assert invoke("ticket", "draw", search, "--like", half, "--out", out).exit_code == 0

@@ -30,7 +30,7 @@ def gc(dry_run: bool, older_than: str | None, yes: bool, lab: Path, as_json: boo
     from ticketlab.notebook.removal import remove_stages, unneeded_stages
     from ticketlab.notebook.stage_kinds import count_by_kind
 
-    found = unneeded_stages(lab, parse_age("--older-than", older_than) if older_than else 0.0)
+    found = unneeded_stages(lab, parse_age("--older-than", older_than) if older_than is not None else 0.0)
     total = sum(stage.bytes for stage in found)
     what = f"{counted(len(found), 'stage')}, {quantities.size(total)}"
     if as_json and not dry_run and not yes:

@@ -40,7 +40,7 @@ def ls(
         pattern=pattern or "",
         recipe=recipe or "",
         task=task or "",
-        since=listing.parse_since(since) if since else None,
+        since=listing.parse_since(since) if since is not None else None,
         unfinished=unfinished,
     )
     metrics: set[str] = set()

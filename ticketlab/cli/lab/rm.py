@@ -32,7 +32,7 @@ def rm(runs: Sequence[str], yes: bool, lab: Path) -> None:
     from ticketlab.notebook.removal import check_lab, check_not_running, remove_runs
     from ticketlab.notebook.studies import is_study
 
-    folders = list(dict.fromkeys(find_run_or_study(name, lab) for name in runs))
+    folders = list({folder.resolve(): folder for folder in (find_run_or_study(name, lab) for name in runs)}.values())
     place = lab_of_run(folders[0])
     if any(lab_of_run(folder) != place for folder in folders):
         raise UsageError("the runs are in several labs; remove those of one lab at a time")

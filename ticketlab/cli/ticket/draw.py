@@ -63,6 +63,8 @@ def draw(
     if has_ratios == (like is not None) or (like is not None and own != {"heads": None, "neurons": None}):
         raise UsageError("give either --sparsity (or --heads and --neurons), or --like with a ticket")
     file = scores_file(scores, lab, run_task, run_seed)
+    if out.resolve() == file.resolve():
+        raise UsageError(f"--out {out}: this is the file of scores; name another one")
     ratios = {name: _ratio(name, value) for name, value in {"sparsity": sparsity, **own}.items()}
     found = _search_facts(file)
     scope = scope or found.get("scope") or "global"
