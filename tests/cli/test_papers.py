@@ -50,6 +50,9 @@ def test_show_prints_the_study_file(invoke: Any) -> None:
     [
         (["--show"], "name a table or figure for --show, such as robust-tickets/table-1"),
         (["orticket", "--dry-run"], "name a table or figure for --dry-run"),
+        (["--scale", "small"], "name a table or figure for --scale, such as robust-tickets/table-1"),
+        (["orticket", "--csv", "a.csv"], "name a table or figure for --csv"),
+        (["orticket/table-1", "--show", "--json"], "--json: --show prints the study file as it is"),
         (["orticket/table-9"], "orticket has no table or figure `table-9`"),
         (["orticket/table-1", "--scale", "smal"], "orticket/table-1 has no scale `smal`; did you mean `small`"),
         (["srnets/figure-2", "--text", "a.txt", "--dry-run"], "has no stage whose objective is `mlm`"),

@@ -206,6 +206,11 @@ def test_a_baseline_is_a_level_or_a_cell(plan_of, baseline):
         ({"heads+neurons": [[0.1, 0.2]], "heads": [0.3]}, {}, "`heads` is varied by two factors, `heads.neurons` and `heads`"),
         ({"max_length": [32], "max-length": [48]}, {}, "varied by two factors"),
         ({"search.lr": [float("inf")]}, {}, "must be a finite number"),
+        (
+            {"adversary": ["none", "pgd"], "retrain.adversary": ["none", "pgd"]},
+            {"baseline": "none"},
+            "the baseline `none` is a level of `adversary` and `retrain.adversary`: name a cell, such as `adversary=none, retrain.adversary=none`",
+        ),
         ({"sparsity": [0.1, 0.3]}, {"baseline": "0.31"}, "the baseline `0.31` is neither a level nor a cell.*did you mean `0.3`"),
         ({"prunner": ["a", "b"]}, {}, "did you mean `pruner`"),
         ({"seeds": [1, 2]}, {}, "--seeds sets the seeds"),

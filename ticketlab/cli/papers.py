@@ -84,9 +84,14 @@ def papers(
     if name is None or name in catalogue.PAPERS:
         if show or dry_run:
             raise UsageError(f"name a table or figure for {'--show' if show else '--dry-run'}, such as robust-tickets/table-1")
+        own = {**options, "seeds": seeds, "jobs": jobs, "executor": executor, "executor_set": executor_sets, "part": part, "csv": csv_file}
+        if given := next((key for key, value in own.items() if value not in (None, (), False)), None):
+            raise UsageError(f"name a table or figure for --{given.replace('_', '-')}, such as robust-tickets/table-1")
         _list([found for key, found in studies.items() if name is None or key.startswith(f"{name}/")], as_json)
         return
     if show:
+        if as_json:
+            raise UsageError("--json: --show prints the study file as it is")
         click.echo(catalogue.find(name).text(), nl=False)
         return
     tasks = shared_options.tasks_of(*(options.pop(key) for key in ablate.READING_TASKS))

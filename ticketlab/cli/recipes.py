@@ -13,7 +13,7 @@ from ticketlab.cli.command import Command, plugins_loaded
 from ticketlab.cli.group import LazyGroup
 from ticketlab.cli.plugin_flags import plugin_flags
 from ticketlab.core import registry
-from ticketlab.core.errors import TicketlabError
+from ticketlab.core.errors import TicketlabError, UsageError
 
 TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a recipe")}
 
@@ -27,6 +27,8 @@ TARGETS = {"show": ("ticketlab.cli.recipes:show", "print the TOML file of a reci
 def recipes(ctx: click.Context, as_json: bool) -> None:
     """List the recipes. --json also has their papers and files."""
     if ctx.invoked_subcommand is not None:
+        if as_json:
+            raise UsageError(f"--json: `{ctx.invoked_subcommand}` prints TOML; leave out --json")
         return
     with plugins_loaded(ctx):
         found = [_describe(name, path, source.label) for name, (path, source) in sorted(registry.current().recipes.items())]

@@ -74,6 +74,8 @@ def report(
     form = _format(form, out)
     comparison = _comparison(names, lab, baseline, select, select_on, metrics)
     if form == "html":
+        if as_json:
+            raise UsageError("--json: a page is written to its file, and nothing is printed; leave out --json")
         if rows or columns:
             raise UsageError("--rows and --columns: the page has a row for each cell, to sort and filter; use them with another --format")
         _write_page(comparison, metrics, out)

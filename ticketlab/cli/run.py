@@ -151,6 +151,8 @@ def run(
         **shared_options.given(**options),
     )
     if dry_run:
+        if as_json or csv_file is not None:
+            raise UsageError(f"{'--json' if as_json else '--csv'}: --dry-run computes no numbers, and prints the recipe as TOML")
         run_recipe.print_plan(composed, lab)
         return
     run_recipe.check_csv(csv_file, [composed], lab, name)

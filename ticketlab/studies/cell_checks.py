@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ticketlab.core.errors import UsageError, did_you_mean
+from ticketlab.core.formatting import joined
 from ticketlab.studies.definition import Study
 from ticketlab.studies.design import unavailable
 from ticketlab.studies.keys import argument_of
@@ -53,10 +54,14 @@ def check_levels(study: Study, cells: Sequence[StudyCell]) -> None:
 
 
 def check_baseline(study: Study, cells: Sequence[StudyCell]) -> None:
-    """Refuse a baseline that is neither a level nor a cell.
+    """Refuse a baseline that is neither a level of one factor nor a cell.
 
     :raises UsageError: it is neither.
     """
-    known = [*(level.label for factor in study.factors for level in factor.levels), *(cell.label for cell in cells)]
+    labels = [cell.label for cell in cells]
+    known = [*(level.label for factor in study.factors for level in factor.levels), *labels]
+    if known.count(study.baseline) > 1 and study.baseline not in labels:
+        having = joined([f"`{factor.name}`" for factor in study.factors if study.baseline in [level.label for level in factor.levels]])
+        raise UsageError(f"the baseline `{study.baseline}` is a level of {having}: name a cell, such as `{labels[0]}`")
     if study.baseline and study.baseline not in known:
         raise UsageError(f"the baseline `{study.baseline}` is neither a level nor a cell of the study{did_you_mean(study.baseline, known)}")

@@ -26,7 +26,7 @@ DEFAULT_RECIPE = "ticket"
 class Study:
     """A study. ``settings`` apply to every cell whose recipe has them; ``factors`` include recipe and task if there are several.
 
-    ``exclude`` lists combinations of levels to leave out, by factor; ``baseline`` is the label of a cell or of a level of the first factor.
+    ``exclude`` lists combinations of levels to leave out, by factor; ``baseline`` is the label of a cell or of a level that one factor has.
     ``until`` names the last stage to compute, with those that it is computed from; empty for all. ``report`` has the tables ``hypotheses``,
     ``table``, ``figures``, ``published`` and ``differences`` of the file, which change no result. ``source`` is the file, if there is one,
     for error messages. ``reduced``: a scale or the command line has replaced some of the file's cells, so that hypotheses may be about
