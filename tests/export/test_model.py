@@ -8,17 +8,20 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from attrs import evolve
 from support.families import FAMILIES
 from support.small_exports import LABELS, TEXTS, logits, needs_onnx, onnx_logits, ticket_for
 
 import ticketlab
+from ticketlab.backbone import masks
 from ticketlab.backbone.backbone import Backbone
-from ticketlab.backbone.loading import load_finished
+from ticketlab.backbone.loading import load_classifier, load_finished
 from ticketlab.backbone.shrinking import is_shrunk
 from ticketlab.core.errors import ResourceError, UsageError
 from ticketlab.export import onnx
@@ -207,6 +210,23 @@ def test_a_model_trained_with_a_ticket_is_shrunk_by_the_ticket_in_its_provenance
     ticket.apply(model)
     export_model(model, tokenizer, tmp_path / "shrunk", "shrunk", provenance=Provenance(ticket=ticket))
     assert is_shrunk(load_finished(str(tmp_path / "shrunk"))[0])
+
+
+@pytest.mark.parametrize("labels", [LABELS, ("a", "b", "c")])
+def test_the_classifier_that_a_ticket_was_not_found_with_is_exported_as_it_is(
+    labels: Sequence[str], tiny: dict[str, Path], classifier: Any, tmp_path: Path
+) -> None:
+    model, tokenizer = load_classifier(str(tiny["bert"]), labels, 1)
+    ticket = ticket_for(classifier("bert")[0], "weights")
+    found_with = torch.arange(2 * model.config.hidden_size).reshape(2, -1) % 2 == 0
+    ticket = evolve(
+        ticket, masks={**ticket.masks, "weights/classifier.weight": found_with}, head={"classifier.weight": torch.ones(found_with.shape)}
+    )
+    masks.zero_removed(Backbone(model), ticket.masks_on(Backbone(model)))
+    with pytest.warns(UserWarning, match="single weights"):
+        export_model(model, tokenizer, tmp_path / "dense", provenance=Provenance(ticket=ticket))
+    exported = load_finished(str(tmp_path / "dense"))[0]
+    assert torch.equal(exported.classifier.weight, model.classifier.weight)
 
 
 def test_a_ticket_in_the_provenance_is_ignored_if_it_is_not_applied(classifier: Any, tmp_path: Path) -> None:

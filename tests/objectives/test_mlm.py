@@ -83,6 +83,7 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         ("w.pdf", "x", {}, r"it is a document; put texts"),
         ("test.txt", "x\ny", {}, r"there is no training text; name a file train"),
         ("w.txt", "short\n" * 40, {}, r"too few paragraphs in `text` \(40 for training and 0 for evaluation, 0 empty, 1 different\)"),
+        ("w.txt", "".join(f"{'面' * n} " * 9 + "\n" for n in range(1, 41)), {}, r"no token of the development text is in the vocabulary"),
         ("w.txt", "".join(f"short {n}\n" for n in range(40)), {}, r"none of 36 paragraphs has 8 tokens or more; lower objective\.shortest"),
     ],
     ids=[
@@ -96,6 +97,7 @@ ROWS = "\n".join(f"first {index},second {index}" for index in range(20))
         "pdf",
         "test only",
         "all the same",
+        "unknown tokens",
         "all short",
     ],
 )

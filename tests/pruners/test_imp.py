@@ -107,10 +107,11 @@ def test_every_family_is_pruned_and_rewound_exactly(tmp_path, family):
         ("imp", 0.9, 3, 3),
         ("imp-rewind", 0.9, 3, 2),
         ("imp-rewind", 0.9, 1, 1),
-        ("imp", 0.0, 20, 1),
+        ("imp", 0.0, 20, 20),
+        ("imp-rewind", 0.0, 20, 20),
     ],
 )
-def test_the_search_ends_at_or_one_interval_after_the_last_pruning(tmp_path, kind, sparsity, steps, ends):
+def test_the_search_ends_at_or_one_interval_after_the_last_pruning_if_there_is_one(tmp_path, kind, sparsity, steps, ends):
     loop, search = training(KINDS[kind](), odd_model(), tmp_path, steps=steps, sparsity=sparsity)
     assert loop.run().steps == ends
     assert search.ready

@@ -160,6 +160,18 @@ def test_the_mask_of_the_classifier_applies_only_to_the_classifier_it_was_found_
     assert all(not torch.any(values) for values in masked(model, ticket).values())
 
 
+@pytest.mark.parametrize("hold", [False, True])
+def test_a_classifier_from_the_seed_of_that_of_the_search_is_a_new_one(hold, tiny, lab):
+    """Both classifiers are initialised from one seed, and IMP rewinds: the new one has the values that the ticket was found with."""
+    search = {"kind": "search", "start": "pretrained", "epochs": 2, "batch_size": 8, "sparsity": 0.9, "pruner": "imp-rewind"}
+    retrain = {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8, "hold_classifier": hold}
+    made = make(tiny["bert"], "draw.sparsity=0.9", without=("bias", "finetune", "search", "evaluate"), search=search)
+    done = run(recipe.build_recipe("isolated", made.to_table() | {"retrain": retrain}), lab)
+    trained = load_finished(str(folder(lab, done, "retrain") / "model"))[0]
+    zeros = int((trained.classifier.weight == 0).sum())
+    assert zeros == (removed_count(0.9, 64) if hold else 0)
+
+
 def test_a_checkpoint_of_fine_tuning_is_a_start(tiny, lab):
     whole = stages_of(run(make(tiny["bert"]), lab))
     done = run(make(tiny["bert"], "search.start=finetune@4"), lab)

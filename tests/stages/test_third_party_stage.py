@@ -190,7 +190,7 @@ def test_a_stage_in_place_of_train_writes_a_model(tmp_path: Path) -> None:
     check_files("mine", ("train",), tmp_path)
 
 
-@pytest.mark.parametrize(("select", "warnings"), [("best", ["`accuracy` was not defined at any evaluation"]), ("last", [])])
+@pytest.mark.parametrize(("select", "warnings"), [("best", ["no evaluation has `accuracy`"]), ("last", [])])
 def test_a_selection_by_a_score_that_is_never_defined_is_reported(select: Any, warnings: list[str], tmp_path: Path) -> None:
     said: list[str] = []
     context: Any = SimpleNamespace(warn=said.append)

@@ -209,7 +209,7 @@ def test_a_baseline_is_a_level_or_a_cell(plan_of, baseline):
         (
             {"adversary": ["none", "pgd"], "retrain.adversary": ["none", "pgd"]},
             {"baseline": "none"},
-            "the baseline `none` is a level of `adversary` and `retrain.adversary`: name a cell, such as `adversary=none, retrain.adversary=none`",
+            "the baseline `none` is a level of `adversary` and `retrain.adversary`: name a cell, such as `adversary=none, retrain.adv",
         ),
         ({"sparsity": [0.1, 0.3]}, {"baseline": "0.31"}, "the baseline `0.31` is neither a level nor a cell.*did you mean `0.3`"),
         ({"prunner": ["a", "b"]}, {}, "did you mean `pruner`"),

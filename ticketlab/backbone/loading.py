@@ -44,6 +44,8 @@ LONG = 128
 """Tokens of a text that is longer than one attention window of models with local or hashed attention."""
 NO_PADDING = -1
 """The padding token set for a classifier whose config has none. No token has this id, so the model classifies from the last one."""
+NEW_PARAMETERS = "_ticketlab_new_parameters"
+"""The attribute of a loaded model with the names of the parameters that were initialised."""
 
 
 def python_warning(message: str) -> None:
@@ -130,10 +132,22 @@ def load_classifier(
         torch.default_generator.manual_seed(seed)
         model, missing, _ = load_weights(name, source, warn, num_labels=len(label_names), **labels)
     check_missing(name, [key for key in missing if not is_head(model, key)])
+    setattr(model, NEW_PARAMETERS, tuple(missing))
     tokenizer = _tokenizer_for(model, name, source, warn)
     if adapter_of(config.model_type).decoder:
         tokenizers.pad_with_end_of_text(name, tokenizer, model)
     return model, tokenizer
+
+
+def new_parameters(model: PreTrainedModel) -> tuple[str, ...]:
+    """Return the names of the parameters that :func:`load_classifier` has initialised, because the checkpoint lacked them."""
+    names: tuple[str, ...] = getattr(model, NEW_PARAMETERS, ())
+    return names
+
+
+def has_new_classifier(model: PreTrainedModel) -> bool:
+    """Return whether a parameter outside the encoder is one of :func:`new_parameters`."""
+    return any(not name.startswith(f"{model.base_model_prefix}.") for name in new_parameters(model))
 
 
 def load_encoder(name: str, warn: Warn = python_warning) -> PreTrainedModel:

@@ -88,7 +88,7 @@ def export_model(
     provenance = provenance or Provenance()
     applied = _applied_ticket(model, ticket, provenance)
     doubt = ticket.doubt(Backbone(model)) if ticket is not None and not is_shrunk(model) else ""
-    masks = masks_of(model) if is_shrunk(model) else applied.masks if applied else {}
+    masks = masks_of(model) if is_shrunk(model) else applied.masks_on(Backbone(model)) if applied else {}
     single = any(group_of(name) == "weights" for name in masks)
     ready = _prepare(model, masks, format, single)
     if single:

@@ -97,6 +97,8 @@ class _MaskedLMSession(TrainingSession):
         self._texts = hash_texts(text=(paragraph.texts for paragraph in _chosen(read.train, settings.rows)))
         self._dropped["short"] = short + short_too
         self._development = development
+        if all(bool((batch.labels == NOT_MASKED).all()) for batch in self._development_batches):
+            raise DataError(f"{settings.text}: no token of the development text is in the vocabulary of the tokenizer; use another text")
 
     def loss_function(self, parts: TrainingParts) -> MaskedLMLoss:
         seed = derive_seed(self._context.seed, "masks")

@@ -144,7 +144,7 @@ class IterativeSearch(Search):
         highest = max(self._target.values())
         self._prunings = prunings(highest, settings.amount, settings.interval, plan.steps)
         rounds = count_of(highest, settings.amount) - (settings.rewinding != "never")
-        self._end = min(plan.steps, step_at(rounds * settings.interval, plan.steps))
+        self._end = min(plan.steps, step_at(rounds * settings.interval, plan.steps)) if self._prunings else plan.steps
         self._done = 0  # prunings
         self._optimizer: Optimizer | None = None
         self._gone = {name: torch.zeros_like(size, dtype=torch.uint8) for name, size in sizes().items()}
@@ -183,7 +183,7 @@ class IterativeSearch(Search):
         self._held.mask_gradients()
 
     def on_step_end(self, step: int) -> bool:
-        """Zero the removed weights again, and prune if it is due. Return True at the end: at or one interval after the last pruning."""
+        """Zero the removed weights again, and prune if it is due. Return True at the end, which is soon after the last pruning, if any."""
         self._held.reapply()
         self._prune(step + 1)
         return step + 1 >= self._end

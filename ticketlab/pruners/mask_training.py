@@ -57,6 +57,10 @@ class MaskTrainingPruner(Pruner):
         """Whether the masks are trained at the stage's learning rate."""
         return self.lr is None
 
+    def unused(self) -> dict[str, str]:
+        """Return the settings of hard masks if the initial ones are soft; see :meth:`Pruner.unused`."""
+        return {} if self.initial == "hard" else dict.fromkeys(("alpha", "phi"), "the initial masks are the magnitudes themselves")
+
     def ranks(self) -> Scope:
         """Return the scope of the thresholds."""
         return self.scope

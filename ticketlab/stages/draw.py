@@ -131,6 +131,8 @@ class Draw(Stage):
         self._check_step(search)
         self._check_aim(search)
         scored = search.pruner.groups()
+        if self.like is None and self.keep_a_head and "heads" in scored and self.sparsity_of("heads") == 1:
+            raise SettingError("heads: all are to be removed, but each layer keeps one (keep_a_head)")
         for name in ("heads", "heads_scope", "neurons", "neurons_scope"):
             if scored and name.partition("_")[0] not in scored and getattr(self, name) is not None:
                 whole = "scope" if name.endswith("_scope") else "sparsity"

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from ticketlab.backbone import saving
 from ticketlab.backbone.backbone import Backbone
+from ticketlab.backbone.loading import has_new_classifier, new_parameters
 from ticketlab.backbone.masks import HoldMaskCallback
 from ticketlab.backbone.reinit import reinitialise
 from ticketlab.backbone.shrinking import shrink
@@ -89,6 +90,8 @@ class Train(Training):
         callbacks, sparsity = self._apply_ticket(context, session)
         if self.trains == "head":
             session.model.base_model.requires_grad_(False)
+            for name in new_parameters(session.model):  # the pooler of an encoder that was trained without one
+                session.model.get_parameter(name).requires_grad_(True)
         result: dict[str, Any] = {
             "objective": self.objective.name,
             "uses_task": self.uses_task,
@@ -136,7 +139,7 @@ class Train(Training):
         if self.shrink and "weights" not in ticket.groups:
             session.model = shrink(session.model, ticket.masks)
             return [], removed_share(ticket.masks)
-        masks = ticket.masks_on(backbone, any_classifier=self.hold_classifier)
+        masks = ticket.masks_on(backbone, any_classifier=self.hold_classifier, new_classifier=has_new_classifier(session.model))
         left_out = [name.removeprefix("weights/") for name in ticket.masks if name not in masks]
         if left_out:
             progress.say(f"{context.name}: the ticket's masks of {', '.join(left_out)} are not held: the model has another classifier")

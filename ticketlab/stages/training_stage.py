@@ -114,7 +114,8 @@ class Training(TrainingSettings):
         """Return the tensors of the best evaluation, if one is selected; with a warning if none had the score to select by."""
         tensors = best.take()
         if self.select == "best" and not tensors:
-            context.warn(f"`{self.select_on}` was not defined at any evaluation, so nothing was selected and the last step is kept")
+            since = f" from {self.select_after:.3g} of the planned steps on" if self.select_after else ""
+            context.warn(f"no evaluation{since} has `{self.select_on}`, so nothing was selected and the last step is kept")
         return tensors
 
     @property

@@ -196,18 +196,21 @@ class Ticket:
             if units.get(name, tuple(mask.shape)) != tuple(mask.shape) or (group_of(name) != "weights" and name not in units):
                 raise UsageError(f"the ticket's mask `{name}` of shape {tuple(mask.shape)} fits nothing in the model")
 
-    def masks_on(self, backbone: Backbone, *, any_classifier: bool = False) -> dict[str, Tensor]:
+    def masks_on(self, backbone: Backbone, *, any_classifier: bool = False, new_classifier: bool = False) -> dict[str, Tensor]:
         """Return the masks that apply to ``backbone``. The mask of the encoder's pooler is omitted if the model has none.
 
         The masks of matrices outside the encoder apply only to the classifier that the ticket was found with, because the weights of a
-        re-initialised one are not those that were ranked. With ``any_classifier`` they apply to any classifier of their shapes.
+        re-initialised one are not those that were ranked. With ``any_classifier`` they apply to any classifier of their shapes, and
+        otherwise not to a ``new_classifier``, whose values are those that the ticket was found with if both are initialised from one seed.
         """
         units, encoder = backbone.units(pooler=True, classifier=True), backbone.units()
         inside = {name: mask for name, mask in self.masks.items() if name in encoder or name == backbone.inner_pooler}
         outside = {name: mask for name, mask in self.masks.items() if name not in inside}
         applicable = {name: mask for name, mask in inside.items() if name in encoder or units.get(name) == tuple(mask.shape)}
         fits = all(units.get(name) == tuple(mask.shape) for name, mask in outside.items())
-        return applicable | outside if fits and (any_classifier or self._is_own_classifier(backbone, outside)) else applicable
+        if fits and (any_classifier or (not new_classifier and self._is_own_classifier(backbone, outside))):
+            return applicable | outside
+        return applicable
 
     def _is_own_classifier(self, backbone: Backbone, outside: Mapping[str, Tensor]) -> bool:
         """Return whether the kept weights of the matrices outside the encoder have the values that the ticket was found with."""
