@@ -72,7 +72,17 @@ def test_json_round_trips(tmp_path: Path, value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "inside"),
-    [("a", True), ("a/b.txt", True), ("..", False), ("a/../b", False), ("/a", False), ("", False), ("a\\..\\b", False), ("C:/a", False)],
+    [
+        ("a", True),
+        ("a/b.txt", True),
+        ("..", False),
+        ("a/../b", False),
+        ("/a", False),
+        ("a/", True),
+        ("", False),
+        ("a\\..\\b", False),
+        ("C:/a", False),
+    ],
 )
 def test_a_name_may_lead_out_of_its_folder(name: str, inside: bool) -> None:
     assert files.is_inside(name) == inside

@@ -15,6 +15,7 @@ from support.stores import lab_at
 from ticketlab.core.errors import LeaseLost
 from ticketlab.lab import store_lease
 from ticketlab.lab.holder import SECONDS, Holder
+from ticketlab.lab.lease_wait import Waits
 from ticketlab.lab.store import Store
 
 
@@ -48,7 +49,7 @@ def test_a_lease_has_one_holder_until_it_is_released(store: Store) -> None:
 
 
 def test_many_threads_hold_a_lease_one_after_the_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_lease, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(store_lease, "WAITS", Waits(first=0.01, longest=5.0))
     inside: list[int] = []
     most: list[int] = []
 

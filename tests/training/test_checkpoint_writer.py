@@ -9,6 +9,7 @@ import torch
 from ticketlab.core.errors import OutOfSpace, TrainingDiverged
 from ticketlab.training.checkpoint import Checkpoint
 from ticketlab.training.checkpoint_writer import CheckpointWriter
+from ticketlab.training.training_progress import TrainingProgress
 
 
 @pytest.fixture
@@ -38,15 +39,16 @@ class FullDisk(Checkpoint):
 
 
 def test_a_checkpoint_holds_the_state_at_its_step_while_training_goes_on(tmp_path: Path, optimizer):
-    checkpoint, history = HeldBack(tmp_path / "c.safetensors"), [{"step": 1}]
+    checkpoint, progress = HeldBack(tmp_path / "c.safetensors"), TrainingProgress(step=1, history=[{"step": 1}])
     with CheckpointWriter(checkpoint, in_background=True) as writer:
-        writer.save(optimizer, [], {"step": 1, "history": history})
+        writer.save(optimizer, [], progress.to_json())
         with torch.no_grad():
             parameter(optimizer).mul_(5)  # the next step
-        history.append({"step": 2})
+        progress.history.append({"step": 2})
+        progress.add_step(0.5)
         assert not checkpoint.path.exists()
         checkpoint.released.set()
-    assert checkpoint.load(optimizer, []) == {"step": 1, "history": [{"step": 1}]}
+    assert checkpoint.load(optimizer, []) == TrainingProgress(step=1, history=[{"step": 1}]).to_json()
     assert parameter(optimizer).tolist() == [1, 1, 1]
 
 

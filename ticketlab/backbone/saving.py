@@ -64,7 +64,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
         with disk_and_memory.writing(folder):
             partial.mkdir(parents=True)
             yield partial
-            files.share(partial.rglob("*"))
+            files.apply_umask(partial.rglob("*"))
         _check_free(folder, {FILE, *(file.name for file in partial.iterdir())})
         if folder.exists():
             files.replace(folder, former)

@@ -65,10 +65,11 @@ def _stages(context: click.Context) -> Iterator[tuple[str, Component]]:
     from ticketlab.core import registry
     from ticketlab.recipes.compose import compose
 
-    registry.use(registry.load(entry_points=False))  # the arguments are wrong, so it is not known which plugins are wanted
     arguments: Sequence[str] = context.meta.get(ARGUMENTS, ())
-    recipe = next((one for one in arguments if registry.current().knows("recipe", one) or one.endswith(".toml")), None)
-    yield from compose(recipe, tasks=["demo"]).stages.items()
+    with registry.using(registry.load(entry_points=False)) as known:  # the arguments are wrong, so it is not known which plugins are wanted
+        recipe = next((one for one in arguments if known.knows("recipe", one) or one.endswith(".toml")), None)
+        stages = compose(recipe, tasks=["demo"]).stages
+    yield from stages.items()
 
 
 def _walk(component: Component, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -31,14 +31,14 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     try:
         with disk_and_memory.writing(path):
             write(written)
-            share([written])
+            apply_umask([written])
             replace(written, path)
     except BaseException:
         written.unlink(missing_ok=True)
         raise
 
 
-def share(written: Iterable[Path]) -> None:
+def apply_umask(written: Iterable[Path]) -> None:
     """Give files the permissions that the umask provides for: safetensors writes them for the owner alone. Folders are left alone."""
     private = [file for file in written if file.is_file() and not file.stat().st_mode & OTHERS]
     if private:
@@ -52,8 +52,8 @@ def share(written: Iterable[Path]) -> None:
 
 def is_inside(name: str) -> bool:
     """Return whether a relative name with slashes, read from a file or a server, stays inside the folder that it is relative to."""
-    parts = re.split(r"[/\\]", name)
-    return bool(name) and not any(part in ("", ".", "..") or part.endswith(":") for part in parts)
+    first, *_ = parts = re.split(r"[/\\]", name)
+    return bool(first) and not first.endswith(":") and ".." not in parts
 
 
 class Guard(Protocol):

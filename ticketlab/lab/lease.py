@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import random
 import re
 import shutil
 import time
@@ -31,14 +30,14 @@ from ticketlab.core import disk_and_memory, files, platforms, temporary
 from ticketlab.core.errors import LeaseLost, TicketlabError
 from ticketlab.lab import heartbeat
 from ticketlab.lab.holder import Holder
+from ticketlab.lab.lease_wait import Waits, sleep_about
 from ticketlab.lab.staleness import ABANDONED, Observations
 
 FILE = "holder.json"
 NONCE = re.compile("[0-9a-f]{16}")
 HELD = (errno.EEXIST, errno.ENOTEMPTY)
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
-FIRST_WAIT, LONGEST_WAIT = 0.01, 1.0
-"""Seconds between two looks at a lease that another process holds."""
+WAITS = Waits(first=0.01, longest=1.0, quiet=0.1)
 LONGEST_ATTEMPT = 60.0
 """Seconds for which a lease may be free and yet not to be acquired."""
 ATTEMPTS = 100
@@ -130,15 +129,7 @@ def acquire(path: Path, about: Mapping[str, Any], *, title: str = "", waiting: C
     :raises OSError: ``path`` cannot be written.
     :raises TicketlabError: a process of another account has left a lease there that this account may not remove.
     """
-    told = ""
-    seconds = FIRST_WAIT
-    while isinstance(held := _attempt(path.absolute(), about, title), Holder):
-        if waiting is not None and told != held.nonce and seconds > FIRST_WAIT * 10:  # one that is held for a moment is not worth a message
-            told = held.nonce
-            waiting(held)
-        _sleep(seconds)
-        seconds = min(seconds * 1.5, LONGEST_WAIT)
-    return held
+    return WAITS.until_acquired(lambda: _attempt(path.absolute(), about, title), waiting)
 
 
 def try_acquire(path: Path, about: Mapping[str, Any], *, title: str = "") -> Lease | None:
@@ -161,12 +152,7 @@ def _attempt(path: Path, about: Mapping[str, Any], title: str) -> Lease | Holder
             return lease
         if time.monotonic() - start > LONGEST_ATTEMPT:
             raise OSError(errno.EBUSY, "holds files that are not of a lease, or is removed again and again", str(path))
-        _sleep(FIRST_WAIT)
-
-
-def _sleep(seconds: float) -> None:
-    """Sleep for about ``seconds``, so that many processes do not look at the same moment."""
-    time.sleep(seconds * random.SystemRandom().uniform(0.5, 1))
+        sleep_about(WAITS.first)
 
 
 def held_by(path: Path) -> Holder | None:
@@ -303,7 +289,7 @@ def _remove(path: Path, nonce: str) -> None:
         except OSError as problem:
             if problem.errno not in HELD:
                 raise
-            time.sleep(FIRST_WAIT)  # its holder is moving a file, or NFS keeps a file that another process reads
+            time.sleep(WAITS.first)  # its holder is moving a file, or NFS keeps a file that another process reads
         else:
             break
     with contextlib.suppress(OSError):

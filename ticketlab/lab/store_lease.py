@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +25,7 @@ from attrs import define, field, frozen
 
 from ticketlab.core.errors import LeaseLost, ResourceError, TicketlabError
 from ticketlab.lab.holder import Holder
+from ticketlab.lab.lease_wait import Waits, sleep_about
 from ticketlab.lab.staleness import ABANDONED, Observations
 from ticketlab.lab.store import CREATES_EXCLUSIVELY, Entry, Store
 
@@ -33,8 +33,7 @@ LEASES = "leases"
 """The folder of leases in a store."""
 BEATS = 6
 """The number of renewals in the time after which a lease without one is free. Each is two requests."""
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-"""Seconds between two looks at a lease that another process holds."""
+WAITS = Waits(first=0.1, longest=5.0)
 DIGITS = 8
 
 
@@ -126,15 +125,7 @@ def acquire(
     :raises ResourceError: the store cannot create a file exclusively.
     :raises TicketlabError: the store does not answer.
     """
-    told = ""
-    seconds = FIRST_WAIT
-    while isinstance(held := _attempt(store, name, about, title), Holder):
-        if waiting is not None and told != held.nonce:
-            told = held.nonce
-            waiting(held)
-        _sleep(seconds)
-        seconds = min(seconds * 1.5, LONGEST_WAIT)
-    return held
+    return WAITS.until_acquired(lambda: _attempt(store, name, about, title), waiting)
 
 
 def try_acquire(store: Store, name: str, about: Mapping[str, Any], *, title: str = "") -> StoreLease | None:
@@ -146,7 +137,7 @@ def try_acquire(store: Store, name: str, about: Mapping[str, Any], *, title: str
 def _attempt(store: Store, name: str, about: Mapping[str, Any], title: str) -> StoreLease | Holder:
     """Acquire a lease or return who holds it. Repeated while it is free and another process is about to acquire it."""
     check_exclusive(store)
-    seconds = FIRST_WAIT
+    waits = WAITS.growing()
     while True:
         seen, is_free = _judge(store, name)
         if not is_free:
@@ -160,13 +151,7 @@ def _attempt(store: Store, name: str, about: Mapping[str, Any], title: str) -> S
                 store.remove(_path(name, old) for old in numbers if old < number)
                 return StoreLease(store, name, number, holder, title, seen.about)
             store.remove([_path(name, number)])  # others acquired the lease since it was read, and removed the file of this number
-        _sleep(seconds)
-        seconds = min(seconds * 1.5, LONGEST_WAIT)
-
-
-def _sleep(seconds: float) -> None:
-    """Sleep for about ``seconds``, so that many processes do not look at the same moment."""
-    time.sleep(seconds * random.SystemRandom().uniform(0.5, 1))
+        sleep_about(next(waits))
 
 
 def held_by(store: Store, name: str) -> Holder | None:

@@ -98,7 +98,7 @@ def _files_of_users(folder: Path) -> Iterator[Path]:
         for entry in entries:
             if entry.name in own:
                 continue
-            if entry.is_dir():
+            if entry.is_dir(follow_symlinks=False):
                 yield from _files_of_users(Path(entry.path))
             elif entry.is_file():
                 yield Path(entry.path)

@@ -56,7 +56,7 @@ def p_text(p: float | None) -> str:
     if p < 0.001:
         return "< 0.001"
     texts = (f"{p:.{digits}f}" for digits in range(3, 17))
-    return next(text for text in texts if (float(text) < SIGNIFICANT) == (p < SIGNIFICANT))
+    return next((text for text in texts if (float(text) < SIGNIFICANT) == (p < SIGNIFICANT)), repr(p))
 
 
 def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:

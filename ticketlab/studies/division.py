@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from ticketlab.lab.results import TRAININGS
 from ticketlab.studies.part import Part
 from ticketlab.studies.plan import Plan, PlannedStage
-from ticketlab.studies.work import parts_of
+from ticketlab.studies.planned_work import parts_of
 
 PASSES_OF_TRAINING = 3.0
 """The work of training on an example, in passes of an example through the model: a forward and a backward pass, which is about two."""

@@ -10,7 +10,7 @@ from ticketlab.core import quantities
 from ticketlab.core.formatting import counted, duration
 from ticketlab.studies.measured_work import measured_work
 from ticketlab.studies.plan import Plan
-from ticketlab.studies.work import parts_of
+from ticketlab.studies.planned_work import parts_of
 
 
 @frozen

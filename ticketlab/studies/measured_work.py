@@ -13,7 +13,7 @@ from ticketlab.core.errors import TicketlabError
 from ticketlab.lab.layout import RECIPE, RESULTS, finished_runs, stage_folder
 from ticketlab.lab.results import TRAININGS, StageResult, read_results, stage_results
 from ticketlab.recipes.tables import text_of
-from ticketlab.studies.work import Kind
+from ticketlab.studies.planned_work import Kind
 
 MAX_RUNS = 200
 """The number of runs, the latest, that are read."""
@@ -21,7 +21,7 @@ MAX_RUNS = 200
 
 @frozen
 class MeasuredWork:
-    """What a stage took for work of one kind: ``units`` are those of :func:`ticketlab.studies.work.parts_of`."""
+    """What a stage took for work of one kind: ``units`` are those of :func:`ticketlab.studies.planned_work.parts_of`."""
 
     seconds: float
     units: float
@@ -51,22 +51,18 @@ def _measured(
 ) -> Iterator[tuple[Kind, MeasuredWork]]:
     seconds, model = float(stage.result.get("cost", {}).get("seconds", 0.0)), str(results["model"])
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
-    training = stage.result.get(stage.kind, {}) if stage.kind in TRAININGS else {}
-    if stage.kind in TRAININGS:
-        adversary = settings.get("adversary", {})
-        passes = adversary.get("steps", 1) if isinstance(adversary, Mapping) else 1
-        units = training.get("steps", 0) * settings.get("batch_size", 32) * max(1, passes)  # 0: it scores without training
-        pruner = settings.get("pruner", "")
-        of = (str(pruner["name"] if isinstance(pruner, Mapping) else pruner),) if stage.kind == "search" else ()
-        yield (stage.kind, model, *of), MeasuredWork(seconds, max(1, units), size)
-        return
-    elif stage.kind == "evaluate":
-        units = sum(found["n"] for found in (stage.result["clean"], *stage.result.get("ood", {}).values()))
-    elif stage.kind == "attack":
+    if stage.kind == "attack":
         attacks = stage.result["attacks"]
         for name in attacks:
             yield (stage.kind, model, name), MeasuredWork(seconds / len(attacks), max(1, stage.result["sample"]["size"]), size)
         return
-    else:
-        units = 1
-    yield (stage.kind, model), MeasuredWork(seconds, max(1, units), size)
+    units, of = 1, tuple[str, ...]()
+    if stage.kind in TRAININGS:
+        adversary, pruner = settings.get("adversary", {}), settings.get("pruner", "")
+        passes = adversary.get("steps", 1) if isinstance(adversary, Mapping) else 1
+        steps = stage.result.get(stage.kind, {}).get("steps", 0)  # 0: it scores without training
+        units = steps * settings.get("batch_size", 32) * max(1, passes)
+        of = (str(pruner["name"] if isinstance(pruner, Mapping) else pruner),) if stage.kind == "search" else ()
+    elif stage.kind == "evaluate":
+        units = sum(found["n"] for found in (stage.result["clean"], *stage.result.get("ood", {}).values()))
+    yield (stage.kind, model, *of), MeasuredWork(seconds, max(1, units), size)

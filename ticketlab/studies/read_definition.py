@@ -14,17 +14,18 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.settings import build_component
 from ticketlab.recipes.overrides import find_tasks
 from ticketlab.recipes.tables import merge, text_of
+from ticketlab.studies import report_keys
 from ticketlab.studies.definition import DEFAULT_RECIPE, GRID, ONE_AT_A_TIME, RECIPE, TASK, Study
 from ticketlab.studies.factor_tables import listed, read_exclusions, read_factor, with_added, with_several
 from ticketlab.studies.levels import FactorLevels, factor_of, plain_value
-from ticketlab.studies.report_keys import read_report_keys
-from ticketlab.studies.tables import plain_table, plain_tables
+from ticketlab.studies.tables import as_table, as_tables
 from ticketlab.tasks.base import Task
 
 DESIGNS = (GRID, ONE_AT_A_TIME)
 KEYS = (
     *("summary", "paper", "recipes", "tasks", "model", "scale", "seeds", "until", "design", "baseline", "set", "vary", "factors"),
-    *("exclude", "scales", "hypotheses", "table", "figures", "published", "differences", "notes"),
+    *("exclude", "scales"),
+    *report_keys.KEYS,
 )
 """The top-level keys of a study file."""
 FILE_KEYS = ("recipes", "vary", "factors", "design")
@@ -64,22 +65,22 @@ def study_of(
         if key not in KEYS:
             raise UsageError(f"`{key}` is not a key of a study{did_you_mean(key, KEYS)}")
     whole = dict(table)
-    scales = plain_table(whole.pop("scales", {}), "scales")
+    scales = as_table(whole.pop("scales", {}), "scales")
     chosen = changes.pop("scale", None) or scale or whole.get("scale")
     whole.pop("scale", None)
     if chosen and chosen in scales:
-        whole = merge(whole, plain_table(scales[chosen], f"scales.{chosen}"))
+        whole = merge(whole, as_table(scales[chosen], f"scales.{chosen}"))
         chosen = whole.pop("scale", chosen)
     may_be_gone = changes.get("exclude") is None and bool(chosen in scales or factors_added)
-    own_settings = plain_table(changes.get("set") or {}, "set").keys() - {"model"}
+    own_settings = as_table(changes.get("set") or {}, "set").keys() - {"model"}
     reduced = bool(chosen in scales or factors_added or own_settings or any(changes.get(key) for key in SELECTING))
     settings = _settings(whole, changes)
     whole |= {key: value for key, value in changes.items() if value is not None and key not in ("set", "model")}
     recipes, tasks = listed(whole.get("recipes", DEFAULT_RECIPE)), _tasks(whole.get("tasks", ()))
     if not recipes or not all(isinstance(recipe, (str, Path)) for recipe in recipes):
         raise UsageError(f"recipes: must be the name or file of a recipe, or a list of them, not {whole['recipes']!r}")
-    factors = [read_factor(table) for table in plain_tables(whole.get("factors", ()), "factors")]
-    factors += [factor_of(key, values, f"vary.{key}") for key, values in plain_table(whole.get("vary", {}), "vary").items()]
+    factors = [read_factor(table) for table in as_tables(whole.get("factors", ()), "factors")]
+    factors += [factor_of(key, values, f"vary.{key}") for key, values in as_table(whole.get("vary", {}), "vary").items()]
     factors = with_added(factors, factors_added)
     factors = with_several(RECIPE, recipes, factors)
     factors = with_several(TASK, tasks, factors)
@@ -100,10 +101,10 @@ def study_of(
         until=str(whole.get("until", "")),
         settings=settings,
         factors=tuple(factors),
-        exclude=read_exclusions(plain_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
+        exclude=read_exclusions(as_tables(whole.get("exclude", ()), "exclude"), factors, may_be_gone=may_be_gone),
         summary=str(whole.get("summary", "")),
         paper=str(whole.get("paper", "")),
-        report=read_report_keys(whole, names),
+        report=report_keys.read_report_keys(whole, names),
         reduced=reduced,
     )
 
@@ -112,7 +113,7 @@ def _settings(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
     """Return the settings of all cells: those of the table, its model included, with those of the changes over them."""
     found: dict[str, Any] = {}
     for source in (table, changes):
-        found |= {key: plain_value(value, f"set.{key}") for key, value in plain_table(source.get("set") or {}, "set").items()}
+        found |= {key: plain_value(value, f"set.{key}") for key, value in as_table(source.get("set") or {}, "set").items()}
         found |= {"model": str(source["model"])} if source.get("model") is not None else {}
     return found
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from attrs import define, field
 
 from ticketlab.studies.plan import Plan
+from ticketlab.studies.planned_work import Kind, parts_of
 from ticketlab.studies.schedule import StageScheduler
-from ticketlab.studies.work import Kind, parts_of
 
 EXHAUSTED = 0.5
 """Units of work below which what is left of a kind is the rounding of sums: a stage has at least one."""

@@ -9,7 +9,7 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.report.metric_text import SPEED_UP
 from ticketlab.report.table_spec import check_keys
 from ticketlab.studies.hypothesis_tables import read_hypotheses
-from ticketlab.studies.tables import plain_table, plain_tables
+from ticketlab.studies.tables import as_table, as_tables
 
 KEYS = ("hypotheses", "table", "figures", "published", "differences", "notes")
 
@@ -21,12 +21,12 @@ def read_report_keys(table: Mapping[str, Any], factors: Collection[str]) -> dict
     """
     found = {key: table[key] for key in KEYS if key in table}
     if "hypotheses" in found:
-        found["hypotheses"] = [one.to_table() for one in read_hypotheses(plain_tables(found["hypotheses"], "hypotheses"))]
+        found["hypotheses"] = [one.to_table() for one in read_hypotheses(as_tables(found["hypotheses"], "hypotheses"))]
     if "table" in found:
-        check_keys(plain_table(found["table"], "table"))
-    for figure in plain_tables(found.get("figures", ()), "figures"):
+        check_keys(as_table(found["table"], "table"))
+    for figure in as_tables(found.get("figures", ()), "figures"):
         _check_figure(figure)
-    for entry in plain_tables(found.get("published", ()), "published"):
+    for entry in as_tables(found.get("published", ()), "published"):
         _check_published(entry, factors)
     for key in ("differences", "notes"):
         _check_texts(found.get(key, ()), key)

@@ -8,7 +8,7 @@ from typing import Any
 from ticketlab.core.errors import UsageError
 
 
-def plain_table(value: Any, where: str) -> Mapping[str, Any]:
+def as_table(value: Any, where: str) -> Mapping[str, Any]:
     """Return a value that must be a table.
 
     :raises UsageError: it is not one.
@@ -18,11 +18,11 @@ def plain_table(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def plain_tables(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
+def as_tables(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
     """Return a value that must be a list of tables.
 
     :raises UsageError: it is not one.
     """
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"{where}: must be a list of tables ([[{where}]] in TOML), not {value!r}")
-    return [plain_table(item, where) for item in value]
+    return [as_table(item, where) for item in value]

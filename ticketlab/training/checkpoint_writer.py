@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -39,7 +38,7 @@ class CheckpointWriter:
                 self._thread.shutdown()
 
     def save(self, optimizer: torch.optim.Optimizer, callbacks: Sequence[Callback], progress: Mapping[str, Any]) -> None:
-        """Save a checkpoint, after the one before is complete.
+        """Save a checkpoint, after the one before is complete. ``progress`` must not change later.
 
         :raises OutOfSpace: the disk is full, now or for the one before.
         """
@@ -48,8 +47,7 @@ class CheckpointWriter:
             return
         self.wait()
         copies = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state_tensors(optimizer, callbacks).items()}
-        unchanging = json.loads(json.dumps(dict(progress)))  # the history grows
-        self._writing = self._thread.submit(self._checkpoint.write, copies, unchanging)
+        self._writing = self._thread.submit(self._checkpoint.write, copies, progress)
 
     def wait(self) -> None:
         """Return when the last checkpoint is complete, or raise the error of its write."""

@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """InfoBERT: its bounds by hand, and its regularisers under other adversaries."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """Learned-mixin+H: its loss, its entropy and the gradient of its gate, worked out by hand."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """Hard and soft movement pruning on a tiny model: counts, thresholds, the penalty, and what is trained."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """Masks by sorting are those of ``draw``, for ties too, with the exact count."""
 
 from __future__ import annotations

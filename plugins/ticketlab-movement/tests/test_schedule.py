@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """The schedule of the sparsity, worked out by hand, and that it never falls."""
 
 from __future__ import annotations

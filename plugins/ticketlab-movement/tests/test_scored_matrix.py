@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """The gradients of weights and scores, by hand and by automatic differentiation through a straight-through mask."""
 
 from __future__ import annotations

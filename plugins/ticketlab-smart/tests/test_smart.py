@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """SMART: its formulas on a model with one weight, and its place in trainings and checkpoints."""
 
 from __future__ import annotations

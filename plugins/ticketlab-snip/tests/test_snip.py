@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """Connection sensitivity on a tiny model: its values, and that the model does not change."""
 
 from __future__ import annotations

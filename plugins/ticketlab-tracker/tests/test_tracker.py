@@ -1,4 +1,3 @@
-# ruff: noqa: D103
 """What is in the files of TensorBoard and Weights & Biases after runs, which are read back."""
 
 from __future__ import annotations
