@@ -78,6 +78,12 @@ SLOW = (
     "tuning/test_tune.py",
 )
 """Directories and files of tests whose tests are all marked ``slow``; single tests of other files have the marker themselves."""
+SYSTEM = ("testing/test_broken_", "testing/test_plugin_suite.py", "testing/test_third_party_components.py")
+"""Beginnings of the paths of files whose tests are all marked ``system``: each runs pytest again inside a test, or a whole suite."""
+FRESH_PROCESS = "the_hashes_of_the_process"
+"""Part of the names of the conformance tests that start a process, which are ``system`` tests, too."""
+RAY = ("executors/test_ray", "studies/test_ray.py", "testing/test_builtin_executors.py")
+"""Beginnings of the paths of files whose tests start clusters of Ray: one process runs all of them, with ``--dist loadgroup``."""
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -89,10 +95,16 @@ def freeze() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    slow = [Path(__file__).parent / name for name in SLOW]
+    here = Path(__file__).parent
+    slow = [here / name for name in SLOW]
+    system, ray = (tuple(str(here / name) for name in names) for names in (SYSTEM, RAY))
     for item in items:
         if any(item.path.is_relative_to(path) for path in slow):
             item.add_marker(pytest.mark.slow)
+        if str(item.path).startswith(system) or FRESH_PROCESS in item.name:
+            item.add_marker(pytest.mark.system)
+        if str(item.path).startswith(ray):
+            item.add_marker(pytest.mark.xdist_group("ray"))
 
 
 def pytest_collection_finish() -> None:

@@ -54,7 +54,7 @@ def test_markers_select_the_tests() -> None:
     options = PROJECT["tool"]["pytest"]["ini_options"]
     assert [marker.partition(":")[0] for marker in options["markers"]] == ["slow", "system"]
     assert "-m 'not system'" in options["addopts"]
-    assert "python -m pytest -m system --no-skips\n" in text(".ci/run")
+    assert "python -m pytest -n 2 --dist loadgroup -m system --no-skips\n" in text(".ci/run")
 
 
 @pytest.mark.parametrize(("browser", "installs"), [(None, True), ("google-chrome", False), ("chromium", False)])

@@ -25,6 +25,7 @@ def test_third_parties_import_public_names_only(file: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_what_the_documentation_tells_authors_to_write_passes_strict_type_checks() -> None:
     """Such as a class variable of the documented type where a base class declares it."""
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", str(FOLDER)]

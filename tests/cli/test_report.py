@@ -79,7 +79,7 @@ def test_a_baseline_adds_tests_and_says_where_there_are_none(invoke: Invoke, lab
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("base", "rbust"), "rbust: neither a study nor a finished run in"),
+        (("base", "rbust"), "; did you mean `robust`? (`ticketlab lab ls` lists them)"),
         (("base", "--metrics", "clean.acuracy"), "no run has the metric `clean.acuracy`; did you mean `clean.accuracy`?"),
         (("base", "--rows", "pruner"), "the table names the factor `pruner`, which does not exist"),
         (("base", "--baseline", "fine-tune"), "no cell or level is called `fine-tune`, which was named as the baseline"),

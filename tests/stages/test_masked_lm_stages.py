@@ -7,7 +7,7 @@ import signal
 import pytest
 import torch
 from safetensors.torch import load_file
-from support.families import WITH_MLM
+from support.families import WITH_MLM, mostly_system
 
 from ticketlab import run
 from ticketlab.backbone.backbone import Backbone
@@ -56,7 +56,7 @@ def encoder(model) -> dict[str, torch.Tensor]:
     return {name: value for name, value in model.base_model.state_dict().items() if not name.startswith("pooler.")}
 
 
-@pytest.mark.parametrize("family", WITH_MLM)
+@pytest.mark.parametrize("family", mostly_system(WITH_MLM))
 def test_a_ticket_found_without_the_task_is_retrained_on_it(make, tmp_path, tiny, family):
     done = run(make("search.adversary=freelb", family=family), tmp_path)
     stages = stages_of(done)
@@ -169,7 +169,7 @@ def _die_in(stage, made, lab) -> None:
     run(made, lab)
 
 
-@pytest.mark.parametrize("stage", ["head", "all"])
+@pytest.mark.parametrize("stage", ["head", pytest.param("all", marks=pytest.mark.system)])
 def test_a_killed_training_stage_resumes_to_the_same_bits(make, tmp_path, stage):
     made = make("head.adversary=freelb", f"head.trains={stage}", stages=("head",))
     whole = run(made, tmp_path / "whole")

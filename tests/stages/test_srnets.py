@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.families import FAMILIES
+from support.families import FAMILIES, mostly_system
 
 from ticketlab.backbone import temporary_masks
 from ticketlab.backbone.backbone import Backbone
@@ -77,9 +77,9 @@ def masked(model, ticket):
 @pytest.mark.parametrize(
     ("pruner", "family"),
     [
-        *(("mask-training", family) for family in FAMILIES),
-        *(("imp", family) for family in ("bert", "deberta-v2")),
-        *(("imp-rewind", family) for family in ("roberta", "electra", "distilbert", "albert", "gpt2")),
+        *mostly_system(FAMILIES, "mask-training"),
+        *mostly_system(("bert", "deberta-v2"), "imp"),
+        *mostly_system(("roberta", "electra", "distilbert", "albert", "gpt2"), "imp-rewind"),
     ],
 )
 def test_the_model_of_a_search_has_its_ticket_applied_at_exactly_the_sparsity(pruner, family, tiny, lab):
@@ -131,7 +131,7 @@ def test_a_ticket_on_pretrained_weights_is_reproduced_by_its_file_alone(tiny, la
     assert all(torch.equal(value, theirs[name]) for name, value in model.state_dict().items())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", mostly_system())
 def test_the_mask_of_the_classifier_applies_only_to_the_classifier_it_was_found_with(family, tiny, lab):
     """At 90 % the mask of the tiny classifier of BERT would leave 6 of 64 weights of a new one."""
     fine_tuned = {"kind": "train", "ticket": "draw", "epochs": 1, "lr": 1e-3, "batch_size": 8}
@@ -404,7 +404,12 @@ def killed(model, lab, sets, after):
 
 
 @pytest.mark.parametrize(
-    ("pruner", "after"), [("mask-training", 13), ("mask-training", 15), ("mask-training", 18), ("imp", 13), ("imp-rewind", 15)]
+    ("pruner", "after"),
+    [
+        ("mask-training", 15),
+        ("imp", 13),
+        *(pytest.param(*case, marks=pytest.mark.system) for case in [("mask-training", 13), ("mask-training", 18), ("imp-rewind", 15)]),
+    ],
 )
 def test_a_killed_search_resumes_to_the_same_bytes(pruner, after, tiny, lab, tmp_path):
     """Fine-tuning saves 11 times, so these kills are in the search; the best of the evaluations at every third step is kept."""

@@ -38,6 +38,11 @@ def runs_with_prefix(prefix: str, lab: Path) -> list[Path]:
     ]
 
 
+def names_of_runs(lab: Path) -> list[str]:
+    """Return the names of all runs: those of their directories, and those that users gave them."""
+    return [*(run.name for run in run_directories(lab)), *(name for _, names in _given_names(lab) for name in names)]
+
+
 def run_of_digest(digest: str, lab: Path) -> Path | None:
     """Return the directory of the run of this work; None if the lab has none."""
     for run in run_directories(lab):

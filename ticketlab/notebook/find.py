@@ -9,7 +9,7 @@ from ticketlab.core.errors import UsageError, nearest
 from ticketlab.lab.finished_runs import LATEST, listed
 from ticketlab.lab.layout import LOG, RECIPE, RESULTS, RUN_FILE, STUDIES, run_directories
 from ticketlab.lab.run_file import read_run_file
-from ticketlab.lab.run_names import run_named, runs_with_prefix
+from ticketlab.lab.run_names import names_of_runs, run_named, runs_with_prefix
 from ticketlab.notebook.studies import is_study, read_studies
 
 
@@ -45,7 +45,7 @@ def find_one_run(name: str, lab: Path) -> Path:
     if not found:
         if _study(name, lab) is not None:
             raise UsageError(f"{name}: a study and not a run; `ticketlab report {name}` shows it")
-        near = nearest(name, [run.name for run in run_directories(lab)] + [study.name for study in read_studies(lab)])
+        near = nearest(name, names_of_runs(lab) + [study.name for study in read_studies(lab)])
         hint = f"; did you mean `{near}`?" if near else ""
         raise UsageError(f"{name}: no such run in {lab}{hint} (`ticketlab lab ls` lists them; --lab names another lab)")
     return found[0]

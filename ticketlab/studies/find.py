@@ -9,6 +9,7 @@ from ticketlab.core import files
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.lab.finished_runs import LATEST, find_run, names_run
 from ticketlab.lab.layout import CELLS, STUDIES, is_run
+from ticketlab.lab.run_names import names_of_runs
 from ticketlab.report.cells import Comparison, compare_runs
 from ticketlab.studies.stored_cells import read_study_cells
 from ticketlab.studies.study_folder import is_study, study_folders
@@ -61,6 +62,6 @@ def find_comparison(names: Sequence[str], lab: Path) -> Comparison:
 def _run(name: str, lab: Path) -> Path:
     place = files.expand(find_run(name, lab, "model"))
     if not is_run(place):
-        known = [folder.name for folder in study_folders(lab)]
+        known = [*(folder.name for folder in study_folders(lab)), *names_of_runs(lab)]
         raise UsageError(f"{name}: neither a study nor a finished run in {lab}{did_you_mean(name, known)} (`ticketlab lab ls` lists them)")
     return place

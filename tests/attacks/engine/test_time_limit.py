@@ -9,10 +9,12 @@ import time
 import pytest
 from support.misbehaving_attack import TEXTS, MisbehavingAttack, attack, needs_textattack, rows
 
+TAKING_TIME = ("good film sleeps", "good film spins", "good film backtracks")
+
 
 @needs_textattack
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("text", ["good film sleeps", "good film spins", "good film backtracks"])
+@pytest.mark.parametrize("text", TAKING_TIME)
 def test_an_example_that_takes_too_long_is_given_up_and_the_others_continue(victim, text, workers):
     calm = attack(victim, rows("good film", *TEXTS))
     begun = time.monotonic()
@@ -24,7 +26,7 @@ def test_an_example_that_takes_too_long_is_given_up_and_the_others_continue(vict
 
 @needs_textattack
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("text", ["good film sleeps", "good film spins", "good film backtracks"])
+@pytest.mark.parametrize("text", [TAKING_TIME[0], *(pytest.param(text, marks=pytest.mark.system) for text in TAKING_TIME[1:])])
 def test_without_timer_signals_a_worker_that_exceeds_the_limit_is_ended_and_loses_one_example(victim, text, workers, monkeypatch):
     calm = attack(victim, rows("good film", *TEXTS))
     monkeypatch.delattr(signal, "setitimer")

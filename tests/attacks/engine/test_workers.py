@@ -207,6 +207,7 @@ def test_the_time_limit_holds_in_worker_processes(victim):
     assert [record.id for record in found if record.status == "timeout"] == ["slow"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("workers", [1, 2])
 def test_records_are_the_same_after_kills_at_random_moments(workers, victim, tmp_path):
     rows = examples(60)
