@@ -35,16 +35,21 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 
 def interleaved(kinds: Mapping[str, Callable[[int], object]], repeats: int, warmup: int = 1) -> dict[str, float]:
-    """Return the seconds of the fastest run of each call, because other load on the machine only adds time. The calls are interleaved."""
+    """Return the seconds of the fastest run of each call, because other load on the machine only adds time. The calls are interleaved.
+
+    On one thread of a CPU they are seconds of CPU time, otherwise of a clock.
+    """
+    alone = pick_device().type == "cpu" and torch.get_num_threads() == 1
+    now = time.process_time if alone else time.perf_counter
     seconds: dict[str, list[float]] = {name: [] for name in kinds}
     for turn in range(repeats + warmup):
         for name, call in kinds.items():
             _finish()
-            started = time.perf_counter()
+            started = now()
             call(turn)
             _finish()
             if turn >= warmup:
-                seconds[name].append(time.perf_counter() - started)
+                seconds[name].append(now() - started)
     return {name: min(times) for name, times in seconds.items()}
 
 

@@ -78,8 +78,8 @@ SLOW = (
     "tuning/test_tune.py",
 )
 """Directories and files of tests whose tests are all marked ``slow``; single tests of other files have the marker themselves."""
-SYSTEM = ("testing/test_broken_", "testing/test_plugin_suite.py", "testing/test_third_party_components.py")
-"""Beginnings of the paths of files whose tests are all marked ``system``: each runs pytest again inside a test, or a whole suite."""
+SYSTEM = ("testing/test_broken_", "testing/test_plugin_suite.py")
+"""Beginnings of the paths of files whose tests are all marked ``system``: each runs pytest again inside a test."""
 FRESH_PROCESS = "the_hashes_of_the_process"
 """Part of the names of the conformance tests that start a process, which are ``system`` tests, too."""
 RAY = ("executors/test_ray", "studies/test_ray.py", "testing/test_builtin_executors.py")

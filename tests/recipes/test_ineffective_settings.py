@@ -52,6 +52,9 @@ STEPS = "scores without training"
         ),
         ("structured-hard-concrete", {}, ["search.pruner.target=1/2", "search.pruner.heads_penalty=3"], "heads_penalty=3", "a Lagrangian"),
         ("robust-ticket", {}, ["search.pruner.target_warmup=0.5"], "--set search.pruner.target_warmup=0.5", "there is no `target`"),
+        ("fine-tune", {}, ["finetune.adversary.start_step=5"], "--set finetune.adversary.start_step=5", "`none` perturbs nothing"),
+        ("robust-ticket", {}, ["search.stop.interval=0.1"], "--set search.stop.interval=0.1", "`none` observes nothing"),
+        ("srnet", {}, ["search.weight_decay=0.1"], "--set search.weight_decay=0.1", "`mask-training` decays no masks"),
         ("robust-ticket", {"stages": {"search": {"mix_ood": 0, "loss": "poe"}}, "pruner": "magnitude"}, [], "--search-loss poe", STEPS),
     ],
 )

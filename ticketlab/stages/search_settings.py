@@ -16,6 +16,7 @@ from ticketlab.stages.search_snapshots import KEPT_MASKS, KeptMasks
 from ticketlab.stages.training_stage import Training
 from ticketlab.stop_rules.base import StopRule
 from ticketlab.stop_rules.mask_distance import MaskDistance
+from ticketlab.stop_rules.none import Never
 
 OF_BATCHES = ("loss", "bias", "teacher", "teacher_labels", "adversary", "augment", "mix_ood", "batch_size", "accumulate")
 """The settings that the loss of a batch depends on, in addition to the model and the task."""
@@ -90,8 +91,15 @@ class SearchSettings(Training):
         return found | {name: unused for name, unused in super().unused().items() if name in read}
 
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
-        """Return :meth:`unused`. An unused sparsity is no reason for a warning if it equals that of the draws."""
+        """Return :meth:`unused`, and what no part of the search reads; see :meth:`Stage.ineffective`.
+
+        An unused sparsity is no reason for a warning if it equals that of the draws.
+        """
         found = super().ineffective(stages)
+        if self.pruner.searches and isinstance(self.stop, Never) and self.keep_masks != "looks":
+            found["stop.interval"] = UnusedSetting(f"the stop rule `{self.stop.name}` observes nothing")
+        if not (self.pruner.has_weight_decay or any(part.learns_at_rate for part in (self.objective, self.loss, self.adversary))):
+            found.setdefault("weight_decay", UnusedSetting(f"the weights are frozen, and `{self.pruner.name}` decays no masks"))
         own_names = {name for name, stage in stages.items() if stage is self}
         draws = [stage for stage in stages.values() if stage_of(str(getattr(stage, "search", ""))) in own_names]
         for name in ("sparsity", "heads", "neurons"):

@@ -8,6 +8,7 @@ from typing import Literal
 from attrs import frozen
 
 from ticketlab.adversaries.base import Adversary
+from ticketlab.adversaries.none import Clean
 from ticketlab.core.component import components_in, with_components
 from ticketlab.core.errors import SettingError, did_you_mean
 from ticketlab.core.settings import component, ratio, reference, setting
@@ -182,6 +183,13 @@ class TrainingSettings(TaskStage):
             found["teacher_labels"] = found.get("teacher", UnusedSetting("there is no teacher"))
         if self.select == "last":
             found |= dict.fromkeys(("select_on", "select_after"), UnusedSetting('`select` is "last", so nothing is selected'))
+        return found
+
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
+        """Return :meth:`unused`, and the start of an adversary that perturbs nothing; see :meth:`Stage.ineffective`."""
+        found = super().ineffective(stages)
+        if isinstance(self.adversary, Clean):
+            found.setdefault("adversary.start_step", UnusedSetting(f"the adversary `{self.adversary.name}` perturbs nothing"))
         return found
 
     def external_inputs(self) -> dict[str, str]:
