@@ -76,7 +76,7 @@ REDUCED: dict[tuple[str, str], tuple[float, ...]] = {
     ("small", "head"): (2, 3e-3, 0.01),
     ("small", "importance"): (1, 1e-4, 0.01),
     ("small", "hard-concrete"): (4, 2e-5, 1e-6),
-    ("demo", "hard-concrete"): (3, 2e-5, 1e-6),
+    ("demo", "hard-concrete"): (2, 2e-5, 1e-6),
     ("small", "mask-training"): (4, 1e-4, 0),
     ("demo", "mask-training"): (3, 1e-4, 0),
     ("small", "imp"): (4, 1e-4, 0),
@@ -110,7 +110,7 @@ def test_reduced_scales_are_the_same_in_all_recipes(task: str, scale: str) -> No
                 assert settings.sparsity == (0.9 if name in ("srnet-gradual", "srnet-soft") else 0.5)
             if stage.name == key == "attack":
                 attacked = ([attack.name for attack in settings.attacks], settings.examples)
-                assert attacked == (["deepwordbug"], {"small": 100, "demo": 60}[scale])
+                assert attacked == (["deepwordbug"], {"small": 100, "demo": 150}[scale])
 
 
 @pytest.mark.parametrize("scale", ["full", "small"])
