@@ -57,7 +57,8 @@ FLAGS_OF_OTHERS = {
     },
     "accelerate launch": {"--num_processes"},
     "torchrun": {"--nproc-per-node"},
-    "benchmarks/attack_throughput.py": {"--only"},
+    "benchmarks/attack_throughput.py": {"--only", "--max-length", "--words"},
+    "benchmarks/importance_cost.py": {"--batch", "--length", "--repeats"},
     "benchmarks/executor_overhead.py": {"--speed-up"},
     "benchmarks/simulate_cluster.py": {"--parts"},
     "benchmarks/text_length.py": {"--words", "--queries-per-word", "--with-models"},
@@ -110,7 +111,7 @@ def test_every_metric_is_documented() -> None:
     "recipe",
     [
         ["robust-ticket"],
-        ["adversarial-augmentation"],
+        pytest.param(["adversarial-augmentation"], marks=pytest.mark.system),
         ["early-robust", "--stop", "patience"],
         ["orticket", "--text", "articles.txt"],
         ["srnet", "--ood", "hans"],

@@ -29,7 +29,7 @@ def _longer(lines, goal) -> bool:
 
 
 @needs_textattack
-@pytest.mark.parametrize(("in_flight", "workers"), [(1, 1), (4, 1), (4, 2)])
+@pytest.mark.parametrize(("in_flight", "workers"), [*(pytest.param(*case, marks=pytest.mark.system) for case in [(1, 1), (4, 1)]), (4, 2)])
 def test_a_killed_run_loses_only_the_examples_in_flight(victim, tmp_path, in_flight, workers):
     path = tmp_path / "records.jsonl"
     examples = [Example(f"{turn}/{example.id}", (f"{example.texts[0]} naps",), example.label) for turn in range(5) for example in EXAMPLES]

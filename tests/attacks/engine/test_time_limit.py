@@ -39,6 +39,7 @@ def test_without_timer_signals_a_worker_that_exceeds_the_limit_is_ended_and_lose
 
 
 @needs_textattack
+@pytest.mark.system
 def test_several_examples_may_exceed_the_limit_without_timer_signals(victim, monkeypatch):
     monkeypatch.delattr(signal, "setitimer")
     texts = ["good film sleeps", "bad film", "film sleeps", "sleeps", "great music", "good film killed"]

@@ -195,6 +195,7 @@ def test_files_do_not_depend_on_the_order_of_work(tmp_path):
     assert len(contents) == 1
 
 
+@pytest.mark.system
 def test_a_finished_file_after_kills_equals_that_of_an_undisturbed_run(path):
     RecordFile(path, "abc").finish([row.id for row in ROWS])
     whole = path.read_bytes()
