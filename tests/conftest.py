@@ -82,8 +82,8 @@ SYSTEM = ("testing/test_broken_", "testing/test_plugin_suite.py")
 """Beginnings of the paths of files whose tests are all marked ``system``: each runs pytest again inside a test."""
 FRESH_PROCESS = "the_hashes_of_the_process"
 """Part of the names of the conformance tests that start a process, which are ``system`` tests, too."""
-RAY = ("executors/test_ray", "studies/test_ray.py", "testing/test_builtin_executors.py")
-"""Beginnings of the paths of files whose tests start clusters of Ray: one process runs all of them, with ``--dist loadgroup``."""
+RAY = ("executors/test_ray_cluster.py", "studies/test_ray.py", "testing/test_builtin_executors.py", "attacks/engine/test_executor.py")
+"""Files with tests that start clusters of Ray: one process runs all of them, with ``--dist loadgroup``."""
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -94,7 +94,7 @@ def freeze() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     slow = [here / name for name in SLOW]
     system, ray = (tuple(str(here / name) for name in names) for names in (SYSTEM, RAY))
@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         if str(item.path).startswith(system) or FRESH_PROCESS in item.name:
             item.add_marker(pytest.mark.system)
-        if str(item.path).startswith(ray):
+        if str(item.path) in ray and config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group("ray"))
 
 

@@ -1,4 +1,4 @@
-"""Settings that cannot have an effect are refused when requested, reported when in a recipe, and not part of any key."""
+"""Settings that cannot have an effect are refused when requested, and reported when in a recipe; unused ones are not part of any key."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ STEPS = "scores without training"
         ("robust-ticket", {}, ["search.pruner.target_warmup=0.5"], "--set search.pruner.target_warmup=0.5", "there is no `target`"),
         ("fine-tune", {}, ["finetune.adversary.start_step=5"], "--set finetune.adversary.start_step=5", "`none` perturbs nothing"),
         ("robust-ticket", {}, ["search.stop.interval=0.1"], "--set search.stop.interval=0.1", "`none` observes nothing"),
-        ("srnet", {}, ["search.weight_decay=0.1"], "--set search.weight_decay=0.1", "`mask-training` decays no masks"),
         ("robust-ticket", {"stages": {"search": {"mix_ood": 0, "loss": "poe"}}, "pruner": "magnitude"}, [], "--search-loss poe", STEPS),
     ],
 )
@@ -78,6 +77,8 @@ def test_a_requested_setting_without_effect_is_refused_with_its_flag_and_the_rea
         ("early-robust", {"heads": 0.5, "neurons": 0.4}, []),
         ("robust-ticket", {"stop": "patience"}, ["search.sparsity=0.5"]),  # patience evaluates tickets of this sparsity
         ("robust-ticket", {}, ["search.select=best", "search.sparsity=0.5", "search.select_after=0.5"]),
+        ("robust-ticket", {}, ["search.stop.interval=0.1", "search.keep_masks=looks"]),  # masks are kept at these times
+        ("robust-ticket", {}, ["search.adversary.start_step=5"]),
         ("srnet", {"scale": "small"}, ["search.pruner.lr=1e-3"]),
         ("robust-ticket", {"scale": "small"}, ["search.pruner.target=0.7"]),  # the penalty is the recipe's
         ("early-robust", {"pruner": "hard-concrete", "stop": "mask-distance", "sparsity": 0.3}, []),  # the ratios of heads are the recipe's

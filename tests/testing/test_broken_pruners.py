@@ -259,7 +259,6 @@ FROZEN = {"trains_weights": False}
         pytest.param(broken(SavesOneMatrix), KILLED, "differs in the file `scores.safetensors`", id="half a state"),
         pytest.param(broken(ReadsTheSparsity), DECLARED, "declare `needs_sparsity = True`", id="sparsity"),
         pytest.param(broken(AddsAPenalty), DECLARED, "leave out `has_penalty = False`", id="penalty"),
-        pytest.param(broken(Magnitudes, has_weight_decay=False), DECLARED, "leave out `has_weight_decay = False`", id="weight decay"),
         pytest.param(ClaimsNoRate, DECLARED, "let `learns_at_rate` return True", id="learning rate"),
         pytest.param(broken(MovesAWeightInBegin, **FROZEN), SCORES, "changed the weights of the model in begin", id="weights in begin"),
         pytest.param(broken(LeavesTheMaskOn, **FROZEN), "test_the_model_has_its_own_weights_between_steps", "masked weights", id="mask on"),

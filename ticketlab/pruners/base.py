@@ -96,8 +96,6 @@ class Pruner(TrainingComponent):
     """Whether the weights at the end of the search, with the ticket applied, are a model to use without further training."""
     has_penalty: ClassVar[bool] = True
     """Whether the search adds a penalty to the loss."""
-    has_weight_decay: ClassVar[bool] = True
-    """Whether the stage's weight decay applies to anything that the search trains. False if its groups of parameters have their own."""
     scores_batches: ClassVar[bool] = False
     """Whether a pruner that takes no training steps scores from training examples, by methods of its plan."""
 

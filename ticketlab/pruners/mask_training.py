@@ -31,7 +31,6 @@ class MaskTrainingPruner(Pruner):
     needs_sparsity: ClassVar[bool] = True
     leaves_model: ClassVar[bool] = True
     has_penalty: ClassVar[bool] = False
-    has_weight_decay: ClassVar[bool] = False
 
     lr: float | None = setting(None, above=0, help="learning rate of the masks; none: that of the stage, as in the paper")
     initial: Literal["hard", "soft"] = setting(

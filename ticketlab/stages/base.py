@@ -252,7 +252,7 @@ class Stage(Component):
         return {}
 
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
-        """Return :meth:`unused` and the settings that have no effect given the other ``stages`` of the recipe, by name."""
+        """Return :meth:`unused`, and settings that have no effect but stay in the key, such as those that other ``stages`` make useless."""
         return self.unused()
 
     def caveats(self, stages: Mapping[str, Stage]) -> list[str]:

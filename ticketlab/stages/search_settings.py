@@ -98,8 +98,6 @@ class SearchSettings(Training):
         found = super().ineffective(stages)
         if self.pruner.searches and isinstance(self.stop, Never) and self.keep_masks != "looks":
             found["stop.interval"] = UnusedSetting(f"the stop rule `{self.stop.name}` observes nothing")
-        if not (self.pruner.has_weight_decay or any(part.learns_at_rate for part in (self.objective, self.loss, self.adversary))):
-            found.setdefault("weight_decay", UnusedSetting(f"the weights are frozen, and `{self.pruner.name}` decays no masks"))
         own_names = {name for name, stage in stages.items() if stage is self}
         draws = [stage for stage in stages.values() if stage_of(str(getattr(stage, "search", ""))) in own_names]
         for name in ("sparsity", "heads", "neurons"):

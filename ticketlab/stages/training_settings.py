@@ -188,8 +188,8 @@ class TrainingSettings(TaskStage):
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
         """Return :meth:`unused`, and the start of an adversary that perturbs nothing; see :meth:`Stage.ineffective`."""
         found = super().ineffective(stages)
-        if isinstance(self.adversary, Clean):
-            found.setdefault("adversary.start_step", UnusedSetting(f"the adversary `{self.adversary.name}` perturbs nothing"))
+        if isinstance(self.adversary, Clean) and "adversary" not in found:
+            found["adversary.start_step"] = UnusedSetting(f"the adversary `{self.adversary.name}` perturbs nothing")
         return found
 
     def external_inputs(self) -> dict[str, str]:

@@ -115,7 +115,7 @@ class PrunerTests(TrainingTests):
             require(torch.equal(seen, own), "an evaluation between two steps sees masked weights: set `effective` of the masks to None")
 
     def test_what_it_declares_is_what_it_uses(self, made: Component, workspace: Workspace) -> None:
-        """A search uses the sparsity, the learning rate and the weight decay of the stage, and a penalty, only if the class says so."""
+        """A search uses the sparsity, the learning rate of the stage and a penalty only if the class says so."""
         pruner = cast(Pruner, made)
         trial = self._searched(made, workspace)
         if not pruner.needs_sparsity:
@@ -125,13 +125,6 @@ class PrunerTests(TrainingTests):
         if pruner.searches and not pruner.trains_weights and not pruner.learns_at_rate:
             own = all("lr" in group for callback in trial.own_callbacks for group in callback.parameter_groups())
             require(own, "a group of parameters has no `lr`, so it is trained at the rate of the stage: let `learns_at_rate` return True")
-        if pruner.searches and not pruner.has_weight_decay:
-            own = all("weight_decay" in group for callback in trial.own_callbacks for group in callback.parameter_groups())
-            require(
-                own and not pruner.trains_weights,
-                "the weight decay of the stage applies to what the search trains: give each group a `weight_decay`, or leave out "
-                "`has_weight_decay = False`",
-            )
         if pruner.searches and not pruner.has_penalty:
             trial.optimizer.zero_grad(set_to_none=True)
             penalties = [callback.penalty() for callback in trial.own_callbacks]
