@@ -82,7 +82,7 @@ SYSTEM = ("testing/test_broken_", "testing/test_plugin_suite.py")
 """Beginnings of the paths of files whose tests are all marked ``system``: each runs pytest again inside a test."""
 FRESH_PROCESS = "the_hashes_of_the_process"
 """Part of the names of the conformance tests that start a process, which are ``system`` tests, too."""
-RAY = ("executors/test_ray_cluster.py", "studies/test_ray.py", "testing/test_builtin_executors.py", "attacks/engine/test_executor.py")
+RAY = ("executors/test_ray_cluster.py", "studies/test_ray.py", "attacks/engine/test_executor.py")
 """Files with tests that start clusters of Ray: one process runs all of them, with ``--dist loadgroup``."""
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
