@@ -35,7 +35,8 @@ LINE = 140
 PLURALS = {"adversary": "Adversaries", "loss": "Losses", "metric": "Evaluation metrics"}
 PROMISE = """\
 The public names are those of this page and of [](plugin.md): `ticketlab` is for users, `ticketlab.plugin` for authors of plugins,
-`ticketlab.testing` for their tests, and `ticketlab.auto` for `transformers`. Everything else may change in any version.
+`ticketlab.testing` for their tests, `ticketlab.auto` for `transformers`, and
+[`ticketlab.figures`](../howto/figures.md#from-python) for figures. Everything else may change in any version.
 
 ticketlab follows [Semantic Versioning](https://semver.org/). As long as the major version stays the same (before 1.0, the minor
 version):

@@ -16,6 +16,7 @@ from members import Member, abouts, aliases, inherited, members, parsed
 from signatures import bare_signature, call
 
 import ticketlab
+import ticketlab.figures
 import ticketlab.plugin
 import ticketlab.testing
 
@@ -71,6 +72,8 @@ def python_page(promise: str) -> str:
         f"## ticketlab.testing\n\n{prose(ticketlab.testing.__doc__ or '')}",
         *sections(ticketlab.testing, _public(ticketlab.testing)),
         f"## ticketlab.auto\n\n{prose(importlib.import_module('ticketlab.auto').__doc__ or '')}",
+        f"## ticketlab.figures\n\n{prose(ticketlab.figures.__doc__ or '')}",
+        *sections(ticketlab.figures, (name for name in _public(ticketlab.figures) if inspect.isfunction(getattr(ticketlab.figures, name)))),
     ]
     return "\n\n".join(parts)
 

@@ -49,7 +49,7 @@ NAMES_OF_DATA = {
 """Names of attacks, challenge sets, labels, columns and their values, which are keys in results."""
 FLAG = r"--[a-z][a-z_-]+"
 FLAGS_OF_OTHERS = {
-    "pip": {"--no-deps", "--extra-index-url", "--editable"},
+    "pip": {"--no-deps", "--extra-index-url", "--no-index", "--find-links", "--editable"},
     "ray start": {"--head", "--address", "--port", "--num-cpus", "--num-gpus"},
     "#SBATCH": {
         *("--array", "--cpus-per-task", "--gpus", "--job-name", "--mem", "--output", "--requeue", "--signal", "--time"),
@@ -64,7 +64,7 @@ FLAGS_OF_OTHERS = {
     "benchmarks/simulate_cluster.py": {"--parts"},
     "benchmarks/text_length.py": {"--words", "--queries-per-word", "--with-models"},
     "benchmarks/train_steps.py": {"--batches"},
-    "CSS variables": {"--figure-", "--figure-grid"},
+    "variable": {"--figure-", "--figure-grid"},
 }
 """What else pages have that looks like a flag, by the words with which they name the program."""
 

@@ -16,7 +16,7 @@ from ticketlab.training.loss_function import LossFunction
 
 @frozen
 class FreeLB(Adversary):
-    """K forward-backward passes per optimizer step; each pass moves the perturbation along its own gradient.
+    """K forward-backward passes per optimizer step; each pass but the last moves the perturbation along its gradient.
 
     The parameter gradients of all passes accumulate, so one step costs as much as K plain steps.
     With ``steps=1`` and ``init_magnitude=0`` it is plain training.

@@ -48,10 +48,10 @@ COMMANDS = {
 @click.version_option(__version__, message="ticketlab %(version)s")
 @plugin_flags
 def cli() -> None:
-    """Find robust lottery tickets in pre-trained language models, and attack them.
+    """Find robust and unbiased lottery tickets in pre-trained language models, and measure them.
 
-    Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error, 3 success except for some
-    attacked examples; 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP.
+    Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 usage error, 3 partial success (some
+    attacked examples, cells or trials failed); 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP.
     """
 
 

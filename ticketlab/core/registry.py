@@ -257,7 +257,11 @@ def _check_off(registry: Registry, installed: Sequence[str]) -> None:
 
 
 def load_plugins(*files: str | Path) -> Registry:
-    """Use plugin files from now on, in addition to the built-ins and the installed plugins. Raises the errors of :func:`load`."""
+    """Use plugin files, or folders of packages, from now on, in addition to the built-ins and the installed plugins.
+
+    :raises UsageError: a file is missing.
+    :raises PluginError: anything is wrong with a plugin and ``TICKETLAB_STRICT_PLUGINS=1``.
+    """
     registry = load(files)
     use(registry)
     return registry

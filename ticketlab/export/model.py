@@ -77,6 +77,9 @@ def export_model(
     on the card; its ticket counts as applied if the weights that it removes are zero in the model. An earlier export in the folder is
     replaced. A ticket of single weights causes a warning, since it makes the model no faster.
 
+    The result has the ``format``, the numbers of ``parameters`` and of ``nonzero`` ones, the ``bytes`` of the file with the weights, the
+    removed fraction of each group of units (``sparsity``), and for ONNX the ``largest_difference`` between a logit of the file and torch's.
+
     :raises UsageError: unknown format; the folder holds other files; nothing to shrink; the ticket is for another structure.
     :raises ResourceError: a package for ``onnx`` is missing.
     :raises ExportFailed: the logits of the ONNX file differ from the model's.

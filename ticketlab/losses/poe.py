@@ -14,7 +14,7 @@ from ticketlab.losses.base import Loss, log_likelihood
 
 @frozen
 class ProductOfExperts(Loss):
-    """Cross-entropy of softmax(log p + log p_b): the model's probabilities times those of the bias model (Liu et al., 2022, §3.3).
+    """``-log softmax(log p + log p_b)[y]``, where ``p_b`` are the probabilities of the bias model (Liu et al., 2022, §3.3).
 
     Examples that the bias model already gets right contribute little gradient. With ``anneal`` below 1 the probabilities of the bias
     model are raised to a power that falls linearly from 1 to ``anneal``. The loss then ends closer to plain cross-entropy, and the

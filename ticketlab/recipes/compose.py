@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack, cast
 
 from attrs import evolve, frozen
 
 from ticketlab.core.errors import UsageError, did_you_mean
-from ticketlab.recipes import ineffective_settings, required_stages, stage_tasks
+from ticketlab.recipes import contradictions, ineffective_settings, required_stages, stage_tasks
 from ticketlab.recipes import recipe as recipes
 from ticketlab.recipes import tables as recipe_tables
 from ticketlab.recipes.overrides import FLAGS, Overrides, apply_overrides, as_list, find_tasks, task_tables
@@ -39,15 +39,22 @@ def compose(
     :class:`~ticketlab.tasks.base.Task` (``ticketlab.LocalDataset(path=..., text_columns=("review",), label_column="stars")``);
     ``seeds=3`` is 0, 1 and 2.
 
-    :raises UsageError: no such recipe, scale, override or stage; an unknown setting, or a value outside its bounds; no task.
+    :raises UsageError: no such recipe, scale, override or stage; an unknown setting, or a value outside its bounds; no task; an override
+        has no effect, alone or beside ``sets``.
     """
     for key in overrides:
         if key not in Overrides.__annotations__:
             raise UsageError(f"compose has no argument `{key}`{did_you_mean(key, [*Overrides.__annotations__, *ARGUMENTS])}")
     sets = as_list(sets)
-    composed = compose_unchecked(recipe, tasks=tasks, scale=scale, seeds=seeds, sets=sets, **overrides)
+    base = read_base(recipe, find_tasks(tasks), scale)
+    composed = apply_to(base, seeds=seeds, sets=sets, overrides=overrides)
     parts = [composed.of(task) for task in composed.tasks]
     ineffective_settings.refuse_ineffective(parts, FLAGS, overrides, sets)
+
+    def build(kept: Mapping[str, Any], sets: Sequence[str]) -> Recipe:
+        return apply_to(base, seeds=seeds, sets=sets, overrides=cast("Overrides", kept))
+
+    contradictions.refuse_contradictions(build, overrides, sets)
     return composed
 
 

@@ -102,10 +102,10 @@ def requests(recipe: Recipe, flags: Mapping[str, FlagTarget], overrides: Mapping
     for key, (flag, kinds, setting) in flags.items():
         if key in overrides:
             stages = [name for name, stage in recipe.stages.items() if extends(stage.name, *kinds)]
-            found.append(Request(f"{flag} {_short(overrides[key])}", stages, _paths(setting, overrides[key])))
+            found.append(Request(f"{flag} {describe_value(overrides[key])}", stages, _paths(setting, overrides[key])))
     for stage, settings in overrides.get("stages", {}).items():
         for setting, value in settings.items():
-            found.append(Request(f"--{stage}-{setting.replace('_', '-')} {_short(value)}", [stage], _paths(setting, value)))
+            found.append(Request(f"--{stage}-{setting.replace('_', '-')} {describe_value(value)}", [stage], _paths(setting, value)))
     for assignment in sets:
         (stage, *keys), value = tables.parse_assignment(assignment)
         found.append(Request(f"--set {assignment}", [stage], _paths(".".join(keys), value)))
@@ -118,7 +118,10 @@ def _paths(path: str, value: Any) -> list[str]:
     return [path, *(found for paths in inside for found in paths)]
 
 
-def _short(value: Any) -> str:
+def describe_value(value: Any) -> str:
+    """Describe the value of an option in a message: that of a component is its name."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(describe_value, value))
     if isinstance(value, Component):
         return value.label
     return str(value.get("name", value)) if isinstance(value, Mapping) else str(value)

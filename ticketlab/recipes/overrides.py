@@ -97,8 +97,15 @@ FLAGS = {
     "examples": FlagTarget("--n", ("attack",), "examples"),
 }
 """By the name of the override."""
+OTHER_FLAGS = {"attacks": "--attack"}
+"""The flags of other overrides whose names differ."""
 RESETS = {"sparsity": {"heads": "none", "neurons": "none"}, "scope": {"heads_scope": "none", "neurons_scope": "none"}}
 """Settings that an override also resets: a sparsity or scope for all units replaces the recipe's own for heads and neurons."""
+
+
+def flag_of(key: str) -> str:
+    """Return the flag of ``ticketlab run`` for the name of an override."""
+    return FLAGS[key].flag if key in FLAGS else OTHER_FLAGS.get(key, f"--{key.replace('_', '-')}")
 
 
 def apply_overrides(table: Table, name: str, overrides: Overrides) -> Table:

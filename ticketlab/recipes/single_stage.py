@@ -13,7 +13,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.lab.finished_models import locate
 from ticketlab.lab.layout import RECIPE, RESULTS
 from ticketlab.lab.results import read_results
-from ticketlab.recipes import recipe, tables
+from ticketlab.recipes import contradictions, recipe, tables
 from ticketlab.recipes.measured_model import MeasuredModel
 from ticketlab.recipes.overrides import task_tables
 from ticketlab.recipes.recipe import Recipe
@@ -46,14 +46,17 @@ def one_stage(
     table: Table = {"model": location, "seeds": [seed], "tasks": task_tables(tasks)}
     table |= {"ood": task_tables(ood), "ood_map": list(ood_map)}
     table["scale"] = scale_of(model.name)
+    given = {kind: settings} | ({} if max_length is None else {"max_length": max_length})
     max_length = max_length or max_length_of(model.name, tasks[0].name)
     if max_length is not None:
         table["max_length"] = max_length
     table[kind] = {"kind": kind, "model": location, **settings}
     named = [{"name": attack["name"]} if isinstance(attack, Mapping) else attack for attack in settings.get("attacks", ())]
     plain = _build(kind, table | {kind: {"kind": kind, "model": location, **({"attacks": named} if named else {})}})
+    contradictions.refuse_repetitions(sets)
     for assignment in sets:
         table = tables.override(table, assignment)
+        contradictions.refuse_replaced(given, table, assignment)
     return evolve(_build(kind, table), without_overrides=plain)
 
 

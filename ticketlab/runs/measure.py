@@ -41,8 +41,9 @@ def evaluate(
     of a recipe for its latest run there. ``run_seed`` and ``run_task`` choose one of the models of a run. Each task is a name, a path or a
     :class:`~ticketlab.tasks.base.Task`; without ``tasks``, the model of a run is evaluated on the run's own task and challenge sets.
     ``ood`` are challenge sets; ``ood_map`` (``TASK_LABEL=OOD_LABEL``) and ``label_map`` (``MODEL_LABEL=TASK_LABEL``) translate labels whose
-    names differ. ``metrics`` are names of further metrics (``ticketlab show metric``), ``sets`` are further settings, such as
-    ``"evaluate.batch_size=16"``, and ``name`` is the name of the new run.
+    names differ. ``split`` is the split to evaluate, by default ``test``, and ``max_length`` the longest input in tokens. ``metrics`` are
+    names of further metrics (``ticketlab show metric``), ``sets`` are further settings, such as ``"evaluate.batch_size=16"``, and ``name``
+    is the name of the new run.
 
     :raises UsageError: no task, no such model, or an invalid setting.
     """
@@ -61,7 +62,7 @@ def attack(
     attacks: str | Sequence[str],
     tasks: Tasks = (),
     examples: int | Literal["all"] | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     split: Split | None = None,
     label_map: str | Sequence[str] = (),
     word_vectors: str | None = None,
@@ -84,7 +85,9 @@ def attack(
     ``model``, ``run_seed``, ``run_task``, ``tasks``, ``label_map``, ``sets`` and ``name`` are those of :func:`evaluate`. ``attacks`` are
     names (``ticketlab show attack``), ``examples`` is the size of the sample that ``seed`` selects from ``split``; None means the default
     of the `attack stage <stages.md#attack>`_. ``word_vectors``, ``encoder``, ``mlm`` and ``query_budget`` apply to the attacks that have
-    such a setting. If there are several attacks, each becomes a separate stage, ``attack-NAME``.
+    such a setting. ``timeout`` is in seconds per example, ``precision`` is that of the victim and of the attack's models, and
+    ``max_length`` is the longest input in tokens. ``in_flight`` (examples at a time) and ``workers`` (processes) change no record. If there
+    are several attacks, each becomes a separate stage, ``attack-NAME``.
 
     :raises UsageError: no task, no such model or attack, or an invalid setting.
     :raises ResourceError: something that an attack needs is unavailable.

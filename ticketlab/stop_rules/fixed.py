@@ -13,7 +13,7 @@ from ticketlab.training.plan import TrainingPlan
 
 @frozen
 class Fixed(StopRule):
-    """Stop at a fixed time. The learning rate schedule follows the epochs of the search, not this time."""
+    """The learning rate schedule follows the epochs of the search, not the time of the stop."""
 
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "stop at a fixed time"

@@ -152,15 +152,24 @@ class Ticket:
         return next((mask.numel() for name, mask in self.masks.items() if group_of(name) == "heads"), None)
 
     def kept(self, group: str | None = None) -> int:
-        """Return the number of kept units, in one group or in all groups."""
+        """Return the number of kept units, in one group or in all groups.
+
+        :raises UsageError: the ticket masks no such group.
+        """
         return sum(self.kept_by(name) for name in self._names(group))
 
     def total(self, group: str | None = None) -> int:
-        """Return the number of units, in one group or in all groups."""
+        """Return the number of units, in one group or in all groups.
+
+        :raises UsageError: the ticket masks no such group.
+        """
         return sum(self.masks[name].numel() for name in self._names(group))
 
     def sparsity(self, group: str | None = None) -> float:
-        """Return the achieved sparsity: the removed fraction of the units, in one group or in all groups."""
+        """Return the achieved sparsity: the removed fraction of the units, in one group or in all groups.
+
+        :raises UsageError: the ticket masks no such group.
+        """
         total = self.total(group)
         return (total - self.kept(group)) / total if total else 0.0
 

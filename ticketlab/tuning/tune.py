@@ -52,6 +52,9 @@ def tune(
     Trials are kept in the lab, so the same call resumes, and one with more ``trials`` continues. A trial that fails is recorded with its
     error. ``sampler_seed`` seeds what is tried: random values first, then those that Optuna's tree-structured Parzen estimator suggests.
 
+    Each trial has its ``values`` by key and its ``value`` of the metric. Of what is returned, ``best`` is None if all trials failed,
+    ``flags`` has the best values as arguments of ``ticketlab run``, and ``path`` is the SQLite file with the trials.
+
     :raises UsageError: no such recipe, setting or metric, a value outside its bounds, or a metric of test data. Nothing has been run.
     :raises ResourceError: Optuna is not installed.
     :raises TicketlabError: all trials failed.

@@ -36,9 +36,27 @@ def test_a_declared_order_is_kept_and_other_labels_are_rejected():
         resolve_label_names("x.csv", ["no", "yess"], ("yes", "no"))
 
 
-def test_a_single_class_is_rejected():
-    with pytest.raises(DataError, match="all training rows are labelled `1`; a task needs two classes"):
-        resolve_label_names("x.csv", ["1", "1"], ())
+@pytest.mark.parametrize(
+    ("declared", "trains", "message"),
+    [
+        ((), True, "all training rows are labelled `1`; a task needs two classes [(].*[)]$"),
+        (("0", "1"), True, "a task needs two classes .*; rows to test on, in a file named test.csv or a split named test, may have one"),
+        ((), False, "all rows are labelled `1`; give the names of all labels with --labels"),
+    ],
+    ids=["trained on", "trained on, declared", "tested on"],
+)
+def test_a_single_class_is_rejected(declared, trains, message):
+    with pytest.raises(DataError, match=message):
+        resolve_label_names("x.csv", ["1", "1"], declared, trains=trains)
+
+
+@pytest.mark.parametrize(
+    ("declared", "challenge", "names"), [(("0", "1"), False, ("0", "1")), ((), True, ("1",))], ids=["declared", "challenge set"]
+)
+def test_rows_to_test_on_may_have_a_single_class(declared, challenge, names):
+    assert resolve_label_names("x.csv", ["1", "1"], declared, trains=False, challenge=challenge) == names
+    with pytest.raises(DataError, match="no row has a label"):
+        resolve_label_names("x.csv", [], declared, trains=False, challenge=challenge)
 
 
 @pytest.mark.parametrize(

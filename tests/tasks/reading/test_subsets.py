@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.settings import from_table, to_table
@@ -170,12 +171,13 @@ def test_no_dev_split_is_held_out_of_a_challenge_set(tmp_path: Path, splits: dic
     assert tuple(len(data.splits[split]) for split in ("train", "dev", "test")) == sizes
 
 
-def test_a_challenge_set_may_have_one_class_but_a_task_needs_two(tmp_path: Path) -> None:
+def test_a_challenge_set_may_have_one_class_and_so_may_rows_to_test_on_if_labels_are_declared(tmp_path: Path) -> None:
     task = LocalDataset(path=write(tmp_path, test=[{"text": f"text {n}", "label": "b" if n else None} for n in range(5)]))
     data = task.load_challenge()
     assert (data.label_names, len(data.splits["test"]), dict(data.dropped)) == (("b",), 4, {"unlabelled": 1})
-    with pytest.raises(DataError, match="a task needs two classes"):
+    with pytest.raises(DataError, match="all rows are labelled `b`; give the names of all labels with --labels"):
         task.load()
+    assert {example.label for example in evolve(task, labels=("a", "b")).load().splits["test"]} == {1}
 
 
 def test_a_class_may_occur_only_in_the_test_split_of_a_challenge_set(tmp_path: Path) -> None:

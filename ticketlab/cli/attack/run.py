@@ -44,9 +44,7 @@ class _AttackCommand(Command):
     "--seed",
     type=click.IntRange(min=0),
     metavar="N",
-    default=0,
-    show_default=True,
-    help="Seed of the sample of examples and of the attacks.",
+    help="Seed of the sample of examples and of the attacks.  [default: 0]",
 )
 @shared_options.SPLIT
 @shared_options.LABEL_MAP
@@ -82,7 +80,7 @@ def run(
     drop_labels: Sequence[str],
     attacks: Sequence[str],
     examples: int | None,
-    seed: int,
+    seed: int | None,
     split: str | None,
     label_map: Sequence[str],
     word_vectors: str | None,
@@ -121,8 +119,8 @@ def run(
     chosen_executor = executor_options.executor_of(executor, executor_sets)
     measured = find_model(find_run(model, lab, "model"), seed=run_seed, task=run_task)
     attack_settings = shared_options.given(word_vectors=word_vectors, encoder=encoder, mlm=mlm, query_budget=query_budget)
-    settings = {"attacks": attack_tables([{"name": name} for name in attacks], attack_settings), "sample_seed": seed}
-    settings |= shared_options.given(examples=examples, split=split, label_map=list(label_map) or None)
+    settings = {"attacks": attack_tables([{"name": name} for name in attacks], attack_settings)}
+    settings |= shared_options.given(sample_seed=seed, examples=examples, split=split, label_map=list(label_map) or None)
     settings |= shared_options.given(timeout=timeout, in_flight=in_flight, workers=workers, precision=precision)
     chosen = shared_options.tasks_of(tasks, text_columns, label_column, labels, drop_labels)
     data = choose_data(measured, chosen)

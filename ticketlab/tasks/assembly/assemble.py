@@ -54,7 +54,7 @@ def assemble(
     if not declared:
         classes.check_labels(source, Counter(row.label for row in known), f"{CHALLENGE_SETTING}labels" if challenge else "--labels")
     try:
-        names = labels.resolve_label_names(source, (row.label for row in known), declared, least=1 if challenge else 2)
+        names = labels.resolve_label_names(source, (row.label for row in known), declared, trains=arranged.trains, challenge=challenge)
         trained = {row.label for row in known}
         examples = {
             split: tuple(

@@ -116,7 +116,7 @@ def _check_labels(source: str, data: TaskData, arranged: Arrangement[Example], c
 
     try:
         known = named([example for own in arranged.splits.values() for example in own] if challenge else arranged.known)
-        labels.resolve_label_names(source, known, data.label_names, least=1 if challenge else 2)
+        labels.resolve_label_names(source, known, data.label_names, trains=arranged.trains, challenge=challenge)
         for split, examples in arranged.splits.items():
             for name in named(examples):
                 labels.label_index(source, split, name, set(known), data.label_names)

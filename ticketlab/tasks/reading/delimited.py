@@ -27,11 +27,13 @@ _EXCEL_SEP_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\n|\r)')
 _QUOTED = re.compile(r'"[^"]*"')
 _LINE = re.compile(r"[^\r\n]+")
 _DIALECTS: Mapping[str, Mapping[str, Any]] = {
+    "spaced": {"quoting": csv.QUOTE_MINIMAL, "skipinitialspace": True},
     "quoted": {"quoting": csv.QUOTE_MINIMAL},
     "escaped": {"quoting": csv.QUOTE_MINIMAL, "doublequote": False, "escapechar": "\\"},
     "plain": {"quoting": csv.QUOTE_NONE},
 }
-"""Quotation marks inside quoted text are doubled, or escaped by a backslash; or quotation marks are text, as in the files of GLUE."""
+"""Quotation marks inside quoted text are doubled, with or without spaces before a field, or escaped by a backslash; or quotation marks are
+text, as in the files of GLUE."""
 
 
 @frozen
@@ -84,7 +86,10 @@ def _parse(file: Path, text: str, delimiter: str, line: int) -> ParseAttempt:
     :raises DataError: no dialect fits.
     """
     dialects = ["quoted", "escaped"] if '\\"' in text else ["quoted"] if '"' in text else []
-    if not dialects or delimiter in multiline_fields.DELIMITERS_NOT_IN_PROSE:  # files with other delimiters quote text that contains one
+    in_prose = delimiter not in multiline_fields.DELIMITERS_NOT_IN_PROSE
+    if in_prose and re.search(rf'(?:^|{re.escape(delimiter)}) +"', text, re.MULTILINE):
+        dialects.insert(0, "spaced")  # reads what `quoted` does, unless a field begins with a space and a quotation mark
+    if not dialects or not in_prose:  # files with delimiters that are common in prose quote text that contains one
         dialects.append("plain")
     problems = []
     for dialect in dialects:
@@ -92,7 +97,7 @@ def _parse(file: Path, text: str, delimiter: str, line: int) -> ParseAttempt:
             return ParseAttempt(dialect, delimiter, _check_widths(file, list(_records(file, text, delimiter, dialect, line)), delimiter))
         except DataError as problem:
             problems.append(problem)
-    raise problems[-1 if delimiter in multiline_fields.DELIMITERS_NOT_IN_PROSE else 0]
+    raise problems[0 if in_prose else -1]
 
 
 def _notices(attempt: ParseAttempt, expected: str, *, declared: bool, quotes: bool) -> Iterator[str]:

@@ -82,18 +82,29 @@ def spelling_key(name: str) -> str:
     return words or plain
 
 
-def resolve_label_names(source: str, train: Iterable[str], declared: Sequence[str], *, least: int = 2) -> tuple[str, ...]:
+def resolve_label_names(
+    source: str, known: Iterable[str], declared: Sequence[str], *, trains: bool = True, challenge: bool = False
+) -> tuple[str, ...]:
     """Return the label names of a task, as declared or else sorted.
 
-    :raises DataError: there are fewer classes than ``least``, or a label was not declared.
+    ``known`` are the labels of the training split, or if the data ``trains`` no model, of the rows to test on. These may have a single
+    class if the labels are declared, and a ``challenge`` set always.
+
+    :raises DataError: there are too few classes, or a label was not declared.
     """
-    found = sort_labels(train)
+    found = sort_labels(known)
     for name in found:
         if declared and name not in declared:
             raise DataError(f"{source}: the label `{name}` is not one of the declared labels{did_you_mean(name, declared)}")
-    if len(found) < least:
-        seen = f"all training rows are labelled {quote_some(found)}" if found else "no training row has a label"
-        raise DataError(f"{source}: {seen}; a task needs two classes (-1, -, null and empty mean unlabelled, unless declared as labels)")
+    if len(found) < (1 if challenge or (declared and not trains) else 2):
+        row = "training row" if trains else "row"
+        seen = f"all {row}s are labelled {quote_some(found)}" if found else f"no {row} has a label"
+        if found and not trains:
+            raise DataError(f"{source}: {seen}; give the names of all labels with --labels")
+        only_tests = "; rows to test on, in a file named test.csv or a split named test, may have one" if declared and found else ""
+        raise DataError(
+            f"{source}: {seen}; a task needs two classes (-1, -, null and empty mean unlabelled, unless declared as labels){only_tests}"
+        )
     return tuple(declared) or found
 
 
