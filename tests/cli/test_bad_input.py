@@ -299,7 +299,10 @@ def test_a_bad_model_is_refused(world: SimpleNamespace, tmp_path: Path, damage: 
         (["evaluate", "demo", "--task", "ok.csv"], "an encoder without a classifier"),
         (["evaluate", "MODEL", "--task", "pairs.csv"], "neg, pos and the task's 0, 1"),
         (["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg"], "MODEL_LABEL=TASK_LABEL"),
-        (["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg=pos"], "two labels of the model are mapped to `pos`"),
+        (
+            ["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg=pos"],
+            "two labels of the model stand for `pos`: `neg` (mapped)",
+        ),
         (["attack", "MODEL", "--task", "ok.csv"], "--attack"),
         (["attack", "MODEL", "--task", "ok.csv", "--attack", "deepwordbug", "--out", "empty"], "'empty' is a directory"),
         (["attack", "MODEL", "--task", "ok.csv", "--attack", "deepwordbug", "--seed", "-1"], "'--seed'"),

@@ -84,6 +84,11 @@ def test_a_baseline_adds_tests_and_says_where_there_are_none(invoke: Invoke, lab
         (("base", "--rows", "pruner"), "the table names the factor `pruner`, which does not exist"),
         (("base", "--baseline", "fine-tune"), "no cell or level is called `fine-tune`, which was named as the baseline"),
         (("base", "--format", "html"), "--format html: name the file with --out, such as --out report.html"),
+        (
+            ("base", "--format", "csv", "--out", "a.html"),
+            "--out a.html: the name is that of a file in the format html, and --format is csv",
+        ),
+        (("base", "--format", "latex", "--json"), "--format latex: with --json the table is printed as JSON; leave one of them out"),
         (("base", "--out", "page.html", "--rows", "run"), "--rows and --columns: the page has a row for each cell"),
         (("base", "--out", "table.doc"), "--out table.doc: the format is not clear from the name; end it in .txt, .md, .tex, .csv, .html"),
         (("base", "--select-on", "dev.clean.accuracy"), "--select-on names the metric by which --select selects: give both"),

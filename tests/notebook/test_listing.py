@@ -12,7 +12,8 @@ from ticketlab.lab.active_runs import registered
 from ticketlab.notebook.entries import Entry, read_entries
 from ticketlab.notebook.headlines import headlines
 from ticketlab.notebook.listing import Filter, check_metric, metric_values, ordered, parse_since
-from ticketlab.notebook.run_table import short_names
+from ticketlab.notebook.run_columns import columns_of
+from ticketlab.notebook.run_table import as_json, short_names
 
 HOUR = 3600
 
@@ -51,6 +52,18 @@ def test_a_measurement_that_seeds_share_counts_once() -> None:
     (line,) = headlines({"sst2": {"0": measured("a", 0.5), "1": measured("a", 0.5), "2": measured("b", 0.8)}})
     assert line.clean is not None
     assert line.clean.mean == pytest.approx(0.65)
+
+
+def test_numbers_of_another_split_name_it(tmp_path: Path) -> None:
+    stages = measured("a", 0.8, 0.25)
+    stages["evaluate"]["clean"] |= {"split": "dev", "n": 12}
+    stages["attack"]["sample"]["split"] = "all"
+    fake_run(tmp_path, "attack-sst2-aaaaaaa111", {"sst2": {0: stages}})
+    (entry,) = read_entries(tmp_path)
+    shown = {column.head: column.lines(entry) for column in columns_of([entry], NOW)}
+    assert (shown["Clean %"], shown["pwws\nAua %"]) == (["80.0 (dev)"], ["25.0 (all)"])
+    (found,) = as_json([entry], [])["runs"][0]["numbers"]
+    assert (found["split"], found["examples"], found["attack_split"], found["attack_examples"]) == ("dev", 12, "all", 20)
 
 
 def test_the_finished_model_is_shown_rather_than_a_checkpoint() -> None:

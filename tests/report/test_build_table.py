@@ -191,6 +191,16 @@ def test_numbers_that_look_equal_are_all_the_best_unless_all_are() -> None:
     assert best(0.9) == [False]
 
 
+def test_attacks_on_different_samples_are_not_compared() -> None:
+    found = [results("sst2", aua={"pwws": (aua,)}) for aua in (0.1, 0.2, 0.3)]
+    found[2]["tasks"]["sst2"]["0"]["attack"]["sample"] |= {"size": 2, "seed": 4}
+    table = comparison_table(study([cell({"n": str(number)}, one) for number, one in enumerate(found)]))
+    assert [row.entries[-1].best for row in table.rows] == [False, False, False]
+    assert "attacked 2 examples (sample seed 4); others of this metric are on other samples, and are not compared" in table.footnotes
+    table = comparison_table(study([cell({"n": str(number)}, one) for number, one in enumerate(found[:2])]))
+    assert [row.entries[-1].best for row in table.rows] == [False, True]
+
+
 @pytest.mark.parametrize(("metric", "best"), [("cost.training_seconds", 0), ("sparsity.weights", None), ("clean.accuracy", 1)])
 def test_the_best_is_the_lowest_cost_and_the_highest_score_and_a_sparsity_is_none(metric: str, best: int | None) -> None:
     cells = [cell({"n": str(n)}, results(clean=(n / 10,), seconds=(n,), sparsity=n / 10, name=str(n))) for n in (1, 2)]

@@ -34,6 +34,11 @@ def test_the_default_is_what_the_benchmarks_report_and_the_cost() -> None:
     ]
 
 
+def test_another_split_is_shown_where_a_model_has_no_number_on_the_test_split() -> None:
+    cells = [cell({"n": "1"}, results("sst2", clean=(0.9,), dev=(0.8,))), cell({"n": "2"}, results("sst2", dev=(0.7,)))]
+    assert default_metrics(study(cells), all_numbers(study(cells))) == ["clean.accuracy", "dev.clean.accuracy"]
+
+
 def test_a_baseline_adds_the_speed_up_and_published_numbers_their_metrics() -> None:
     made = comparison(baseline="1", published=(Published({}, "attack.bert-attack.aua", 1.0),))
     found = default_metrics(made, all_numbers(made))

@@ -71,6 +71,8 @@ def report(
     The table has the mean and deviation over seeds, and marks the best number of each column. Its default metrics are the accuracy on the
     task and on each challenge set, the accuracy under each attack, the sparsity, and the seconds of searches and trainings.
     """
+    if as_json and out is None and form not in (None, "html"):
+        raise UsageError(f"--format {form}: with --json the table is printed as JSON; leave one of them out, or name a file with --out")
     form = _format(form, out)
     comparison = _comparison(names, lab, baseline, select, select_on, metrics)
     if form == "html":
@@ -104,7 +106,7 @@ def _write_page(comparison: Comparison, metrics: Sequence[str], out: Path | None
 def _format(form: str | None, out: Path | None) -> str:
     """Return the format, by default that of the file's name.
 
-    :raises UsageError: the file's name has the ending of no format, or there is no file for a page.
+    :raises UsageError: the file's name has the ending of no format or of another one, or there is no file for a page.
     """
     if form is None and out is not None:
         form = next((name for name, ending in FORMATS.items() if out.suffix.lower() == ending), None)
@@ -112,6 +114,9 @@ def _format(form: str | None, out: Path | None) -> str:
             raise UsageError(
                 f"--out {out}: the format is not clear from the name; end it in {', '.join(FORMATS.values())}, or give --format"
             )
+    of_name = next((name for name, ending in FORMATS.items() if out is not None and out.suffix.lower() == ending), form)
+    if of_name not in (form, "text"):  # any format may be in a .txt file
+        raise UsageError(f"--out {out}: the name is that of a file in the format {of_name}, and --format is {form}; change one of them")
     if form == "html" and out is None:
         raise UsageError("--format html: name the file with --out, such as --out report.html")
     return form or "text"

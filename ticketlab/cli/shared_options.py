@@ -11,6 +11,7 @@ import click
 from ticketlab.cli.completion import ComponentName
 from ticketlab.cli.path_types import LabType, PathType
 from ticketlab.core.errors import UsageError
+from ticketlab.core.formatting import joined, verb
 
 if TYPE_CHECKING:
     from ticketlab.studies.part import Part
@@ -142,8 +143,10 @@ def tasks_of(
     """
     from ticketlab.tasks.datasets.lookup import find_task
 
-    if not values and (text_columns or label_column or labels or drop_labels):
-        raise UsageError("--text-column, --label-column, --labels and --drop-label describe how to read a data set: name it with --task")
+    about = {"--text-column": text_columns, "--label-column": label_column, "--labels": labels, "--drop-label": drop_labels}
+    flags = [flag for flag, value in about.items() if value]
+    if flags and not values:
+        raise UsageError(f"{joined(flags)}: {verb(len(flags), 'says', 'say')} how to read a data set: name it with --task")
     return [find_task(value, text_columns, label_column, labels, drop_labels) for value in values]
 
 

@@ -44,7 +44,10 @@ class Local(Executor):
         :raises UsageError: it is not between 1 and the number of cores; or ``jobs`` contradicts the setting.
         """
         if jobs is not None and self.jobs is not None and jobs != self.jobs:
-            raise UsageError(f"--jobs {jobs} and jobs = {self.jobs} of the executor contradict each other: give one of them")
+            raise UsageError(
+                f"the command asks for {jobs} at a time (--jobs, or --workers of `attack`) and the executor for {self.jobs} "
+                f"(--executor-set jobs={self.jobs}): give one of them"
+            )
         wanted = jobs or self.jobs or max(1, min(len(visible_gpus()), cores()))
         if not 1 <= wanted <= cores():
             raise UsageError(f"{'--jobs' if jobs else 'executor.jobs ='} {wanted}: choose between 1 and {cores()}, the number of cores")

@@ -83,7 +83,7 @@ def check_arguments(kind: str, arguments: Mapping[str, Any]) -> None:
         raise UsageError(f"{kind}: width: must be from {LEAST_WIDTH} to {MOST_WIDTH} pixels, not {arguments['width']}")
     needed = [name for name, about in parameters.items() if about.default is about.empty and name not in arguments]
     if needed:
-        raise UsageError(f"the figure `{kind}` needs the argument `{needed[0]}`")
+        raise UsageError(f"the figure `{kind}` needs the argument `{needed[0]}` (--{needed[0].replace('_', '-')} of `ticketlab plot`)")
 
 
 def _check(where: str, value: Any, hint: Any) -> None:

@@ -125,4 +125,5 @@ def _no_such_model(run: Path, task: str | None, seed: int | None) -> str:
     if task is not None and task not in tasks:
         return f"{run}: the run measured no model of the task `{task}`{did_you_mean(task, tasks)}"
     seeds = dict.fromkeys(model.seed for model in known if task in (None, model.task))
-    return f"{run}: the run measured no model of seed {seed}; its seeds are {', '.join(seeds)}"
+    known_seeds = f"its seeds are {', '.join(seeds)}" if len(seeds) > 1 else f"its only seed is {next(iter(seeds))}"
+    return f"{run}: the run measured no model of seed {seed}; {known_seeds}"

@@ -11,6 +11,8 @@ from ticketlab.lab.results import checkpoint_name, measuring_stages
 from ticketlab.report.statistics import Measure, distinct_stages, summarise
 
 Stages = Mapping[str, Mapping[str, Any]]
+TEST = "test"
+"""The split whose numbers are shown without its name."""
 
 
 @frozen
@@ -18,15 +20,20 @@ class Headline:
     """The main numbers of a task, over the seeds of its run.
 
     ``model`` is the measured model, the first finished one, which is also the one that `ticketlab evaluate RUN` uses; ``models`` is the
-    number of measured models.
+    number of measured models. ``split`` and ``examples`` are what the accuracy was measured on, and ``attack_split`` and
+    ``attack_examples`` what was attacked.
     """
 
     task: str
     model: str
     models: int
     clean: Measure | None = None
+    split: str = TEST
+    examples: int | None = None
     attack: str = ""
     aua: Measure | None = None
+    attack_split: str = TEST
+    attack_examples: int | None = None
     ood: str = ""
     ood_accuracy: Measure | None = None
 
@@ -46,13 +53,18 @@ def _headline(task: str, seeds: Sequence[Stages]) -> Headline | None:
     evaluated = distinct_stages([stage for stages in own for stage in [stage for stage in stages if "clean" in stage][:1]])
     attacked, attack = _named(own, "attacks")
     challenged, ood = _named(own, "ood")
+    sample: Mapping[str, Any] = next((stage.get("sample", {}) for stage in attacked), {})
     return Headline(
         task,
         checkpoint_name(*model),
         len(models),
         clean=summarise([stage["clean"]["accuracy"] for stage in evaluated]),
+        split=next((stage["clean"].get("split", TEST) for stage in evaluated), TEST),
+        examples=next((stage["clean"].get("n") for stage in evaluated), None),
         attack=attack,
         aua=summarise([stage["attacks"][attack].get("aua") for stage in attacked]),
+        attack_split=sample.get("split", TEST),
+        attack_examples=sample.get("size"),
         ood=ood,
         ood_accuracy=summarise([stage["ood"][ood].get("accuracy") for stage in challenged]),
     )

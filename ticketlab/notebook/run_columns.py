@@ -11,7 +11,7 @@ from ticketlab.core import quantities
 from ticketlab.lab.integrity import keys_in
 from ticketlab.lab.results import SHARES
 from ticketlab.notebook.entries import Entry
-from ticketlab.notebook.headlines import Headline
+from ticketlab.notebook.headlines import TEST, Headline
 from ticketlab.recipes.run_name import short_model_name
 from ticketlab.report.layout import EMPTY
 from ticketlab.report.number_format import percent
@@ -58,8 +58,8 @@ def columns_of(entries: Sequence[Entry], now: float, metric: str = "", models_of
         columns.append(Column("Scale", lambda entry: [entry.scale or EMPTY], before="scale", is_text=True))
     columns.append(Column("Seeds", lambda entry: [seed_text(entry.seeds)], before="seeds", always=True))
     columns.append(Column("Clean %", _clean, before="clean", after=" %", always=True))
-    columns.append(_named_column(entries, "{}\nAua %", lambda line: (line.attack, line.aua)))
-    columns.append(_named_column(entries, "{}\nOOD %", lambda line: (line.ood, line.ood_accuracy)))
+    columns.append(_named_column(entries, "{}\nAua %", lambda line: (line.attack, line.aua, line.attack_split)))
+    columns.append(_named_column(entries, "{}\nOOD %", lambda line: (line.ood, line.ood_accuracy, TEST)))
     if metric:
         unit = " %" if is_share(metric) else ""
         columns.append(Column(f"{metric}{unit}".replace(".", ".\n"), lambda entry: [_metric_text(entry.values, metric)], metric, unit))
@@ -78,14 +78,17 @@ def seed_text(seeds: Sequence[int]) -> str:
     return ",".join(map(str, sorted(seeds)))
 
 
-def _named_column(entries: Sequence[Entry], head: str, found: Callable[[Headline], tuple[str, Measure | None]]) -> Column:
-    """Return a column of numbers that belong to an attack or a set, whose name is in the head if there is only one."""
+def _named_column(entries: Sequence[Entry], head: str, found: Callable[[Headline], tuple[str, Measure | None, str]]) -> Column:
+    """Return a column of numbers that belong to an attack or a set, whose name is in the head if there is only one.
+
+    ``found`` returns the name, the number and the split that it was measured on.
+    """
     names = _distinct(found(line)[0] for entry in entries for line in entry.headlines)
     name = names[0] if len(names) == 1 else ""
 
     def text(line: Headline | None) -> str:
-        own, value = found(line) if line is not None else ("", None)
-        return percent(value) if name or value is None else f"{own} {percent(value)}"
+        own, value, split = found(line) if line is not None else ("", None, TEST)
+        return _percent_on(value, split) if name or value is None else f"{own} {_percent_on(value, split)}"
 
     title = head.format(name).strip()
     return Column(
@@ -117,7 +120,12 @@ def _model(entry: Entry, models_of: Mapping[str, str]) -> str:
 
 
 def _clean(entry: Entry) -> list[str]:
-    return [percent(line.clean if line is not None else None) for line in _lines(entry)]
+    return [_percent_on(line.clean, line.split) if line is not None else EMPTY for line in _lines(entry)]
+
+
+def _percent_on(value: Measure | None, split: str) -> str:
+    """Return a number in percent, with the split that it was measured on unless that is the test split."""
+    return percent(value) if value is None or split == TEST else f"{percent(value)} ({split})"
 
 
 def is_share(metric: str) -> bool:

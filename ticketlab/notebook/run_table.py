@@ -168,8 +168,12 @@ def _headline_as_json(headline: Headline) -> dict[str, Any]:
         "model": headline.model,
         "models": headline.models,
         "clean": measure(headline.clean),
+        "split": headline.split if headline.clean is not None else None,
+        "examples": headline.examples,
         "attack": headline.attack or None,
         "aua": measure(headline.aua),
+        "attack_split": headline.attack_split if headline.attack else None,
+        "attack_examples": headline.attack_examples,
         "ood": headline.ood or None,
         "ood_accuracy": measure(headline.ood_accuracy),
     }

@@ -27,16 +27,8 @@ def refuse_contradictions(build: Build, overrides: Mapping[str, Any], sets: Sequ
     if not sets:
         return
     for flag, others in _without_each(overrides):
-
-        def matters(sets: Sequence[str], others: Mapping[str, Any] = others) -> bool:
-            try:
-                without = build(others, sets)
-            except UsageError:  # the recipe needs the override
-                return True
-            return without.to_table() != build(overrides, sets).to_table()
-
-        if matters(()) and not matters(sets):
-            replacing = [one for one in sets if matters([other for other in sets if other != one])] or sets
+        if _differ(build, overrides, others, ()) and not _differ(build, overrides, others, sets):
+            replacing = [one for one in sets if _differ(build, overrides, others, [other for other in sets if other != one])] or sets
             raise UsageError(f"{flag}: has no effect beside {joined([f'--set {one}' for one in replacing])}; give one of them")
 
 
@@ -60,6 +52,15 @@ def refuse_replaced(given: Mapping[str, Any], table: Mapping[str, Any], assignme
     """
     for path, value in _replaced(given, table):
         raise UsageError(f"--set {assignment}: another option sets `{path}` to {describe_value(value)}; give one of them")
+
+
+def _differ(build: Build, overrides: Mapping[str, Any], fewer: Mapping[str, Any], sets: Sequence[str]) -> bool:
+    """Return whether the recipe is another one with ``fewer`` overrides, or none."""
+    try:
+        without = build(fewer, sets)
+    except UsageError:
+        return True
+    return without.to_table() != build(overrides, sets).to_table()
 
 
 def _without_each(overrides: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

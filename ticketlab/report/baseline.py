@@ -40,8 +40,11 @@ def find_baseline(comparison: Comparison, cell: Cell, name: str = "") -> Baselin
         raise UsageError(f"the baseline `{name}` is a level of {factors}: name a cell, such as `{_cell_with(comparison, having, name)}`")
     factor = next(iter(having), None)
     if factor is None:
-        known = [other.label for other in comparison.cells] + [level for factor in comparison.factors for level in factor.levels]
-        raise UsageError(f"no cell or level is called `{name}`, which was named as the baseline{did_you_mean(name, known)}")
+        cells = [other.label for other in comparison.cells]
+        known = list(dict.fromkeys([*cells, *(level for factor in comparison.factors for level in factor.levels)]))
+        raise UsageError(
+            f"no cell or level is called `{name}`, which was named as the baseline{did_you_mean(name, list(dict.fromkeys(known)))}"
+        )
     candidates = [other for other in comparison.cells if other.levels.get(factor.name) == name]
     others = [other.name for other in comparison.factors if other.name != factor.name]
     varying = [other for other in others if len({candidate.levels.get(other) for candidate in candidates}) > 1]

@@ -123,8 +123,8 @@ def default_metrics(comparison: Comparison, numbers: Sequence[Number]) -> list[s
     """Return the metrics of a table that names none, as far as they were measured.
 
     They are the accuracy and the measures that the benchmark of each set reports, the accuracy under each attack, the sparsity, and the
-    seconds of the searches and trainings, with a baseline also as a speed-up. What was measured on the test split is not shown on other
-    splits. Published numbers have their metrics, too.
+    seconds of the searches and trainings, with a baseline also as a speed-up. What was measured on another split is shown if a model has
+    no number on the test split. Published numbers have their metrics, too.
     """
     reported: dict[str, set[str]] = {}
     for _, results in comparison.finished:
@@ -133,7 +133,8 @@ def default_metrics(comparison: Comparison, numbers: Sequence[Number]) -> list[s
     known = dict.fromkeys(number.metric for number in numbers if number.step is None and not number.subset)
     tasks = {number.task for number in numbers}
     found = [metric for metric in known if _is_main(metric, tasks, reported)]
-    found = [metric for metric in found if SPLIT.sub("", metric) == metric or SPLIT.sub("", metric) not in found]
+    measured = {metric: {(number.cell, number.task, number.of) for number in numbers if number.metric == metric} for metric in found}
+    found = [metric for metric in found if SPLIT.sub("", metric) == metric or measured[metric] - measured.get(SPLIT.sub("", metric), set())]
     found += [published.metric for published in comparison.published]
     found += [SPEED_UP] if comparison.baseline and any(metric.startswith("cost.") for metric in found) else []
     kinds = ("clean", "ood", "attack", "sparsity", "cost", SPEED_UP)

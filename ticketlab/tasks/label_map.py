@@ -51,7 +51,11 @@ def match_labels(
     for index, name in enumerate(model_names):
         folded = fold(renamed[name])
         if folded in places:
-            raise UsageError(f"{flag}: two labels of the model are mapped to `{renamed[name]}`")
+            other = model_names[places[folded]]
+            raise UsageError(
+                f"{flag}: two labels of the model stand for `{renamed[name]}`: {_origin(other, renamed[other])} and "
+                f"{_origin(name, renamed[name])}; map each to a label of its own"
+            )
         places[folded] = index
     missing = [name for name in task_names if fold(name) not in places]
     if len(model_names) != len(task_names):
@@ -70,3 +74,8 @@ def match_labels(
             f"map them with {flag} {shlex.quote(model_names[0])}=NAME, once per label"
         )
     return [places[fold(name)] for name in task_names]
+
+
+def _origin(name: str, task_name: str) -> str:
+    """Describe why a label of the model stands for one of the task."""
+    return f"`{name}` (mapped)" if name != task_name else f"`{name}` (its own name)"

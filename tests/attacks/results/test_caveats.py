@@ -139,6 +139,8 @@ def test_a_query_budget_that_ends_most_attacks_gives_a_caveat(capsys: pytest.Cap
     assert caveats.caveats_of("pwws", records, LABELS, query_budget=40) == [
         "pwws gave up on 6 of the 11 examples that count for Aua, after 40 queries each"
     ]
+    found = caveats.caveats_of("pwws", rows(1, queries=40), LABELS, query_budget=40)
+    assert "pwws gave up on the only example that counts for Aua, after 40 queries" in found
     assert caveats.caveats_of("pwws", records, LABELS, query_budget=41) == []
     assert caveats.caveats_of("pwws", records, LABELS) == []
 

@@ -73,8 +73,25 @@ def test_rows_inside_an_object_are_read_with_a_notice(tmp_path):
         ('{"text": "a"}\n{"text": ' + "[" * 100_000, "line 2: malformed: lists or objects are nested too deeply"),
         ("3", "line 1: must be a JSON object, not int"),
         (f'{{"text": "a"}}\n{{"text": {"1" * 5000}}}', "line 2: malformed: a number of 5000 digits"),
+        ('{"text": "a", "label": 0}\n{"label": 0, "label": 1}', "line 2: malformed: an object has the key `label` twice"),
+        ('{"label": 0, "label": 1}\n{"text": "a", "label": 0}', "line 1: malformed: an object has the key `label` twice"),
     ],
-    ids=["splits", "lengths", "names", "values", "one cell", "lists", "csv", "deep list", "deep object", "deep line", "number", "digits"],
+    ids=[
+        "splits",
+        "lengths",
+        "names",
+        "values",
+        "one cell",
+        "lists",
+        "csv",
+        "deep list",
+        "deep object",
+        "deep line",
+        "number",
+        "digits",
+        "a key twice",
+        "first",
+    ],
 )
 def test_files_that_are_not_tables_are_reported_in_one_line(tmp_path, content, message):
     with pytest.raises(DataError, match=message) as caught:

@@ -156,7 +156,8 @@ def _of_budget(attack: str, records: Sequence[Record], query_budget: int | None)
     given_up = [record for record in held if record.queries >= query_budget]
     if len(given_up) > len(held) / 2:
         budget = counted(query_budget, "query", "queries")
-        yield f"{attack} gave up on {len(given_up)} of the {counted(len(held), 'example')} that count for Aua, after {budget} each"
+        several = f"{len(given_up)} of the {len(held)} examples that count for Aua, after {budget} each"
+        yield f"{attack} gave up on {several if len(held) > 1 else f'the only example that counts for Aua, after {budget}'}"
 
 
 def _of_length(records: Sequence[Record]) -> Iterator[str]:

@@ -74,8 +74,9 @@ def is_index(name: str, values: Collection[object]) -> bool:
 
 
 def _repeats(header: Record, record: Record) -> bool:
-    """Return whether a row consists of the column names, ignoring case."""
-    return all(own.strip().casefold() == name.strip().casefold() for own, name in zip(record.fields, header.fields, strict=True))
+    """Return whether a row consists of the column names, ignoring case, and the byte-order mark of a file that was appended."""
+    names = [name.strip().casefold() for name in header.fields]
+    return [own.strip().lstrip("\ufeff").strip().casefold() for own in record.fields] == names
 
 
 def _names(file: Path, header: Record, columns: Sequence[Sequence[str]]) -> list[str]:

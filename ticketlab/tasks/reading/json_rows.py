@@ -55,7 +55,15 @@ def _parse_constant(name: str) -> float | str:
     return math.nan if name == "NaN" else name
 
 
-_DECODER = json.JSONDecoder(parse_int=_parse_int, parse_float=_parse_float, parse_constant=_parse_constant)
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"an object has the key `{next(name for name in names if names.count(name) > 1)}` twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_int=_parse_int, parse_float=_parse_float, parse_constant=_parse_constant, object_pairs_hook=_parse_object)
 
 
 def _items(file: Path, text: str) -> tuple[_Items, tuple[str, ...]]:
