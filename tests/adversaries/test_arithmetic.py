@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from ticketlab.adversaries.base import AdversaryRun, ascend, norms, uniform_in_ball
 from ticketlab.adversaries.fgm import FGM
@@ -14,6 +15,7 @@ from ticketlab.adversaries.none import Clean
 from ticketlab.adversaries.pgd import PGD
 from ticketlab.core.errors import SettingError
 from ticketlab.training.batch import Batch
+from ticketlab.training.split_step import SplitStep
 
 
 class Quadratic:
@@ -22,7 +24,7 @@ class Quadratic:
     embedding_dim = 4
 
     def __init__(self) -> None:
-        self.weight = torch.nn.Parameter(torch.tensor([1.0, -2.0, 0.5, 3.0]))
+        self.weight = nn.Parameter(torch.tensor([1.0, -2.0, 0.5, 3.0]))
         self.seen: list[torch.Tensor | None] = []
 
     def __call__(self, batch, delta=None, weights=None):
@@ -80,10 +82,11 @@ def test_padding_is_never_perturbed(adversary):
 
 
 @pytest.mark.parametrize("adversary", [FreeLB, PGD])
-def test_a_bound_holds_for_every_perturbation_after_the_first(adversary):
+@pytest.mark.parametrize("init_magnitude", [0, 5])
+def test_a_bound_holds_for_every_perturbation(adversary, init_magnitude):
     loss_function = Quadratic()
-    adversary(steps=5, init_magnitude=0, step_size=0.4, max_norm=0.5).backward(loss_function, make_batch())
-    assert all(bool((norms(delta) <= 0.5 + 1e-6).all()) for delta in loss_function.seen[1:])
+    adversary(steps=5, init_magnitude=init_magnitude, step_size=0.4, max_norm=0.5).backward(loss_function, make_batch())
+    assert all(bool((norms(delta) <= 0.5 + 1e-6).all()) for delta in loss_function.seen)
     torch.testing.assert_close(norms(loss_function.seen[-1]).flatten(), torch.full((2,), 0.5))
 
 
@@ -125,6 +128,30 @@ def test_passes_share_their_dropout_masks_only_if_configured(shared):
     FreeLB(steps=3, share_dropout=shared).backward(Dropping(), make_batch())
     assert torch.equal(drawn[0], drawn[1]) is shared
     assert torch.equal(drawn[1], drawn[2]) is shared
+
+
+@pytest.mark.parametrize("adversary", [FreeLB, PGD])
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_each_step_begins_with_another_perturbation_if_its_passes_share_dropout(adversary, accumulate, dropout):
+    class Dropping(Quadratic):
+        def __call__(self, batch, delta=None, weights=None):
+            nn.functional.dropout(torch.ones(3), dropout, training=dropout > 0)
+            return super().__call__(batch, delta, weights)
+
+    loss_function, batch = Dropping(), make_batch()
+    run = AdversaryRun(adversary(steps=1, share_dropout=True))
+    divided = SplitStep(None, accumulate, 0, ())
+    for step in range(2):
+        if accumulate == 1:
+            run.step(loss_function, batch, step)
+        else:
+            divided.gradients(run, loss_function, batch, step, lambda: [loss_function.weight])
+        loss_function.weight.grad = None
+    first, second = loss_function.seen[0], loss_function.seen[accumulate]
+    assert first is not None
+    assert second is not None
+    assert not torch.equal(first, second)
 
 
 def test_an_adversary_waits_for_its_start_step():

@@ -110,14 +110,20 @@ def ascend(delta: Tensor, gradient: Tensor, attention_mask: Tensor, step_size: f
     All norms are Frobenius norms per example over length x dim. Padding is never perturbed.
     """
     gradient = gradient * attention_mask.unsqueeze(-1)
-    moved = delta.detach() + step_size * gradient / norms(gradient).clamp(min=1e-8)
-    if max_norm is not None:
-        moved = moved * (max_norm / norms(moved).clamp(min=1e-8)).clamp(max=1)
-    return moved
+    return project(delta.detach() + step_size * gradient / norms(gradient).clamp(min=1e-8), max_norm)
+
+
+def project(delta: Tensor, max_norm: float | None) -> Tensor:
+    """Return each example's perturbation, shortened to the Frobenius norm ``max_norm`` if it is longer. None is no bound."""
+    return delta if max_norm is None else delta * (max_norm / norms(delta).clamp(min=1e-8)).clamp(max=1)
 
 
 class DropoutMasks:
-    """Makes all passes of a step use the same dropout masks if ``shared``. Create it before the first pass."""
+    """Makes all passes of a step use the same dropout masks if ``shared``.
+
+    Create it before the first pass, and after all other random numbers of the step have been drawn: :meth:`renew` rewinds the generators,
+    and numbers drawn in between could be the same in every step.
+    """
 
     def __init__(self, *, shared: bool) -> None:
         self._states = random_state.capture() if shared else None

@@ -8,7 +8,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, uniform_in_ball
+from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, project, uniform_in_ball
 from ticketlab.core.settings import setting
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import LossFunction
@@ -41,8 +41,9 @@ class FreeLB(Adversary):
         Returns the loss averaged over the passes: a scalar, detached.
         """
         passes = self.steps + self.clean_pass
+        # Drawn before the masks: renewing them would rewind the generators, and every step would begin with the same perturbation.
+        delta = project(uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude), self.max_norm)
         dropout = DropoutMasks(shared=self.share_dropout)
-        delta = uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude)
         total = torch.zeros((), device=delta.device)
         if self.clean_pass:
             dropout.renew()

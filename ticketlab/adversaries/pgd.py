@@ -8,7 +8,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, uniform_in_ball
+from ticketlab.adversaries.base import Adversary, DropoutMasks, ascend, project, uniform_in_ball
 from ticketlab.core.settings import setting
 from ticketlab.training.batch import Batch
 from ticketlab.training.loss_function import LossFunction
@@ -31,9 +31,10 @@ class PGD(Adversary):
 
     def backward(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         """Accumulate the gradients of the loss at the last perturbation. Return that loss, averaged with the clean one if configured."""
-        dropout = DropoutMasks(shared=self.share_dropout)
         share = 1 / (1 + self.clean_pass)
-        delta = uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude)
+        # Drawn before the masks: renewing them would rewind the generators, and every step would begin with the same perturbation.
+        delta = project(uniform_in_ball(batch.attention_mask, loss_function.embedding_dim, self.init_magnitude), self.max_norm)
+        dropout = DropoutMasks(shared=self.share_dropout)
         for _ in range(self.steps - 1):
             delta.requires_grad_()
             dropout.renew()

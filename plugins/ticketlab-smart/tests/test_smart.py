@@ -94,6 +94,15 @@ def test_the_smoothness_term_has_gradients_of_both_predictions() -> None:
     assert found == pytest.approx(0.104994 - 0.196612 / 2 + (0.880797 - 0.731059) / 2, abs=1e-5)
 
 
+def test_each_step_begins_with_other_noise_if_its_passes_share_dropout() -> None:
+    loss_function = OneWeightLoss(OneWeight(2.0), x=0.5)  # its passes draw no random numbers
+    run = SmartRun(Smart(proximal=0.0, share_dropout=True), loss_function.model, 2)
+    for index in range(2):
+        run.step(loss_function, BATCH, index)
+    noise = loss_function.deltas[::2]
+    assert noise[0] != noise[1]
+
+
 def test_the_proximal_term_follows_the_averaged_weight() -> None:
     """With x = 1: at w = 1 the average is 1; at w = 2 it is 1.5 with beta = 1/2: (s(2) - s(1.5)) 0.5; at w = 0 it is 0.75."""
     assert steps(Smart(weight=0.0, momentum=0.5, early=1.0), (1.0, 2.0, 0.0)) == pytest.approx(

@@ -69,11 +69,14 @@ class SmartRun(AdversaryRun):
         """Accumulate the gradients of the loss and both regularisers; return their sum."""
         if step < self._smart.start_step:
             return plain_step(loss_function, batch)
+        # Renewing shared masks rewinds the generators, so noise that was drawn after them could be the same in every step.
+        noise = self._noise(loss_function, batch) if self._smart.share_dropout and self._smart.weight else None
         dropout = DropoutMasks(shared=self._smart.share_dropout)
         clean = loss_function(batch)
         total = clean.loss
         if self._smart.weight:
-            delta = self._perturbation(loss_function, batch, clean.logits.detach(), dropout)
+            noise = self._noise(loss_function, batch) if noise is None else noise
+            delta = self._perturbation(noise, loss_function, batch, clean.logits.detach(), dropout)
             dropout.renew()
             smoothness = symmetric_kl(loss_function(batch, delta).logits, clean.logits).mean()
             total = total + self._smart.weight * smoothness
@@ -103,11 +106,14 @@ class SmartRun(AdversaryRun):
         self._terms = {name: state[name] for name in self._terms}
         self._loaded = {name.removeprefix(AVERAGED): value for name, value in state.items() if name.startswith(AVERAGED)}
 
-    def _perturbation(self, loss_function: LossFunction, batch: Batch, target: Tensor, dropout: DropoutMasks) -> Tensor:
-        mask = batch.attention_mask.unsqueeze(-1)
+    def _noise(self, loss_function: LossFunction, batch: Batch) -> Tensor:
         rows, length = batch.input_ids.shape
         width, device = loss_function.embedding_dim, batch.input_ids.device
-        delta = drawn_for_batch(rows, lambda count: torch.randn(count, length, width, device=device)) * self._smart.noise * mask
+        noise = drawn_for_batch(rows, lambda count: torch.randn(count, length, width, device=device))
+        return noise * self._smart.noise * batch.attention_mask.unsqueeze(-1)
+
+    def _perturbation(self, delta: Tensor, loss_function: LossFunction, batch: Batch, target: Tensor, dropout: DropoutMasks) -> Tensor:
+        mask = batch.attention_mask.unsqueeze(-1)
         for _ in range(self._smart.steps):
             delta.requires_grad_()
             dropout.renew()
