@@ -213,6 +213,19 @@ def test_a_rising_sparsity_follows_the_cubic_schedule(steps, every, end, expecte
             assert search.metrics()["sparsity"] == pytest.approx(expected[step + 1], abs=0.005)
 
 
+def test_the_end_of_a_schedule_has_no_effect_without_a_rising_sparsity():
+    pruner = MaskTraining(schedule_end=0.5)
+    search = attach(pruner, odd_model(), steps=4)
+    updated, before = [], search.state_dict()["thresholds"]
+    for step in range(4):
+        search.on_step_end(step)
+        updated.append(not torch.equal(search.state_dict()["thresholds"], before))
+    assert updated == [False, False, False, True]
+    assert list(pruner.unused()) == ["schedule_end"]
+    assert not MaskTraining(initial_sparsity=0.2, schedule_end=0.5).unused()
+    assert not MaskTraining().unused()  # the default is part of the keys
+
+
 def test_with_a_rising_sparsity_a_hard_start_is_at_the_initial_sparsity():
     search = attach(MaskTraining(initial_sparsity=0.2), odd_model(), sparsity=0.9)
     assert removed(search) == expected(search, 0.2)

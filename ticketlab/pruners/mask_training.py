@@ -58,8 +58,11 @@ class MaskTrainingPruner(Pruner):
         return self.lr is None
 
     def unused(self) -> dict[str, str]:
-        """Return the settings of hard masks if the initial ones are soft; see :meth:`Pruner.unused`."""
-        return {} if self.initial == "hard" else dict.fromkeys(("alpha", "phi"), "the initial masks are the magnitudes themselves")
+        """Return the settings of hard masks if the initial ones are soft, and of a schedule without one; see :meth:`Pruner.unused`."""
+        found = {} if self.initial == "hard" else dict.fromkeys(("alpha", "phi"), "the initial masks are the magnitudes themselves")
+        if self.initial_sparsity is None and self.schedule_end != 1:  # the default stays in the keys, so earlier results stay valid
+            found["schedule_end"] = "there is no `initial_sparsity`, so the sparsity does not rise"
+        return found
 
     def ranks(self) -> Scope:
         """Return the scope of the thresholds."""
@@ -135,7 +138,7 @@ class MaskTrainingSearch(Search):
         for target in self._target.values():
             settings.check(target)
         self._first = dict.fromkeys(self._target, settings.initial_sparsity) if settings.initial_sparsity is not None else self._target
-        self._end = max(1, step_at(settings.schedule_end, plan.steps))
+        self._end = max(1, step_at(1.0 if settings.initial_sparsity is None else settings.schedule_end, plan.steps))
         self._thresholds = dict.fromkeys(sizes, settings.phi)
         if settings.initial == "hard":
             kept = draw(sizes, self._first, settings.scope)
