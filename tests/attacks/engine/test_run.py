@@ -319,6 +319,11 @@ def test_a_sample_keeps_the_proportions_of_the_labels(zeros, ones, n, expected):
     assert sum(example.label for example in chosen) == expected
 
 
+def test_ties_between_the_shares_of_labels_go_to_the_lowest_label():
+    examples = [Example(f"{label}/{number}", ("x",), label) for label, size in enumerate((1, 1, 7)) for number in range(size)]
+    assert sorted(example.label for example in sample(examples, 3, seed=0)) == [0, 2, 2]
+
+
 def test_a_sample_depends_on_seed_and_ids_alone():
     examples = labelled_examples(50, 50)
     first = sample(examples, 10, seed=1)

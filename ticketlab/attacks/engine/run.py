@@ -22,6 +22,7 @@ from ticketlab.inference.victim import Victim
 from ticketlab.resources.resources import Resources
 from ticketlab.resources.textattack_import import import_textattack
 from ticketlab.tasks.base import Example
+from ticketlab.tasks.reading.splits import proportional_quotas
 
 IN_FLIGHT = 64
 _EXAMPLES_PER_PROCESS = 8
@@ -142,9 +143,6 @@ def sample(examples: Sequence[Example], n: int | None, seed: int) -> list[Exampl
     by_label: dict[int, list[Example]] = {}
     for example in ordered:
         by_label.setdefault(example.label, []).append(example)
-    exact = {label: n * len(group) / len(ordered) for label, group in by_label.items()}
-    quota = {label: int(share) for label, share in exact.items()}
-    for label in sorted(exact, key=lambda label: (quota[label] - exact[label], label))[: n - sum(quota.values())]:
-        quota[label] += 1
+    quota = proportional_quotas({label: len(by_label[label]) for label in sorted(by_label)}, n)
     chosen = {example.id for label, group in by_label.items() for example in group[: quota[label]]}
     return [example for example in ordered if example.id in chosen]
