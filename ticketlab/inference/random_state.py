@@ -36,12 +36,12 @@ def capture() -> dict[str, Tensor]:
 
 
 def restore(states: dict[str, Tensor]) -> None:
-    """Restore captured states."""
+    """Restore captured states. Those of GPUs that this machine does not have are left out."""
     torch.set_rng_state(states["cpu"].cpu())
     for name, state in states.items():
-        if name.startswith("cuda"):
-            torch.cuda.set_rng_state(state.cpu(), int(name.removeprefix("cuda")))
-        elif name == "mps":
+        if name.startswith("cuda") and (index := int(name.removeprefix("cuda"))) < torch.cuda.device_count():
+            torch.cuda.set_rng_state(state.cpu(), index)
+        elif name == "mps" and torch.backends.mps.is_available():
             torch.mps.set_rng_state(state.cpu())
 
 
