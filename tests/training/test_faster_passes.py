@@ -104,6 +104,21 @@ def test_a_masked_language_model_needs_the_masked_tokens_alone_after_the_last_at
     assert (tokens < all_tokens) == (family not in {*ALL_TOKENS, "modernbert"})  # it adds all tokens from before its last norm
 
 
+def test_an_evaluation_that_computes_no_gradients_leaves_out_tokens_too(tiny):
+    model, tokenizer, _ = load_mlm(str(tiny["bert"]), 0)
+    vocabulary = MaskingVocabulary.of(tokenizer, model.get_input_embeddings().num_embeddings)
+    loss_function = MaskedLMLoss(model.eval(), vocabulary, ratio=0.3)
+    batch = loss_function.prepare(tokenize(EXAMPLES, tokenizer, 64).collate([0, 1, 2]), 0, 1)
+    with torch.inference_mode():
+        loss_function(batch)  # with the trial
+        with CountTokens() as fewer:
+            found = loss_function(batch).logits
+        with hook_of_others(model), CountTokens() as everything:
+            expected = loss_function(batch).logits
+    assert fewer.tokens < everything.tokens
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("zero", [False, True], ids=["", "weights of zero"])
 def test_a_head_that_reads_all_tokens_gets_all(zero, tiny):
     model, tokenizer = load_classifier(str(tiny["bert"]), ("negative", "positive"), 0)

@@ -15,6 +15,7 @@ from ticketlab.backbone.tokenizer import placeholder_token
 from ticketlab.core.component import Precision
 from ticketlab.inference import tokenization
 from ticketlab.inference.batch_invariant import BatchInvariantModel
+from ticketlab.inference.evaluation_mode import evaluation_mode
 from ticketlab.inference.packing import Packing, Row
 
 Text = str | Sequence[str]
@@ -116,13 +117,8 @@ class Victim:
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[Victim]:
         """Put the model into evaluation mode during the block, then restore the mode of every submodule."""
-        modes = [(module, module.training) for module in self.model.modules()]
-        self.model.eval()
-        try:
+        with evaluation_mode(self.model):
             yield self
-        finally:
-            for module, training in modes:
-                module.training = training
 
 
 @contextlib.contextmanager

@@ -14,26 +14,15 @@ from ticketlab.backbone.input_limits import pooled_eos_token
 from ticketlab.core import progress
 from ticketlab.core.component import Precision
 from ticketlab.core.errors import TicketlabError
+from ticketlab.inference.evaluation_mode import evaluation_mode
 from ticketlab.tasks.metrics import measures
 from ticketlab.training.batch import MULTIPLE, TokenizedRows
 from ticketlab.training.loss_function import forward
 
 
 @contextlib.contextmanager
-def evaluation_mode(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode inside the block, and restore the mode of every submodule afterwards."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
-
-
-@contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Like :func:`evaluation_mode`, and compute no gradients."""
+    """Like :func:`~ticketlab.inference.evaluation_mode.evaluation_mode`, and compute no gradients."""
     with evaluation_mode(model), torch.inference_mode():
         yield
 

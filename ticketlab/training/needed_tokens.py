@@ -13,7 +13,7 @@ from ticketlab.backbone.hooks import count_hooks
 from ticketlab.backbone.last_layer import Choice, LastLayer, possible_cuts
 from ticketlab.backbone.mlm_head import restricted
 from ticketlab.core import debugging
-from ticketlab.training.evaluation import evaluation_mode
+from ticketlab.inference.evaluation_mode import evaluation_mode
 from ticketlab.training.perturbation import perturbed
 
 TRIAL = (3, 6)
@@ -42,7 +42,8 @@ class NeededTokens:
 
     @functools.cached_property
     def _layer(self) -> LastLayer | None:
-        with evaluation_mode(self._model):
+        # The trial needs gradients, and the first pass may be one of an evaluation.
+        with torch.inference_mode(False), evaluation_mode(self._model):
             try:
                 whole = self._gradient(None)
                 layers = (LastLayer(self._model, cut) for cut in possible_cuts(self._model))

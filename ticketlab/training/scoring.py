@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ticketlab.core.callback import Callback
 from ticketlab.inference import random_state
+from ticketlab.inference.evaluation_mode import evaluation_mode
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.training.batch import Batch, TokenizedRows
-from ticketlab.training.evaluation import evaluation_mode
 from ticketlab.training.loss_function import LossOutput, TrainingLoss
 from ticketlab.training.split_step import LossStep, SplitStep
 
