@@ -52,7 +52,7 @@ class Train(Training):
     reinit: Literal["none", "inside", "outside"] = setting(
         "none",
         choices=("none", "inside", "outside"),
-        help="re-initialise encoder weights, N(0, 0.02): those in the ticket, or the others",
+        help="re-initialise what is in the ticket, or the rest of the encoder: weights from N(0, 0.02), biases of heads and neurons to 0",
     )
     hold_mask: bool = setting(True, help="keep the removed weights at zero; false trains the full model")
     hold_classifier: bool = setting(
