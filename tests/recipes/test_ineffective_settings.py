@@ -79,6 +79,7 @@ def test_a_requested_setting_without_effect_is_refused_with_its_flag_and_the_rea
         ("robust-ticket", {}, ["search.select=best", "search.sparsity=0.5", "search.select_after=0.5"]),
         ("robust-ticket", {}, ["search.stop.interval=0.1", "search.keep_masks=looks"]),  # masks are kept at these times
         ("robust-ticket", {}, ["search.adversary.start_step=5"]),
+        ("robust-ticket", {}, ["search.adversary.steps=1"]),  # the length of a step is the recipe's
         ("srnet", {"scale": "small"}, ["search.pruner.lr=1e-3"]),
         ("robust-ticket", {"scale": "small"}, ["search.pruner.target=0.7"]),  # the penalty is the recipe's
         ("early-robust", {"pruner": "hard-concrete", "stop": "mask-distance", "sparsity": 0.3}, []),  # the ratios of heads are the recipe's
@@ -110,11 +111,20 @@ TEXT = {"name": "mlm", "text": "notes.txt"}
         ({"kind": "train", "ticket": "./t", "hold_mask": False}, "`ticket` has no effect: `hold_mask` is false and `reinit` is none"),
         ({"kind": "train", "select_after": 0.5}, '`select_after` has no effect: `select` is "last"'),
         ({"kind": "draw", "search": "./s", "like": "./t", "sparsity": 0.6}, "`sparsity` has no effect: as many units"),
+        ({"kind": "train", "adversary": {"name": "freelb", "steps": 1, "step_size": 0.5}}, "`adversary.step_size` has no effect: `freelb`"),
+        ({"kind": "train", "adversary": {"name": "pgd", "steps": 1, "step_size": 0.5}}, "`adversary.step_size` has no effect: `pgd` moves"),
+        ({"kind": "train", "loss": {"name": "focal", "reduction": "batch"}}, "`loss.reduction` has no effect: the loss `focal` gives all"),
+        ({"kind": "search", "pruner": {"name": "mask-training", "schedule_end": 0.5}}, "`pruner.schedule_end` has no effect: there is no"),
     ],
 )
 def test_a_setting_of_a_recipe_without_effect_is_reported(stage: Any, said: str) -> None:
     (remark,) = ineffective_settings.stage_warnings(made(it=stage), "it")
     assert said in remark
+
+
+def test_the_reduction_of_a_loss_with_weights_of_its_own_has_an_effect() -> None:
+    stage = {"kind": "train", "bias": "./bias.jsonl", "loss": {"name": "reweight", "reduction": "weights"}}
+    assert not ineffective_settings.stage_warnings(made(it=stage), "it")
 
 
 def test_with_a_flag_choices_of_a_built_in_recipe_without_effect_are_reported_and_numbers_are_not() -> None:

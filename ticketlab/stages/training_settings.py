@@ -8,7 +8,9 @@ from typing import Literal
 from attrs import frozen
 
 from ticketlab.adversaries.base import Adversary
+from ticketlab.adversaries.freelb import FreeLB
 from ticketlab.adversaries.none import Clean
+from ticketlab.adversaries.pgd import PGD
 from ticketlab.core.component import components_in, with_components
 from ticketlab.core.errors import SettingError, did_you_mean
 from ticketlab.core.settings import component, ratio, reference, setting
@@ -186,10 +188,15 @@ class TrainingSettings(TaskStage):
         return found
 
     def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
-        """Return :meth:`unused`, and the start of an adversary that perturbs nothing; see :meth:`Stage.ineffective`."""
+        """Return :meth:`unused`, and what neither the adversary nor the loss reads; see :meth:`Stage.ineffective`."""
         found = super().ineffective(stages)
         if isinstance(self.adversary, Clean) and "adversary" not in found:
             found["adversary.start_step"] = UnusedSetting(f"the adversary `{self.adversary.name}` perturbs nothing")
+        if isinstance(self.adversary, (FreeLB, PGD)) and self.adversary.steps == 1 and "adversary" not in found:
+            found["adversary.step_size"] = UnusedSetting(f"`{self.adversary.name}` moves no perturbation, since `steps` is 1")
+        built_in = type(self.loss).__module__.startswith("ticketlab.")  # that of a plugin may return weights without announcing them
+        if built_in and type(self.loss).batch_weights is Loss.batch_weights and "loss" not in found:
+            found["loss.reduction"] = UnusedSetting(f"the loss `{self.loss.name}` gives all examples the same weight")
         return found
 
     def external_inputs(self) -> dict[str, str]:
