@@ -35,12 +35,12 @@ def find_files(path: Path, *, prose: bool = False) -> SplitFiles:
     return SplitFiles({split or "train": [path]}, named=bool(split), notices=notices)
 
 
-def check_files(path: Path, *, prose: bool = False) -> None:
+def check_files(path: Path) -> None:
     """Check that a file or folder exists, that its splits can be identified, and that its files are readable.
 
     :raises DataError: see :func:`find_files`; or a file is not readable.
     """
-    for files in find_files(path, prose=prose).splits.values():
+    for files in find_files(path).splits.values():
         for file in files:
             if not os.access(file, os.R_OK):
                 raise DataError(f"{file}: cannot be read: permission denied")

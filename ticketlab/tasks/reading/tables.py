@@ -47,9 +47,9 @@ class SplitTables:
         return (*self.notices, *(notice for table in self.tables.values() for notice in table.notices))
 
 
-def read_splits(files: SplitFiles, *, prose: bool = False) -> SplitTables:
+def read_splits(files: SplitFiles) -> SplitTables:
     """Read the files of each split. Raises the errors of :func:`read_table`."""
-    return SplitTables({split: read_table(own, prose=prose) for split, own in files.splits.items()}, files.named, files.notices)
+    return SplitTables({split: read_table(own) for split, own in files.splits.items()}, files.named, files.notices)
 
 
 def read_table(files: Sequence[Path], *, prose: bool = False) -> Table:
