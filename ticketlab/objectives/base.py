@@ -121,7 +121,7 @@ class TrainingSession(ABC):
         return {"rows": len(self.rows), **(coverage.facts() if coverage.rows else {})}
 
     def texts(self) -> TrainedOn | None:
-        """Return the hashes of the training texts and of the texts used for selection (``dev``); None if they are not tracked.
+        """Return the hashes of the training texts and, of a task, also of those used for selection (``dev``); None if not tracked.
 
         Evaluations, also those of later commands, report how many of their examples are among them.
         """
