@@ -1,7 +1,7 @@
 """Metrics of a bias model: accuracy, calibration and the probability of the right label.
 
-They are computed here and not by scikit-learn because ``log_loss`` must floor the probabilities as the losses do, and scikit-learn has no
-expected calibration error.
+They are not computed by scikit-learn because ``log_loss`` must floor the probabilities as the losses do, and scikit-learn has no expected
+calibration error.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticketlab.bias_models.probabilities import FLOOR
+from ticketlab.metrics.calibration import calibration_error
 
 BINS = 10
+"""The bins of the calibration error."""
 
 
 def measure(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label_names: Sequence[str]) -> dict[str, Any] | None:
@@ -25,23 +27,15 @@ def measure(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label
     """
     if not len(labels):
         return None
+    correct = np.equal(probabilities.argmax(axis=1), labels)
     right = probabilities[np.arange(len(labels)), labels]
     degrees = {name: right[labels == index] for index, name in enumerate(label_names)}
     return {
         "n": len(labels),
-        "accuracy": float((probabilities.argmax(axis=1) == labels).mean()),
+        "accuracy": float(correct.mean()),
         "majority": float(np.bincount(labels).max() / len(labels)),
         "log_loss": float(-np.log(np.maximum(right, FLOOR)).mean()),
-        "calibration_error": calibration_error(probabilities, labels),
+        "calibration_error": calibration_error(correct, probabilities.max(axis=1), BINS),
         "bias_degree": float(right.mean()),
         "bias_degree_of": {name: float(of_label.mean()) if len(of_label) else None for name, of_label in degrees.items()},
     }
-
-
-def calibration_error(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Return the expected calibration error: the mean absolute difference of confidence and accuracy over ten equal bins."""
-    confidence = probabilities.max(axis=1)
-    correct = probabilities.argmax(axis=1) == labels
-    bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
-    gaps = np.bincount(bins, weights=correct - confidence, minlength=BINS)
-    return float(np.abs(gaps).sum() / len(labels))

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from ticketlab.core.settings import setting
 from ticketlab.metrics.base import Metric, Predictions
@@ -33,7 +34,12 @@ class Calibration(Metric):
 
     def compute(self, predictions: Predictions) -> float:
         """Return the error, between 0 and 1."""
-        bins = np.searchsorted(np.arange(1, self.bins) / self.bins, predictions.confidence, side="left")
-        gaps = predictions.correct - predictions.confidence
-        # the size of a bin times |accuracy - mean confidence| is the distance of the sums
-        return math.fsum(abs(math.fsum(gaps[bins == index])) for index in np.unique(bins)) / len(gaps)
+        return calibration_error(predictions.correct, predictions.confidence, self.bins)
+
+
+def calibration_error(correct: NDArray[np.bool_], confidence: NDArray[np.float64], bins: int) -> float:
+    """Return the error of predictions, at least one, in ``bins`` bins; see :class:`Calibration`. Both arrays are (rows,)."""
+    numbers = np.searchsorted(np.arange(1, bins) / bins, confidence, side="left")
+    gaps = correct - confidence
+    # the size of a bin times |accuracy - mean confidence| is the distance of the sums
+    return math.fsum(abs(math.fsum(gaps[numbers == number])) for number in np.unique(numbers)) / len(gaps)
