@@ -215,7 +215,7 @@ def load_finished(
     names = model_config.labels(folder, config)
     model, missing, extra = load_weights(folder, source, warn)
     classes = [str(kind) for kind in model.config.architectures or ()]
-    if any(is_head(model, key) for key in missing) and classes and not any(kind.endswith("ForSequenceClassification") for kind in classes):
+    if any(is_head(model, key) for key in missing) and classes and not _is_classifier(model.config):
         raise UsageError(f"{folder}: {_without_classifier(folder, config, classes)}")
     check_missing(folder, missing)
     if extra:
@@ -245,7 +245,11 @@ def check_single_label(name: str, config: PretrainedConfig) -> None:
 def lacks_classifier(name: str) -> bool:
     """Return whether a model is an encoder without a classifier or with another head. Raises as :func:`load_config`."""
     config = load_config(name, resolve_model(name))
-    return not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ())
+    return not _is_classifier(config)
+
+
+def _is_classifier(config: PretrainedConfig) -> bool:
+    return any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ())
 
 
 def _tokenizer_for(model: PreTrainedModel, name: str, source: str, warn: Warn) -> PreTrainedTokenizerBase:
@@ -306,7 +310,7 @@ def _without_classifier(name: str, config: PretrainedConfig, classes: Sequence[s
 
 def _check_labels(name: str, config: PretrainedConfig, label_names: Sequence[str], warn: Warn) -> None:
     """Refuse a classifier whose labels differ from ``label_names``, also in their order."""
-    if not any(str(kind).endswith("ForSequenceClassification") for kind in config.architectures or ()):
+    if not _is_classifier(config):
         return
     stored = model_config.labels(name, config)
     generic = model_config.is_generic(stored)

@@ -16,10 +16,11 @@ from ticketlab.backbone.masks import expand
 @torch.no_grad()
 def temporarily_masked(backbone: Backbone, masks: Mapping[str, Tensor]) -> Iterator[None]:
     """Zero the units that ``masks`` remove inside the block. Afterwards the weights are restored exactly."""
-    covered = {name: backbone.parameter(name) for name in expand(backbone, masks)}
+    expanded = expand(backbone, masks)
+    covered = {name: backbone.parameter(name) for name in expanded}
     before = {name: parameter.detach().clone() for name, parameter in covered.items()}
     try:
-        for name, kept in expand(backbone, masks).items():
+        for name, kept in expanded.items():
             covered[name].masked_fill_(~kept.to(covered[name].device), 0)
         yield
     finally:

@@ -23,7 +23,7 @@ from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.export import onnx
 from ticketlab.export.card import Card
 from ticketlab.export.provenance import Provenance
-from ticketlab.tickets.draw import group_of
+from ticketlab.tickets.draw import group_of, removed_share
 from ticketlab.tickets.ticket import Ticket
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def export_model(
             parameters=sum(parameter.numel() for parameter in ready.parameters()),
             nonzero=sum(int(parameter.detach().count_nonzero()) for parameter in ready.parameters()),
             bytes=(partial / WEIGHTS[format]).stat().st_size,
-            sparsity=_sparsity(masks),
+            sparsity=dict(sorted(removed_share(masks).items())),
             largest_difference=difference,
         )
         card = Card(exported.to_table(), ready.config.model_type.removeprefix(SHRUNK), _labels(ready), provenance, masks, applied, doubt)
@@ -177,13 +177,3 @@ def _write_config(model: PreTrainedModel, folder: Path) -> None:
 
 def _labels(model: PreTrainedModel) -> list[str]:
     return [str(model.config.id2label[index]) for index in range(model.config.num_labels)]
-
-
-def _sparsity(masks: Mapping[str, Tensor]) -> dict[str, float]:
-    """Return the removed fraction of each group of units."""
-    sparsity = {}
-    for group in sorted({group_of(name) for name in masks}):
-        parts = [mask for name, mask in masks.items() if group_of(name) == group]
-        total = sum(mask.numel() for mask in parts)
-        sparsity[group] = 1 - sum(int(mask.sum()) for mask in parts) / total
-    return sparsity

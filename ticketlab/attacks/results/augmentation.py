@@ -17,7 +17,7 @@ from ticketlab.attacks.results.adversarial_examples import AdversarialDataset, c
 from ticketlab.attacks.results.record_file import files_in
 from ticketlab.core.errors import DataError, UsageError
 from ticketlab.core.formatting import counted
-from ticketlab.tasks.assembly.fingerprint import fingerprint
+from ticketlab.tasks.assembly.fingerprint import fingerprint_of
 from ticketlab.tasks.base import Example, TaskData
 
 SPLIT = "train"
@@ -89,9 +89,8 @@ def augment(data: TaskData, texts: AdversarialDataset) -> AugmentedTask:
         added.append(Example(identity, text.texts, original.label, original.subsets))
     if texts.texts and not added:
         raise DataError(f"{source}: none of {counted(len(texts.texts), 'text')} comes from a training example of {data.name}")
-    splits = {**data.splits, SPLIT: (*data.splits[SPLIT], *added)}
-    hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, data.label_sets, data.positive_label)
-    return AugmentedTask(evolve(data, splits=splits, fingerprint=hashed), counts, len(texts.texts) - len(added), texts.repeated)
+    more = evolve(data, splits={**data.splits, SPLIT: (*data.splits[SPLIT], *added)})
+    return AugmentedTask(evolve(more, fingerprint=fingerprint_of(more)), counts, len(texts.texts) - len(added), texts.repeated)
 
 
 def _unused_id(identity: str, taken: set[str]) -> str:

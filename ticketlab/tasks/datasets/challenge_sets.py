@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from ticketlab.core.errors import DataError, UsageError, did_you_mean
-from ticketlab.tasks.assembly.fingerprint import fingerprint
+from ticketlab.tasks.assembly.fingerprint import fingerprint_of
 from ticketlab.tasks.base import Example, TaskData
 from ticketlab.tasks.scoring import LabelMapping
 
@@ -122,9 +122,8 @@ def mix(data: TaskData, sets: Sequence[TaskData], pairs: Sequence[str] = (), cop
                 for example in other.splits["train"]
             ]
     _check_unique(data, added)
-    splits = {**data.splits, "train": (*data.splits["train"], *added)}
-    hashed = fingerprint(data.columns, data.label_names, splits, data.subsets, label_sets, data.positive_label)
-    return evolve(data, splits=splits, label_sets=tuple(label_sets), fingerprint=hashed)
+    mixed = evolve(data, splits={**data.splits, "train": (*data.splits["train"], *added)}, label_sets=tuple(label_sets))
+    return evolve(mixed, fingerprint=fingerprint_of(mixed))
 
 
 def _pair_for_set(pair: str, task_names: Sequence[str], ood_names: Sequence[str]) -> tuple[str, str] | None:
