@@ -112,6 +112,28 @@ def test_an_error_stays_until_its_own_part_is_repeated(small_recipe_file, tmp_pa
     assert [cell.error for cell in read_study_cells(second.directory).cells] == ["", ""]
 
 
+def test_an_error_of_a_cell_is_also_that_of_a_cell_with_the_same_stages(small_recipe_file, tmp_path):
+    defined = small_study(small_recipe_file, {"pruner": ["magnitude", "hard-concrete"], "adversary": ["none", "freelb"]})
+    plan = plan_study(defined, tmp_path / "lab")
+    folder = study_folder(tmp_path / "lab", defined)
+    one, two = (StudyStore(plan, folder, Part(number, 2)) for number in (1, 2))
+    first, same, *_ = labels = [cell.cell.label for cell in plan.cells]
+
+    def cells():
+        return [(cell["run"], cell["error"], cell["part"]) for cell in files.read_json(folder / "study.json")["cells"]]
+
+    one.begin()
+    two.begin()
+    for number in range(len(labels)):
+        one.cell_done(number, None, "diverged" if number < 2 else "")
+    two.write()
+    assert cells() == [(None, "diverged", "1/2")] * 2 + [(None, "", "")] * 2
+    assert (one.failed(), two.failed()) == ([first, same], [])
+    one.cell_done(0, folder.parent.parent / "runs" / "mine", "")
+    assert cells()[:2] == [("mine", "", "")] * 2
+    assert one.failed() == []
+
+
 def test_processes_keep_the_cells_of_each_other(in_parts, small_recipe_file, tmp_path):
     folder = copy(in_parts[-1].directory, tmp_path)
     runs = [cell["run"] for cell in files.read_json(folder / "study.json")["cells"]]

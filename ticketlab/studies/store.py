@@ -84,7 +84,9 @@ class StudyStore:
         }
 
     def cell_done(self, number: int, run: Path | None, error: str) -> None:
-        """Record the run of a cell, or its error. Without either, the cell stays as it is."""
+        """Record the run of a cell, or its error. Without either, the cell stays as it is, and so does one with the stages of another."""
+        if self._first(number) != number:
+            return
         if run is not None:
             self._errors.pop(number, None)
             self._runs[number] = run.name
@@ -102,7 +104,13 @@ class StudyStore:
 
     def failed(self) -> list[str]:
         """Return the labels of the cells in which this process has found an error."""
-        return [self.plan.cells[number].cell.label for number in sorted(self._own) if number in self._errors]
+        found = self._own & self._errors.keys()
+        return [cell.cell.label for number, cell in enumerate(self.plan.cells) if self._first(number) in found]
+
+    def _first(self, number: int) -> int:
+        """Return the position of the first cell with the stages of a cell, whose run and error are those of all."""
+        first = self.plan.cells[number].same_as
+        return number if first is None else first
 
     def write(self) -> None:
         """Write the cells."""
@@ -128,7 +136,7 @@ class StudyStore:
         self._first_run = first_run(table, self.plan.study.report.get(HYPOTHESES, ()), self._stages_in_lab)
         recorded = {str(entry.get("label")): entry for entry in _cells_of(table or {})}
         for number, cell in enumerate(self.plan.cells):
-            if number in self._own or cell.same_as is not None or (entry := recorded.get(cell.cell.label)) is None:
+            if number in self._own or self._first(number) != number or (entry := recorded.get(cell.cell.label)) is None:
                 continue
             run, error, part = entry.get("run"), str(entry.get("error") or ""), str(entry.get("part") or "")
             self._runs.pop(number, None)
@@ -166,11 +174,11 @@ class StudyStore:
                 {
                     "label": cell.cell.label,
                     "levels": {name: level.label for name, level in cell.cell.levels.items()},
-                    "run": self._runs.get(number if cell.same_as is None else cell.same_as),
+                    "run": self._runs.get(self._first(number)),
                     "same_as": None if cell.same_as is None else plan.cells[cell.same_as].cell.label,
                     "inapplicable": list(self._inapplicable[number]),
-                    "error": self._errors.get(number, ("", ""))[0],
-                    "part": self._errors.get(number, ("", ""))[1],
+                    "error": self._errors.get(self._first(number), ("", ""))[0],
+                    "part": self._errors.get(self._first(number), ("", ""))[1],
                     "unavailable": unavailable(cell.cell.levels),
                 }
                 for number, cell in enumerate(plan.cells)
