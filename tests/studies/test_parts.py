@@ -86,6 +86,7 @@ def test_a_study_whose_last_part_was_killed_is_gathered_later(in_parts, whole, t
     forget_runs(folder)
     gather_study(folder)
     assert table(folder) == table(whole)
+    assert files.read_json(folder / "study.json")["study"] == "small"
 
 
 def test_a_study_that_is_planned_differently_now_is_not_gathered(in_parts, tmp_path, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from attrs import evolve
 
 from ticketlab.core import files, progress
 from ticketlab.core.errors import TicketlabError, UsageError
@@ -55,7 +56,8 @@ def gather_study(folder: Path) -> None:
         if recorded["threads"]:  # it is part of the keys of stages on a CPU
             torch.set_num_threads(int(recorded["threads"]))
         with progress.silent():
-            plan = plan_study(read_study(folder / DEFINITION), lab)
+            study = read_study(folder / DEFINITION)
+            plan = plan_study(evolve(study, name=str(files.read_json(folder / CELLS)["study"])), lab)
         if set(plan.stages) != {entry["key"] for entry in recorded["stages"]}:
             raise UsageError("here its stages have other keys, because data, model, plugins, or device are others")
         gather(plan, StudyStore(plan, folder))
