@@ -192,6 +192,24 @@ def test_the_model_of_the_command_replaces_that_of_the_file():
     assert study_of("x", table, model="of-command").settings["model"] == "of-command"
 
 
+@pytest.mark.parametrize(
+    ("levels", "replace"),
+    [
+        ("vary.sparsity = [0.1, 0.3]", r"leave it out, or replace the levels: ablate --vary sparsity=VALUE"),
+        (
+            'factors = [{ name = "ratio", levels = [{ label = "0.1", sparsity = 0.1 }, { label = "0.3", sparsity = 0.3 }] }]',
+            "leave it out$",
+        ),
+    ],
+)
+def test_a_value_for_what_the_file_varies_is_refused(tmp_path, levels, replace):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"set.sparsity = 0.5\n{levels}")  # that of the file is not
+    assert read_study(path).settings == {"sparsity": 0.5}
+    with pytest.raises(UsageError, match=rf"mine.toml: `sparsity` is varied by the factor `\w+` \(0.1, 0.3\).* {replace}"):
+        read_study(path, set={"sparsity": 0.9})
+
+
 def test_errors_of_cells_name_the_file(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text('[[factors]]\nname = "method"\nlevels = [{ label = "x", recipie = "fine-tune" }]')

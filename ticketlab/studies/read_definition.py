@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from ticketlab.recipes.tables import merge, text_of
 from ticketlab.studies import report_keys
 from ticketlab.studies.definition import DEFAULT_RECIPE, GRID, ONE_AT_A_TIME, RECIPE, TASK, Study
 from ticketlab.studies.factor_tables import listed, read_exclusions, read_factor, with_added, with_several
+from ticketlab.studies.keys import argument_of
 from ticketlab.studies.levels import FactorLevels, factor_of, plain_value
 from ticketlab.studies.tables import as_table, as_tables
 from ticketlab.tasks.base import Task
@@ -87,6 +89,7 @@ def study_of(
     names = [factor.name for factor in factors]
     if len(set(names)) < len(names):
         raise UsageError(f"the factor `{next(name for name in names if names.count(name) > 1)}` is given twice; remove one")
+    _check_effect(as_table(changes.get("set") or {}, "set"), factors)
     design = str(whole.get("design", GRID))
     if design not in DESIGNS:
         raise UsageError(f"design: `{design}` is not a design{did_you_mean(design, DESIGNS)}; choose {' or '.join(DESIGNS)}")
@@ -116,6 +119,20 @@ def _settings(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
         found |= {key: plain_value(value, f"set.{key}") for key, value in as_table(source.get("set") or {}, "set").items()}
         found |= {"model": str(source["model"])} if source.get("model") is not None else {}
     return found
+
+
+def _check_effect(given: Iterable[str], factors: Sequence[FactorLevels]) -> None:
+    """Refuse a setting given with a study file that every level of a factor replaces. The file's own may be defaults of other scales.
+
+    :raises UsageError: there is one.
+    """
+    for key, factor in itertools.product(given, factors):
+        if all(argument_of(key) in map(argument_of, level.settings) for level in factor.levels):
+            labels = ", ".join(level.label for level in factor.levels)
+            replace = f", or replace the levels: ablate --vary {factor.name}=VALUE,..." if factor.keys == [factor.name] else ""
+            raise UsageError(
+                f"`{key}` is varied by the factor `{factor.name}` ({labels}), so the value given has no effect; leave it out{replace}"
+            )
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
