@@ -129,6 +129,21 @@ def test_a_hypothesis_is_about_every_task(tmp_path: Path, second: Sequence[int] 
     assert table.rows[0][-1] == decision
 
 
+@pytest.mark.parametrize("finished", [0, 1, 4])
+@pytest.mark.parametrize(("name", "key"), [("task", "task"), ("data", "task"), ("task+model", "task+model")])
+def test_the_number_of_tests_does_not_depend_on_what_has_finished(tmp_path: Path, name: str, key: str, finished: int) -> None:
+    cells = []
+    for number, (task, sparsity) in enumerate((task, sparsity) for task in ("sst2", "mnli") for sparsity in ("0.1", "0.3")):
+        for method, counts in (("a", HIGH), ("b", LOW)):
+            levels = {"method": method, name: task if name == "task" else task.upper(), "sparsity": sparsity}
+            cell = measured_cell(tmp_path, levels, clean=right(counts), task=task)
+            cells.append(cell if number < finished else evolve(cell, results=None))
+    comparison = compared(*cells)
+    factors = tuple(evolve(factor, key=key) if factor.name == name else factor for factor in comparison.factors)
+    (found,) = verdicts(evolve(comparison, factors=factors, hypotheses=(claim(),)))
+    assert found.tests == 2
+
+
 def test_several_metrics_and_levels_are_one_mean_by_example(tmp_path: Path) -> None:
     cells = [
         measured_cell(tmp_path, {"method": method, "sparsity": sparsity}, clean=["1110", "1110"], attack=attack)

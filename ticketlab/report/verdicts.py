@@ -90,10 +90,15 @@ def _tasks(hypothesis: Hypothesis, pair: Sequence[Cell], comparison: Comparison,
     measured = {task: None for cell in pair for metric in hypothesis.metrics for task in _measured(cell, metric)}
     if measured:
         return list(measured)
-    of_levels = [cell.levels[TASK] for cell in pair if TASK in cell.levels]
+    names = [factor.name for factor in comparison.factors if TASK in (factor.name, *factor.key.split("+"))]
+    of_levels = [task for cell in pair for name in names if name in cell.levels for task in _of_level(name, cell.levels[name], comparison)]
     of_results = [task for cell in pair for task in (cell.results or {}).get("tasks", ())]
-    varies = any(TASK in factor.key.split("+") for factor in comparison.factors)
-    return list(dict.fromkeys(of_levels or of_results or ([] if varies else every) or [""]))
+    return list(dict.fromkeys(of_levels or of_results or ([] if names else every) or [""]))
+
+
+def _of_level(name: str, level: str, comparison: Comparison) -> list[str]:
+    """Return the tasks of a level of a factor that varies the task: those of its finished cells, or the level itself if there are none."""
+    return [task for cell, results in comparison.finished if cell.levels.get(name) == level for task in results["tasks"]] or [level]
 
 
 def _measured(cell: Cell, metric: str) -> list[str]:
