@@ -2,10 +2,11 @@ import pytest
 import torch
 from support.charts import data, panels, subtitle
 from support.hand_made import cell, comparison, results
-from support.hand_made_lab import cell_with_masks
+from support.hand_made_lab import cell_with_masks, move_away
 
 from ticketlab.core.errors import UsageError
 from ticketlab.figures import mask_distance
+from ticketlab.lab.layout import MASKS, stage_folder
 
 
 def masks(*heads):
@@ -34,6 +35,12 @@ def test_a_search_that_kept_no_masks_is_refused_with_the_setting():
     found = results({"sst2": [{"search": {"kind": "search", "key": "abc", "search": {}}}]})
     with pytest.raises(UsageError, match=r"--set search.keep_masks=looks"):
         mask_distance(comparison([cell({"gamma": "0.1"}, found)]))
+
+
+def test_masks_of_a_lab_at_a_url_are_fetched(tmp_path, monkeypatch):
+    own = cell_with_masks(tmp_path, {"gamma": "0.1"}, [{10: masks(1, 0), 20: masks(0, 1)}])
+    move_away(stage_folder(tmp_path, "0.1-search-0") / MASKS, monkeypatch)
+    assert list(panels(mask_distance(comparison([own])))) == ["heads", "neurons"]
 
 
 def test_an_unknown_group_is_refused(tmp_path):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from support.charts import data, subtitle
 from support.hand_made import cell, comparison, results
-from support.hand_made_lab import cell_with_tickets
+from support.hand_made_lab import cell_with_tickets, move_away
 
 from ticketlab.core.errors import UsageError
 from ticketlab.figures import survival
@@ -65,6 +65,12 @@ def test_a_ticket_that_seeds_share_counts_once(tmp_path):
     own = cell_with_tickets(tmp_path, {"model": "bert"}, [structured(True, 1)])
     own.results["tasks"]["sst2"]["1"] = own.results["tasks"]["sst2"]["0"]
     assert "one seed" in subtitle(survival(comparison([own])))
+
+
+def test_tickets_of_a_lab_at_a_url_are_fetched(tmp_path, monkeypatch):
+    own = cell_with_tickets(tmp_path, {"model": "bert"}, [structured(True, 1)])
+    move_away(stage_folder(tmp_path, "bert-draw-0") / TICKET, monkeypatch)
+    assert tiles(survival(comparison([own])))["bert", "1", "FFN"] == 25
 
 
 def test_the_copy_in_the_run_replaces_a_stage_that_is_gone(tmp_path):

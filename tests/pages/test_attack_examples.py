@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from support.hand_made_lab import move_away
+
 from ticketlab.attacks.results import record_file
 from ticketlab.attacks.results.record import Record
 from ticketlab.lab.layout import stage_folder
@@ -51,6 +54,13 @@ def test_the_first_examples_of_each_status_are_shown(tmp_path: Path) -> None:
 def test_a_measurement_that_cells_share_is_shown_once(tmp_path: Path) -> None:
     first, second = texts_of(attacked(tmp_path, "a", "a" * 64, records()), attacked(tmp_path, "b", "a" * 64, []))
     assert (first.same_as, second.same_as, second.examples) == ("", "a", ())
+
+
+def test_records_of_a_lab_at_a_url_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = attacked(tmp_path, "a", "a" * 64, records())
+    move_away(record_file.path_in(stage_folder(tmp_path, "a" * 64), "pwws"), monkeypatch)
+    (texts,) = texts_of(cell)
+    assert (len(texts.examples), texts.missing) == (7, "")
 
 
 def test_missing_and_damaged_records_are_reported(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.hand_made import cell, results
 from torch import Tensor
 
 from ticketlab.core import files
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import MASKS, MODEL, TICKET, stage_folder
 from ticketlab.report.cells import Cell
 from ticketlab.tickets.snapshots import save_masks
@@ -32,6 +34,17 @@ def cell_with_tickets(
             stages = {"finetune": {"kind": "train", "key": f"{name}-model-{seed}", "train": {}}} | stages
         seeds.append(stages)
     return cell(levels, results({"sst2": seeds}), folder=lab / "runs" / name, **more)
+
+
+def move_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Move a file of a lab away, as if the lab were at a URL and this machine had not read the file yet; fetching it brings it back."""
+    away = path.rename(path.with_name("away"))
+
+    def fetch(wanted: Path) -> None:
+        if wanted == path and away.exists():
+            away.rename(path)
+
+    monkeypatch.setattr(mirror, "fetch", fetch)
 
 
 def cell_with_masks(lab: Path, levels: Mapping[str, str], searches: Sequence[Mapping[int, Masks]]) -> Cell:

@@ -17,6 +17,7 @@ from ticketlab.figures.heat_map import Map, Tile, heat_map
 from ticketlab.figures.measured import check_finished
 from ticketlab.figures.run_factors import with_factors
 from ticketlab.figures.tables import Tables
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import MASKS, lab_of_run, stage_folder
 from ticketlab.lab.results import stage_results
 from ticketlab.report.cells import Cell, Comparison
@@ -81,8 +82,11 @@ def _searches(comparison: Comparison, stage: str) -> list[_Search]:
     found: dict[str, _Search] = {}
     for cell, results in comparison.finished:
         for search in stage_results(results):
+            if search.kind != "search" or stage not in ("", search.name) or search.key in found:
+                continue
             path = stage_folder(lab_of_run(cell.folder), search.key) / MASKS
-            if search.kind == "search" and stage in ("", search.name) and search.key not in found and path.is_file():
+            mirror.fetch(path)
+            if path.is_file():
                 found[search.key] = _Search(cell, search.task, search.key, path)
     return list(found.values())
 

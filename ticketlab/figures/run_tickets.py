@@ -12,6 +12,7 @@ from ticketlab.backbone.model_config import FILE as CONFIG
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
 from ticketlab.figures.measured import check_finished
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import MODEL, TICKET, TICKETS, lab_of_run, stage_folder
 from ticketlab.lab.results import StageResult, stage_results
 from ticketlab.report.cells import Cell, Comparison
@@ -65,6 +66,7 @@ def _of_cell(cell: Cell, stage: str) -> Iterator[RunTicket]:
 def _path(cell: Cell, draw: StageResult) -> Path:
     """Return the file of a ticket: that of the draw stage, else the copy in the run's directory that names the stage's key."""
     own = stage_folder(lab_of_run(cell.folder), draw.key) / TICKET
+    mirror.fetch(own)
     if own.is_file():
         return own
     for copy in sorted((cell.folder / TICKETS).glob(f"*-{draw.name}-seed{draw.seed}.safetensors")):
@@ -77,6 +79,7 @@ def _heads(cell: Cell, draw: StageResult) -> int | None:
     """Return the heads of a layer of the models that the run trained, from the config of one that is in the lab and not shrunk."""
     for stage in draw.siblings.values():
         path = stage_folder(lab_of_run(cell.folder), str(stage.get("key", ""))) / MODEL / CONFIG
+        mirror.fetch(path)
         try:
             config = files.read_json(path)
             model_type = str(config["model_type"])

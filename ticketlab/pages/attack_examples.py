@@ -14,6 +14,7 @@ from ticketlab.attacks.results.diff import DiffSegment, text_diffs
 from ticketlab.attacks.results.record import Record
 from ticketlab.core.errors import TicketlabError
 from ticketlab.core.formatting import counted
+from ticketlab.lab import mirror
 from ticketlab.lab.layout import lab_of_run, stage_folder
 from ticketlab.lab.results import StageResult, augmentation_sources, stage_results
 from ticketlab.report.cells import Cell, Comparison
@@ -94,9 +95,10 @@ def _first_seeds(results: Mapping[str, Any]) -> Iterator[StageResult]:
 
 def _with_examples(texts: AttackedTexts, cell: Cell, stage: StageResult) -> AttackedTexts:
     path = record_file.path_in(stage_folder(lab_of_run(cell.folder), stage.key), texts.attack)
-    if not path.is_file():
-        return evolve(texts, missing=f"{path} does not exist: only the run's directory is here, not its lab")
     try:
+        mirror.fetch(path)
+        if not path.is_file():
+            return evolve(texts, missing=f"{path} does not exist: only the run's directory is here, not its lab")
         return evolve(texts, examples=tuple(_chosen(path)))
     except TicketlabError as problem:
         return evolve(texts, missing=str(problem))
