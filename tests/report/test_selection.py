@@ -57,6 +57,19 @@ def test_a_training_that_kept_its_best_step_counts_with_that_step(tmp_path: Path
     assert (found.level, found.candidates) == ("0.1", {"0.1": 0.9, "0.5": 0.7})
 
 
+def test_the_part_that_must_have_passed_is_one_of_the_planned_steps(tmp_path: Path) -> None:
+    best = '[retrain]\nselect = "best"\nselect_after = 0.5\n'
+    cells = [
+        make(tmp_path, "0.1", recipe=best, clean=["11"], history=[(0.7, 0.9, 0.5, 0.6)]),
+        make(tmp_path, "0.5", recipe=best, clean=["10"], history=[(0.8, 0.8, 0.8, 0.7)]),
+    ]
+    for cell in cells:
+        (cell.results or {})["tasks"]["sst2"]["0"]["retrain"]["train"]["planned_steps"] = 60  # a stop rule ended it at 40
+    (cells[1].results or {})["tasks"]["sst2"]["0"]["retrain"]["train"]["history"][2]["dev_accuracy"] = None
+    (found,) = select(*cells)
+    assert found.candidates == {"0.1": 0.6, "0.5": 0.7}
+
+
 def test_the_direction_is_that_of_the_metric_that_selects(tmp_path: Path) -> None:
     one = make(tmp_path, "0.1", clean=["11"], attack=["fs"], dev=["11"])
     other = make(tmp_path, "0.5", clean=["11"], attack=["ff"], dev=["10"])
@@ -124,4 +137,5 @@ def test_a_model_of_one_class_that_nothing_can_fool_is_not_selected(tmp_path: Pa
     of_one["warnings"] = ["the model predicts `a` for every example of the sample; it may have learned nothing"]
     (found,) = select(*cells, metric="attack.pwws.aua", selected_on="dev.attack.pwws.aua")
     assert (found.level, found.one_class, found.candidates) == ("0.5", ("0.1",), {"0.1": 1.0, "0.5": 0.5})
+    assert "selected among 0.5 on development data" in found.description
     assert "left out, because the model predicts one class: 0.1" in found.description

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -36,7 +36,8 @@ def dev_score(cell: Cell, task: str, stages: Stages, model: str, at: str, measur
     if at:
         return DevScore(None, reason=f"the model is a checkpoint, {model}@{at}, and has no development score")
     stage = stages[model]
-    history = training_of(stage).get("history", ())
+    training = training_of(stage)
+    history = training.get("history", ())
     name = f"dev_{measure}" if any(f"dev_{measure}" in record for record in history) else "dev_accuracy"
     measured = [record for record in history if record.get(name) is not None]
     if not measured:
@@ -45,16 +46,18 @@ def dev_score(cell: Cell, task: str, stages: Stages, model: str, at: str, measur
         settings = stage_settings(cell, task).get(model, {})
     except (OSError, ValueError, AttributeError):
         return DevScore(None, reason=f"{cell.folder / RECIPE} cannot be read, so the step of the model's weights is not known")
-    record = _selected(measured, settings) if settings.get("select") == "best" else measured[-1]
+    record = _selected(training, settings) if settings.get("select") == "best" else measured[-1]
     if record is None:
         return DevScore(None, reason=f"`{model}` measured nothing at a step that it may select")
     return DevScore(float(record[name]), f"history.{model}.{name}")
 
 
-def _selected(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what was measured at the selected step: the first of the best."""
+def _selected(training: Mapping[str, Any], settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what was measured at the selected step: the first of the best, of those in the part of the planned steps that may be kept."""
+    history = training["history"]
     score = f"dev_{settings.get('select_on', 'accuracy')}"
-    steps = history[-1]["step"]
-    allowed = [record for record in history if score in record and record["step"] >= float(settings.get("select_after", 0.0)) * steps]
+    steps = training.get("planned_steps", training.get("steps", history[-1]["step"]))  # a stop rule may have ended it earlier
+    first = float(settings.get("select_after", 0.0)) * steps
+    allowed = [record for record in history if record.get(score) is not None and record["step"] >= first]
     best = min if metric_text(f"clean.{score.removeprefix('dev_')}").better < 0 else max
     return best(allowed, key=lambda record: record[score], default=None)

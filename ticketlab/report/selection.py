@@ -54,7 +54,8 @@ class Selection:
             return f"{self.factor} {self.level}: {self.reason}"
         missing = f"; not finished: {', '.join(self.missing)}" if self.missing else ""
         one_class = f"; left out, because the model predicts one class: {', '.join(self.one_class)}" if self.one_class else ""
-        among = f"selected among {', '.join(self.candidates)} on development data ({self.selected_on})"
+        telling = [level for level in self.candidates if level not in self.one_class]
+        among = f"selected among {', '.join(telling)} on development data ({self.selected_on})"
         return f"{self.factor} {self.level}, {among}{one_class}{missing}"
 
 
