@@ -40,6 +40,25 @@ def test_a_specification_may_name_the_factor_that_is_selected() -> None:
 
 
 @pytest.mark.parametrize(
+    ("baseline", "expected", "note"),
+    [
+        ("random, 0.1", "random, 0.1", ""),
+        ("random", "random", ""),
+        ("random, 0.3", "random, 0.1", "the baseline is random, 0.1, because random, 0.3 was not selected"),
+        ("0.1", "", "nothing is compared with the baseline 0.1: it is a level of sparsity"),
+        ("magnitude, 0.1", "", "nothing is compared with the baseline magnitude, 0.1: it was not selected, nor was another level"),
+    ],
+)
+def test_the_baseline_is_a_selected_cell(baseline: str, expected: str, note: str) -> None:
+    cells = [*comparison().cells, cell({"pruner": "magnitude", "sparsity": "0.1"}, None)]
+    selected = select_cells(evolve(study(cells), baseline=baseline), "sparsity")
+    assert selected.baseline == expected
+    notes = [one for one in selected.notes if "the baseline" in one]
+    assert [one.startswith(note) for one in notes] == ([True] if note else [])
+    comparison_table(selected)
+
+
+@pytest.mark.parametrize(
     ("factor", "selected_on", "message"),
     [
         ("sparsty", "", "the comparison has no factor `sparsty`; did you mean `sparsity`?"),

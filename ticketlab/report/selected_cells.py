@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -32,11 +32,15 @@ def select_cells(comparison: Comparison, factor: str, metric: str = "", selected
     for selection in selections:
         if selection.level is not None:
             tasks.setdefault(selection.cell, []).append(selection.task)
+    selected = tuple(_without(cells[label], factor, of_cell) for label, of_cell in tasks.items())
+    baseline, lost = _baseline(comparison, factor, selected)
+    about = [*map(_note, selections), *lost, *([WITHOUT_VERDICTS] if comparison.hypotheses else [])]
     return evolve(
         comparison,
         factors=tuple(known for known in comparison.factors if known.name != factor),
-        cells=tuple(_without(cells[label], factor, of_cell) for label, of_cell in tasks.items()),
-        notes=(*comparison.notes, *(_note(selection) for selection in selections), *([WITHOUT_VERDICTS] if comparison.hypotheses else [])),
+        cells=selected,
+        baseline=baseline,
+        notes=(*comparison.notes, *about),
         hypotheses=(),
         table={key: _names_without(names, factor) for key, names in comparison.table.items()},
     )
@@ -49,6 +53,22 @@ def _without(cell: Cell, factor: str, tasks: list[str]) -> Cell:
     of_tasks = {task: found for task, found in results.get("tasks", {}).items() if task in measured}
     levels = {name: level for name, level in cell.levels.items() if name != factor}
     return evolve(cell, levels=levels, results={**results, "tasks": of_tasks})
+
+
+def _baseline(comparison: Comparison, factor: str, selected: Sequence[Cell]) -> tuple[str, list[str]]:
+    """Return the baseline among the selected cells, empty if there is none, and a note if it is not the comparison's."""
+    name = comparison.baseline
+    cell = next((cell for cell in comparison.cells if cell.label == name), None)
+    if cell is None:
+        levels = next(known.levels for known in comparison.factors if known.name == factor)
+        return ("", [f"nothing is compared with the baseline {name}: it is a level of {factor}"]) if name in levels else (name, [])
+    others = {key: level for key, level in cell.levels.items() if key != factor}
+    same = [one.label for one in selected if one.levels == others]
+    if name in same:
+        return name, []
+    if same:
+        return same[0], [f"the baseline is {same[0]}, because {name} was not selected"]
+    return "", [f"nothing is compared with the baseline {name}: it was not selected, nor was another level of {factor} in its place"]
 
 
 def _names_without(names: Any, factor: str) -> Any:
