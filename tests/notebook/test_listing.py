@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.fake_lab import NOW, fake_run, fake_stage, measured
+from support.fake_lab import NOW, fake_run, fake_stage, key, measured
 
 from ticketlab.core.errors import UsageError
 from ticketlab.lab.active_runs import registered
 from ticketlab.notebook.entries import Entry, read_entries
 from ticketlab.notebook.headlines import headlines
-from ticketlab.notebook.listing import Filter, check_metric, metric_values, ordered, parse_since
+from ticketlab.notebook.listing import Filter, check_metric, metric_numbers, ordered, parse_since
 from ticketlab.notebook.run_columns import columns_of
 from ticketlab.notebook.run_table import as_json, short_names
 
@@ -114,7 +114,7 @@ def test_filters(entries: dict[str, Entry], wanted: Filter, names: list[str]) ->
 
 def test_runs_are_sorted_by_any_metric(lab: Path) -> None:
     known: set[str] = set()
-    entries = list(read_entries(lab, metric_values("attack.pwws.aua", known)))
+    entries = list(read_entries(lab, metric_numbers("attack.pwws.aua", known)))
     assert ordered(entries, "attack.pwws.aua")[0].name == "fine-tune-sst2-aaaaaaa111"
     assert {"attack.pwws.aua", "clean.accuracy", "ood.hans.accuracy"} <= known
     assert ordered(entries, "size")[0].name == "fine-tune-sst2-aaaaaaa111"
@@ -122,7 +122,7 @@ def test_runs_are_sorted_by_any_metric(lab: Path) -> None:
     with pytest.raises(
         UsageError, match=r"^--sort clean\.acuracy: neither age, size, name nor a metric of these runs; did you mean `clean"
     ):
-        check_metric("clean.acuracy", list(read_entries(lab, metric_values("clean.acuracy", known))), known)
+        check_metric("clean.acuracy", list(read_entries(lab, metric_numbers("clean.acuracy", known))), known)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("30m", 1800), ("12h", 43200), ("2d", 172800), ("1w", 604800), ("1.5h", 5400)])
@@ -145,3 +145,13 @@ def test_short_names_identify_runs(lab: Path) -> None:
         "mine": "mine",
         "ticket-ccccccc333": "early",
     }
+
+
+def test_a_mean_over_models_has_no_deviation_over_seeds(tmp_path: Path) -> None:
+    stages = measured("b", 0.5)
+    stages |= {"second": {**stages["finetune"], "key": key("s")}, "other": {**measured("c", 0.75)["evaluate"], "of": "second"}}
+    fake_run(tmp_path, "seeds", {"sst2": {0: measured("d", 0.5), 1: measured("e", 0.75)}})
+    fake_run(tmp_path, "models", {"sst2": {0: stages}})
+    entries = list(read_entries(tmp_path, metric_numbers("clean.accuracy", set())))
+    (column,) = [column for column in columns_of(entries, NOW, "clean.accuracy") if column.before == "clean.accuracy"]
+    assert {entry.name: column.lines(entry) for entry in entries} == {"seeds": ["62.5 ± 17.7"], "models": ["62.5 (mean of 2)"]}

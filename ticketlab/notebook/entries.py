@@ -15,6 +15,7 @@ from ticketlab.lab.run_file import RunFile, read_run_file
 from ticketlab.lab.run_names import digest_of
 from ticketlab.notebook.headlines import Headline, headlines
 from ticketlab.notebook.sizes import StageSizes, sizes_in
+from ticketlab.report.numbers import Number
 
 State = Literal["finished", "running", "unfinished", "damaged"]
 
@@ -25,7 +26,7 @@ class Entry:
 
     ``names`` are the further names that users gave it. ``differs`` is what its label says about the recipe's settings. ``changed`` is the
     time of its results, or of the last entry of its log, in seconds since the epoch. ``bytes`` are those of its directory and its stages,
-    including the stages that it shares with other runs. ``values`` are those of the metric by which runs are sorted.
+    including the stages that it shares with other runs. ``measured`` are the numbers of the metric by which runs are sorted.
     """
 
     folder: Path
@@ -42,20 +43,25 @@ class Entry:
     keys: tuple[str, ...] = field(default=(), repr=False)
     changed: float
     bytes: int = 0
-    values: tuple[float, ...] = ()
+    measured: tuple[Number, ...] = ()
 
     @property
     def name(self) -> str:
         """The name of its directory."""
         return self.folder.name
 
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of the metric by which runs are sorted."""
+        return tuple(number.value for number in self.measured)
 
-def read_entries(lab: Path, values: Callable[[Path, Mapping[str, Any]], tuple[float, ...]] | None = None) -> Iterator[Entry]:
-    """Yield the runs of a lab. ``values`` returns those of a metric from the directory and the results of a run."""
+
+def read_entries(lab: Path, measured: Callable[[Path, Mapping[str, Any]], tuple[Number, ...]] | None = None) -> Iterator[Entry]:
+    """Yield the runs of a lab. ``measured`` returns the numbers of a metric from the directory and the results of a run."""
     running = {run.run for run in active_runs(lab)}
     sizes = StageSizes(lab)
     for folder in run_directories(lab):
-        yield read_entry(folder, sizes, running, values)
+        yield read_entry(folder, sizes, running, measured)
 
 
 def entry_of(folder: Path) -> Entry:
@@ -68,7 +74,7 @@ def read_entry(
     folder: Path,
     sizes: StageSizes,
     running: set[str],
-    values: Callable[[Path, Mapping[str, Any]], tuple[float, ...]] | None = None,
+    measured: Callable[[Path, Mapping[str, Any]], tuple[Number, ...]] | None = None,
 ) -> Entry:
     """Return one run; ``running`` has the names of those in progress. Whatever cannot be read is empty."""
     results, known = _results(folder)
@@ -86,7 +92,7 @@ def read_entry(
         keys=keys,
         changed=_changed(folder),
         bytes=sizes_in(folder).total() + sum(map(sizes.total, keys)),
-        values=values(folder, results) if values is not None and results is not None else (),
+        measured=measured(folder, results) if measured is not None and results is not None else (),
     )
 
 

@@ -16,7 +16,7 @@ from attrs import frozen
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.notebook.entries import Entry
 from ticketlab.report.cells import RUN, Cell
-from ticketlab.report.numbers import numbers
+from ticketlab.report.numbers import Number, numbers
 
 AGE, SIZE, NAME = "age", "size", "name"
 ORDERS = (AGE, SIZE, NAME)
@@ -81,21 +81,21 @@ def _seconds(text: str) -> float | None:
     return float(found[1]) * UNITS[found[2]] if found else None
 
 
-def metric_values(metric: str, known: set[str]) -> Callable[[Path, Mapping[str, Any]], tuple[float, ...]]:
-    """Return a function of a run's directory and results that returns the values of a metric (:mod:`ticketlab.report.numbers`).
+def metric_numbers(metric: str, known: set[str]) -> Callable[[Path, Mapping[str, Any]], tuple[Number, ...]]:
+    """Return a function of a run's directory and results that returns the numbers of a metric (:mod:`ticketlab.report.numbers`).
 
-    There is one value for each distinct measurement. The metrics of each run are added to ``known``.
+    There is one number for each distinct measurement. The metrics of each run are added to ``known``.
     """
 
-    def values(folder: Path, results: Mapping[str, Any]) -> tuple[float, ...]:
+    def measured(folder: Path, results: Mapping[str, Any]) -> tuple[Number, ...]:
         try:
             found = [number for number in numbers(Cell(folder.name, {RUN: folder.name}, folder, results)) if number.step is None]
         except (KeyError, TypeError, AttributeError, ValueError):
             return ()
         known.update(number.metric for number in found)
-        return tuple({number.key: number.value for number in found if number.metric == metric}.values())
+        return tuple({number.key: number for number in found if number.metric == metric}.values())
 
-    return values
+    return measured
 
 
 def check_metric(metric: str, entries: Iterable[Entry], known: set[str]) -> None:

@@ -15,6 +15,7 @@ from ticketlab.notebook.headlines import TEST, Headline
 from ticketlab.recipes.run_name import short_model_name
 from ticketlab.report.layout import EMPTY
 from ticketlab.report.number_format import percent
+from ticketlab.report.numbers import Number
 from ticketlab.report.statistics import Measure, summarise
 
 
@@ -46,7 +47,8 @@ def columns_of(entries: Sequence[Entry], now: float, metric: str = "", models_of
     """Return the columns after the name and the recipe.
 
     An attack or a challenge set that is the same everywhere is in the head, otherwise in the cells. ``metric`` is that of the entries'
-    ``values``, if any, and ``now`` the time from which ages are counted. ``models_of`` has the run that made a stage, by the stage's key.
+    ``measured`` numbers, if any, and ``now`` the time from which ages are counted. ``models_of`` has the run that made a stage, by the
+    stage's key.
     """
     scales = _distinct(entry.scale for entry in entries)
     models = _distinct(entry.model for entry in entries)
@@ -62,7 +64,7 @@ def columns_of(entries: Sequence[Entry], now: float, metric: str = "", models_of
     columns.append(_named_column(entries, "{}\nOOD %", lambda line: (line.ood, line.ood_accuracy, TEST)))
     if metric:
         unit = " %" if is_share(metric) else ""
-        columns.append(Column(f"{metric}{unit}".replace(".", ".\n"), lambda entry: [_metric_text(entry.values, metric)], metric, unit))
+        columns.append(Column(f"{metric}{unit}".replace(".", ".\n"), lambda entry: [_metric_text(entry.measured, metric)], metric, unit))
     columns.append(Column("Age", lambda entry: [quantities.age(now - entry.changed)], after=" ago", always=True))
     columns.append(Column("Size", lambda entry: [quantities.size(entry.bytes)], always=True))
     return columns
@@ -133,7 +135,12 @@ def is_share(metric: str) -> bool:
     return metric.rpartition(".")[2] in SHARES or "sparsity." in metric
 
 
-def _metric_text(values: Sequence[float], metric: str) -> str:
-    if is_share(metric):
-        return percent(summarise(list(values)))
-    return f"{statistics.fmean(values):.4g}" if values else EMPTY
+def _metric_text(measured: Sequence[Number], metric: str) -> str:
+    """Return the mean of a metric, with the deviation over seeds; without it if the numbers are of several models or tasks."""
+    if not measured:
+        return EMPTY
+    values = [number.value for number in measured]
+    of_seeds = len({(number.task, number.of, number.checkpoint) for number in measured}) == 1
+    mean = statistics.fmean(values)
+    text = percent(summarise(values if of_seeds else [mean])) if is_share(metric) else f"{mean:.4g}"
+    return text if of_seeds else f"{text} (mean of {len(values)})"

@@ -44,7 +44,7 @@ def ls(
         unfinished=unfinished,
     )
     metrics: set[str] = set()
-    values = None if by in listing.ORDERS else listing.metric_values(by, metrics)
+    values = None if by in listing.ORDERS else listing.metric_numbers(by, metrics)
     entries = list(read_entries(lab, values))
     chosen = [entry for entry in entries if wanted.accepts(entry)]
     if values is not None:
