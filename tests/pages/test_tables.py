@@ -60,6 +60,19 @@ def test_a_comparison_without_factors_and_baseline_has_no_such_tables() -> None:
     assert effects_table(runs, ["clean.accuracy"]) is None
 
 
+def test_a_metric_of_several_models_leaves_a_remark_alone() -> None:
+    cells = []
+    for name in "ab":
+        found = results(clean=[0.5], name=name)
+        stages = found["tasks"]["sst2"]["0"]
+        stages |= {"second": {**stages["train"], "key": f"{name} 2"}, "other": {**stages["evaluate"], "key": f"{name} 3", "of": "second"}}
+        cells.append(Cell(name, {"pruner": name}, Path(name), found))
+    table = effects_table(study(cells), ["clean.accuracy"])
+    assert table is not None
+    assert (table.columns, table.rows, table.note) == ((), (), "")
+    assert "clean.accuracy" in table.remarks[0]
+
+
 def test_published_numbers_are_beside_ours(comparison: Comparison) -> None:
     other = Published({"pruner": "movement"}, "clean.accuracy", 90.0)
     failed = Published({"pruner": "imp", "sparsity": "0.5"}, "clean.accuracy", 80)

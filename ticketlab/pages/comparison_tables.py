@@ -61,9 +61,10 @@ def effects_table(comparison: Comparison, metrics: Sequence[str]) -> PageTable |
         *(PageColumn(head, numeric=False, filter=True) for head in ("Factor", "Level", "Metric")),
         *(PageColumn(head) for head in ("Cells", "Mean", "Difference", "p", "Pairs", "Remarks")),
     ]
-    if not rows:
+    if not rows and not remarks.texts:
         return None
-    return PageTable("effects", "Main effects", *without_empty_columns(heads, rows), EFFECTS_NOTE, tuple(remarks.texts))
+    note = EFFECTS_NOTE if rows else ""
+    return PageTable("effects", "Main effects", *without_empty_columns(heads, rows), note, tuple(remarks.texts))
 
 
 def _paired_row(paired: PairedComparison, cell: Cell, names: CellNames, remarks: Remarks) -> PageRow:

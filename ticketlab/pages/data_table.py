@@ -56,7 +56,7 @@ class PageRow:
 class PageTable:
     """A table. ``id`` is unique in the page, and ``name`` is read out to those who do not see the heading above the table.
 
-    ``remarks`` are numbered from 1 under the table.
+    ``remarks`` are numbered from 1 under the table. Without columns there are only they.
     """
 
     id: str
