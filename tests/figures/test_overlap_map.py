@@ -41,6 +41,11 @@ def test_means_over_seeds_leave_a_ticket_and_itself_out(two_cells):
     assert found["a", "b"] == pytest.approx((100 + 0 + 100 / 3 + 100 / 3) / 4, abs=1e-5)  # of four pairs
 
 
+def test_the_diagonal_is_empty_for_cells_of_one_seed(tmp_path):
+    cells = [cell_with_tickets(tmp_path, {"method": name}, [heads(1, 1, 0, 0)]) for name in "ab"]
+    assert set(tiles(overlap(comparison(cells), by="cell"))) == {("a", "b"), ("b", "a")}
+
+
 def test_the_subtitle_says_what_chance_gives(two_cells):
     # Each keeps 2 of 4. Independent ones both keep a head with probability 1/4, either with 3/4.
     assert "Independent random tickets that keep as many heads overlap by 33 %." in subtitle(overlap(two_cells))

@@ -55,7 +55,7 @@ def overlap(
     side = min(32.0, max(5.0, (width // columns - margin - 16) / len(order)))
     panels, tables = [], Tables()
     for name in shown:
-        values = _means(packed, names, name)
+        values = _means(packed, names, name, with_itself=by_seed)
         tiles = [Tile(one, other, value, name) for (one, other), value in values.items()]
         about = Map(
             columns=order,
@@ -89,13 +89,12 @@ def _name(label: str, seed: str, *, alone: bool) -> str:
     return f"seed {seed}" if alone else f"{label}, seed {seed}"
 
 
-def _means(packed: Sequence[PackedMasks], names: Sequence[str], group: str) -> Mapping[tuple[str, str], float | None]:
-    """Return the mean index in percent for each two names; None where there is no pair of comparable tickets."""
+def _means(packed: Sequence[PackedMasks], names: Sequence[str], group: str, *, with_itself: bool) -> Mapping[tuple[str, str], float]:
+    """Return the mean index in percent for each two names with comparable tickets, also of a ticket and itself if ``with_itself``."""
     found: dict[tuple[str, str], list[float]] = {}
-    alone = {name for name in names if list(names).count(name) == 1}
     for (one, name), (other, other_name) in itertools.combinations_with_replacement(list(zip(packed, names, strict=True)), 2):
-        if one is other and not (name in alone and len(alone) == len(set(names))):
-            continue  # a mean over seeds has pairs of different tickets only
+        if one is other and not with_itself:
+            continue
         value = one.jaccard(other, group)
         if value is not None:
             for pair in {(name, other_name), (other_name, name)}:
