@@ -84,9 +84,10 @@ def papers(
     if name is None or name in catalogue.PAPERS:
         if show or dry_run:
             raise UsageError(f"name a table or figure for {'--show' if show else '--dry-run'}, such as robust-tickets/table-1")
-        own = {**options, "seeds": seeds, "jobs": jobs, "executor": executor, "executor_set": executor_sets, "part": part, "csv": csv_file}
-        if given := next((key for key, value in own.items() if value not in (None, (), False)), None):
-            raise UsageError(f"name a table or figure for --{given.replace('_', '-')}, such as robust-tickets/table-1")
+        own = {"seeds": seeds, "jobs": jobs, "executor": executor, "executor_sets": executor_sets, "part": part, "csv_file": csv_file}
+        if given := next((key for key, value in (options | own).items() if value not in (None, (), False)), None):
+            option = next(max(param.opts, key=len) for param in papers.params if param.name == given)
+            raise UsageError(f"name a table or figure for {option}, such as robust-tickets/table-1")
         _list([found for key, found in studies.items() if name is None or key.startswith(f"{name}/")], as_json)
         return
     if show:
