@@ -81,6 +81,7 @@ def test_a_claim_identifies_its_hypothesis() -> None:
         ({"of": {"method": "robst"}}, "of: the factor `method` has no level `robst`; did you mean `robust`"),
         ({"than": "randm"}, "than: no cell or level is called `randm`; did you mean `random`"),
         ({"than": "robust"}, "`of` and `than` are both robust"),
+        ({"than": {"sparsity": "0.3"}}, "the cell .* is both robust and .*; name levels that no cell has together"),
         (
             {"metric": "attack.pwws.aua"},
             "measures `attack.pwws.aua`: none was attacked with `pwws`; the attacks are `deepwordbug`, `textfooler`",

@@ -50,7 +50,7 @@ def pair_cells(hypothesis: Hypothesis, cells: Mapping[str, Levels]) -> list[tupl
     Factors that ``than`` names, or that do not vary among its cells, need not have the same level: fine-tuning that was run at one
     sparsity is compared at every sparsity, as for a baseline.
 
-    :raises UsageError: one side has no cell, or a cell of ``of`` has no partner.
+    :raises UsageError: one side has no cell, or a cell of ``of`` has no partner or is its own.
     """
     first, second = ([label for label, levels in cells.items() if _has(levels, side)] for side in (hypothesis.of, hypothesis.than))
     for side, found in ((hypothesis.of, first), (hypothesis.than, second)):
@@ -63,6 +63,9 @@ def pair_cells(hypothesis: Hypothesis, cells: Mapping[str, Levels]) -> list[tupl
         if partner is None:
             where = ", ".join(f"{name}={cells[label][name]}" for name in names)
             raise UsageError(f"no cell of the study is {selected(hypothesis.than)} at {where}")
+        if partner == label:
+            both = f"{selected(hypothesis.of)} and {selected(hypothesis.than)}"
+            raise UsageError(f"the cell {label} is both {both}; name levels that no cell has together")
         pairs.append((label, partner))
     return pairs
 
