@@ -25,6 +25,16 @@ def test_the_only_models_of_two_runs_are_compared_whatever_their_stages_are_call
     assert (accuracy.model, accuracy.difference) == ("finetune / retrain", pytest.approx(0.25))
 
 
+def test_stages_that_measure_one_model_are_compared_one_by_one() -> None:
+    runs = []
+    for name, accuracy, again in (("a", 0.5, 0.25), ("b", 0.75, 0.25)):
+        stages = measured(name, accuracy)
+        stages["again"] = {**stages["evaluate"], **measured(f"{name}2", again)["evaluate"]}
+        runs.append(results(name, stages))
+    found = [number for number in differing_numbers(*runs) if number.metric == "clean.accuracy"]
+    assert [(number.model, number.difference) for number in found] == [("finetune (evaluate)", pytest.approx(0.25))]
+
+
 def test_counts_of_data_belong_to_no_model() -> None:
     one, other = results("a", measured("a", 0.5)), results("b", measured("a", 0.5))
     other["data"]["sst2"]["classes"]["train"] = {"a": 6, "b": 4}

@@ -37,15 +37,19 @@ class DifferingNumber:
 def differing_numbers(one: Results, other: Results) -> list[DifferingNumber]:
     """Return the metrics of two runs whose means over the seeds differ, or that only one of them has.
 
-    Where each run has a single task, or a single model of a task, they are compared whatever they are called.
+    Where each run has a single task, or a single model of a task, they are compared whatever they are called. Where several stages of a run
+    measure a metric of one model, each is compared with the stage of its name.
     """
-    first, second = _measures(one), _measures(other)
-    task = _common_name([key[0] for key in first], [key[0] for key in second])
-    model = _common_name([key[1] for key in first], [key[1] for key in second])
+    measured = [_values(results) for results in (one, other)]
+    task, model = (_common_name(*([key[part] for key in found] for found in measured)) for part in (0, 1))
+    named = [{(task or key[0], key[1] and (model or key[1]), key[2]): by_stage for key, by_stage in found.items()} for found in measured]
+    several = {key for found in named for key, by_stage in found.items() if len(by_stage) > 1}
     pairs: dict[tuple[str, str, str], list[Measure | None]] = {}
-    for number, measures in enumerate((first, second)):
-        for (own_task, own_model, metric), measure in measures.items():
-            pairs.setdefault((task or own_task, own_model and (model or own_model), metric), [None, None])[number] = measure
+    for number, found in enumerate(named):
+        for key, by_stage in found.items():
+            for stage, values in by_stage.items():
+                of = f"{key[1]} ({stage})" if key in several else key[1]
+                pairs.setdefault((key[0], of, key[2]), [None, None])[number] = summarise(values)
     return [
         DifferingNumber(*key, *pair) for key, pair in pairs.items() if pair[0] is None or pair[1] is None or pair[0].mean != pair[1].mean
     ]
@@ -62,16 +66,17 @@ def caveats(one: Results, other: Results) -> list[str]:
     ]
 
 
-def _measures(results: Results) -> dict[tuple[str, str, str], Measure]:
-    """Return the mean of each metric over distinct measurements, by task, model and metric."""
+def _values(results: Results) -> dict[tuple[str, str, str], dict[str, list[float]]]:
+    """Return the distinct measurements of each metric, by task, model and metric, and by the stage that measured it."""
     cell = Cell(str(results["recipe"]), {RUN: ""}, Path(), results)
-    found: dict[tuple[str, str, str], dict[str, Number]] = {}
+    distinct: dict[tuple[tuple[str, str, str], str], Number] = {}
     for number in numbers(cell):
         if number.step is None:
-            key = number.task, checkpoint_name(number.of, number.checkpoint), number.metric
-            found.setdefault(key, {})[number.key] = number
-    measures = {key: summarise([number.value for number in of_key.values()]) for key, of_key in found.items()}
-    return {key: measure for key, measure in measures.items() if measure is not None}
+            distinct.setdefault(((number.task, checkpoint_name(number.of, number.checkpoint), number.metric), number.key), number)
+    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    for (key, _), number in distinct.items():
+        found.setdefault(key, {}).setdefault(number.stage, []).append(number.value)
+    return found
 
 
 def _common_name(one: Sequence[str], other: Sequence[str]) -> str:
