@@ -23,7 +23,7 @@ FLAGS = {
     "task": "--task {name} (or --ood {name})",
     "stop rule": "--stop {name}",
     "metric": "--metric {name}",
-    "executor": "--executor {name}; its settings are set with --executor-set (of ablate, papers and attack)",
+    "executor": "--executor {name}; its settings are set with --executor-set",
 }
 """The option that selects a component; its settings are set with --set unless it says otherwise."""
 
