@@ -43,7 +43,7 @@ def unneeded_stages(lab: Path, older_than: float = 0.0, now: float | None = None
     """
     place = open_lab(lab)
     place.refresh()
-    check_lab(lab)
+    _check_is_lab(lab)
     needed = referenced_keys(lab)
     limit = (time.time() if now is None else now) - older_than
     return [
@@ -110,10 +110,14 @@ def check_lab(lab: Path) -> None:
 
     :raises UsageError: it is not.
     """
+    _check_is_lab(lab)
+    if is_read_only(lab, lab):
+        raise UsageError(f"{lab}: the lab is read-only; run this where it can be written, or name another lab (--lab)")
+
+
+def _check_is_lab(lab: Path) -> None:
     if not is_lab(lab) and mirror_at(lab) is None:
         raise UsageError(f"{lab}: not a lab: it has no stages and runs (use --lab for another folder)")
-    if is_read_only(lab, lab):
-        raise UsageError(f"{lab}: the lab is read-only")
 
 
 def _move_to_trash(place: Lab, folder: Path, held: Lease) -> bool:

@@ -179,6 +179,15 @@ def test_rm_asks_and_gc_then_frees_the_stages(invoke: Invoke, lab: Path) -> None
     assert invoke("lab", "show", "1111").exit_code == 0
 
 
+def test_gc_of_a_read_only_lab_lists_what_it_would_remove(invoke: Invoke, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ticketlab.notebook.removal.is_read_only", lambda folder, root: True)
+    listed = invoke("lab", "gc", "--dry-run")
+    assert (listed.exit_code, "1 stage" in listed.stderr) == (0, True)
+    refused = invoke("lab", "gc", "--yes")
+    assert refused.exit_code == 2
+    assert "the lab is read-only; run this where it can be written, or name another lab (--lab)" in refused.stderr
+
+
 def test_a_run_that_is_named_twice_is_removed_once(invoke: Invoke, lab: Path) -> None:
     result = invoke("lab", "rm", str((lab / "runs" / "mine").absolute()), "mine", "--yes")
     assert (result.exit_code, "1 run removed" in result.stderr) == (0, True)

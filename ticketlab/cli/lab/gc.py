@@ -27,15 +27,17 @@ def gc(dry_run: bool, older_than: str | None, yes: bool, lab: Path, as_json: boo
     recipes or notebooks elsewhere, are not known: see with --dry-run.
     """
     from ticketlab.notebook.listing import parse_age
-    from ticketlab.notebook.removal import remove_stages, unneeded_stages
+    from ticketlab.notebook.removal import check_lab, remove_stages, unneeded_stages
     from ticketlab.notebook.stage_kinds import count_by_kind
 
-    found = unneeded_stages(lab, parse_age("--older-than", older_than) if older_than is not None else 0.0)
-    total = sum(stage.bytes for stage in found)
-    what = f"{counted(len(found), 'stage')}, {quantities.size(total)}"
     if as_json and not dry_run and not yes:
         dry_run = True
         progress.say("--json without --yes: nothing is removed")
+    if not dry_run:
+        check_lab(lab)
+    found = unneeded_stages(lab, parse_age("--older-than", older_than) if older_than is not None else 0.0)
+    total = sum(stage.bytes for stage in found)
+    what = f"{counted(len(found), 'stage')}, {quantities.size(total)}"
     if not as_json:
         for kind, number, size in count_by_kind(lab, found):
             output.print_line(f"{kind}: {counted(number, 'stage')}, {quantities.size(size)}")
