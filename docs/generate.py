@@ -132,8 +132,6 @@ def setting_row(setting: Mapping[str, Any]) -> tuple[str, ...]:
     mark = "" if setting["changes_results"] else "°"
     unit = f" [{setting['unit']}]" if setting["unit"] else ""
     default = setting["default_text"]
-    if isinstance(setting["default"], (list, tuple)) and not setting["default"]:
-        default = "none"
     return (
         f"`{setting['name']}`{mark}",
         setting["type"],

@@ -15,7 +15,6 @@ from ticketlab.core.errors import UsageError
 PLUGINS = ("plugin", "no_plugin", "no_plugins")
 NOT_SHARED = ("recipe", "seed", "seeds", "dry_run", "name", "csv_file", "jobs", "executor", "executor_sets", "processes", *PLUGINS)
 """Parameters of ``ticketlab run`` that other commands have not, or have in another form."""
-RENAMED = {"attacks": "attack", "examples": "n"}
 OF_STAGES = {f"{stage}_{kind}": f"{stage}-{kind}" for stage in STAGES for kind in ("loss", "adversary")}
 
 
@@ -34,11 +33,12 @@ def study_settings(options: Mapping[str, Any], sets: Sequence[str], lab: Path) -
     :raises UsageError: a ``--set`` has no value, or a run that is named as the model is not in the lab.
     """
     from ticketlab.lab.finished_runs import find_run
+    from ticketlab.studies.definition import KEY_NAMES
 
     found: dict[str, Any] = {}
     for name, value in options.items():
         if value not in (None, ()):
-            key = RENAMED.get(name) or OF_STAGES.get(name) or name.replace("_", "-")
+            key = KEY_NAMES.get(name) or OF_STAGES.get(name) or name.replace("_", "-")
             found[key] = list(value) if isinstance(value, tuple) else value
     if "model" in found:
         found["model"] = find_run(found["model"], lab, "model")

@@ -6,10 +6,9 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal
 
 AxisScale = Literal["auto", "linear", "log"]
-AXIS_SCALES = get_args(AxisScale)
 
 
 def as_number(level: str) -> float | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from attrs import frozen
 
 from ticketlab.statistics.seeds import over_seeds
 
 Band = Literal["deviation", "interval", "none"]
-BANDS = get_args(Band)
 DESCRIPTIONS = {"deviation": "± 1 standard deviation", "interval": "95 % Student interval of the mean"}
 
 

@@ -139,8 +139,6 @@ def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
     :raises SettingError: one has a different model, precision or seeds, lacks a stage, or has a challenge set of the same name with
     different settings. These cannot differ within a run.
     """
-    if not others and not recipe.per_task:
-        return recipe
     if not others:
         return recipe
     sets: dict[str, Task] = {}

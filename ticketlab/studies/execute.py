@@ -77,9 +77,9 @@ class Execution:
                     self._run(running, monitor)
             finally:
                 monitor.handle()  # what workers said before they stopped
-        for number, cell in enumerate(self.plan.cells):
+        for number in range(len(self.plan.cells)):
             if not self._schedule.is_complete(number):
-                self.done(number, None, self._schedule.error_of(number) or cell.error)
+                self.done(number, None, self._schedule.error_of(number))
 
     def _prepare_attacks(self) -> None:
         """Load what the attacks need before the first stage is computed: what is missing is missed now, and not after hours of training."""
