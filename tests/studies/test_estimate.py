@@ -5,6 +5,7 @@ from support.fake_lab import fake_run, key
 from support.small_study import small_study
 
 from ticketlab.studies.estimate import estimate
+from ticketlab.studies.measured_work import MeasuredWork
 from ticketlab.studies.plan import plan_study
 
 TOML = '[search]\nkind = "search"\nbatch_size = 8\npruner = {{ name = "{}" }}\n'
@@ -26,3 +27,12 @@ def test_a_pruner_that_does_not_train_says_nothing_about_those_that_do(small_rec
     found = estimate(plan)
     assert (found.measured, found.seconds) == (1, pytest.approx(seconds))
     assert not any("search" in unknown for unknown in found.unknown)
+
+
+def test_a_stage_of_which_a_part_is_unknown_does_not_count(small_recipe_file, tmp_path, monkeypatch):
+    plan = plan_study(small_study(small_recipe_file), tmp_path / "lab")
+    known = MeasuredWork(seconds=1.0, units=1.0, bytes=10)
+    monkeypatch.setattr("ticketlab.studies.estimate.measured_work", lambda root: {("known",): [known]})
+    monkeypatch.setattr("ticketlab.studies.estimate.parts_of", lambda plan, planned: [(("known",), 1.0), (("unknown",), 1.0)])
+    found = estimate(plan)
+    assert (found.measured, found.seconds, found.bytes, found.unknown) == (0, 0, 0, ("unknown",))

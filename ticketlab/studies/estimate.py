@@ -15,10 +15,10 @@ from ticketlab.studies.planned_work import parts_of
 
 @frozen
 class Estimate:
-    """The expected ``seconds`` and ``bytes`` of the stages that the lab lacks.
+    """The expected ``seconds`` and ``bytes`` of those stages that the lab lacks and that are like stages that were measured.
 
-    ``stages`` is their number, ``measured`` how many of them are like a stage that was measured, and ``unknown`` what the others are.
-    A stop rule may end a search earlier than expected.
+    ``measured`` is their number, ``stages`` that of all stages that the lab lacks, and ``unknown`` what the others are. A stop rule may end
+    a search earlier than expected.
     """
 
     stages: int
@@ -36,9 +36,10 @@ def estimate(plan: Plan) -> Estimate:
     for planned in missing:
         parts = list(parts_of(plan, planned))
         found = [(measured[kind], units) for kind, units in parts if kind in measured]
-        seconds += sum(statistics.median(one.seconds / one.units for one in like) * units for like, units in found)
-        size += round(sum(statistics.median(one.bytes for one in like) for like, _ in found[:1]))
-        known += len(found) == len(parts)
+        if len(found) == len(parts):
+            known += 1
+            seconds += sum(statistics.median(one.seconds / one.units for one in like) * units for like, units in found)
+            size += round(sum(statistics.median(one.bytes for one in like) for like, _ in found[:1]))
         unknown |= {" ".join(kind): None for kind, _ in parts if kind not in measured}
     return Estimate(len(missing), known, seconds, size, tuple(unknown))
 
