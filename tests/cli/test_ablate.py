@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ticketlab.report.numbers_table import COLUMNS
+
 
 def test_a_factor_is_given_once(invoke: Any) -> None:
     result = invoke("ablate", "--task", "demo", "--vary", "sparsity=0.3", "--vary", "sparsity=0.5", "--dry-run")
@@ -39,6 +41,20 @@ def test_a_key_is_named_as_it_was_written(invoke: Any, varied: str, message: str
     result = invoke("ablate", "fine-tune", "--task", "demo", "--vary", varied, "--dry-run")
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_file_with_the_numbers_of_another_run_is_refused_before_anything_is_computed(
+    invoke: Any, tmp_path: Path, tiny: dict[str, Path]
+) -> None:
+    numbers = tmp_path / "numbers.csv"
+    numbers.write_text(",".join(COLUMNS) + "\n" + ",".join("other" for _ in COLUMNS) + "\n")
+    result = invoke(
+        "ablate", "fine-tune", "--task", "demo", "--model", tiny["bert"], "--vary", "epochs=1,2", "--attack", "none",
+        "--lab", tmp_path / "lab", "--csv", numbers,
+    )  # fmt: skip
+    assert result.exit_code == 2
+    assert "holds the numbers of another run (other)" in result.stderr
+    assert not (tmp_path / "lab" / "stages").exists()
 
 
 def test_a_dry_run_checks_and_describes_the_data_as_a_run_does(invoke: Any, tmp_path: Path, tiny: dict[str, Path]) -> None:

@@ -8,6 +8,7 @@ from support.small_study import small_study
 
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError
+from ticketlab.runs.run import directory_name_of
 from ticketlab.studies.plan import plan_study
 from ticketlab.studies.store import StudyStore
 from ticketlab.studies.study import run_study
@@ -38,6 +39,8 @@ def begin(recipe, lab):
 def test_runs_stay_listed_until_their_cells_are_done_again(recipe, tmp_path):
     done = run_study(small_study(recipe, VARY), tmp_path / "lab")
     before = recorded(done.directory)
+    cells = plan_study(small_study(recipe, VARY), tmp_path / "lab").cells
+    assert {cell.cell.label: directory_name_of(cell.inputs, tmp_path / "lab") for cell in cells} == before
     assert recorded(begin(recipe, tmp_path / "lab")) == before
     assert all(before.values())
 

@@ -162,12 +162,8 @@ def run(
     disk_and_memory.check_limit()
     from ticketlab.studies.study import run_study
 
-    done = run_study(study, lab, jobs=jobs, executor=executor, part=part, name=name)
+    done = run_study(study, lab, jobs=jobs, executor=executor, part=part, name=name, check=lambda plan: _check_csv(csv_file, plan))
     print_results(done, as_json=as_json)
-    if csv_file is not None:
-        from ticketlab.report.numbers_file import write_numbers
-
-        write_numbers(done.comparison, csv_file)
     progress.say(f"study: {done.directory} ({counted(done.computed, 'stage')} computed)")
     if done.part is not None:
         progress.say(_part_line(done.part))
@@ -178,8 +174,26 @@ def run(
         progress.warn(f"{cell.label}: {cell.error}")
     if failed:
         progress.warn(f"{counted(len(failed), 'cell')} of {len(cells)} failed; the same command tries them again")
+    if csv_file is not None:
+        from ticketlab.report.numbers_file import write_numbers
+
+        write_numbers(done.comparison, csv_file)
+    if failed:
         context = click.get_current_context()
         context.exit(EXIT_FAILED if len(failed) == len(cells) else EXIT_PARTIAL)
+
+
+def _check_csv(csv_file: Path | None, plan: Plan) -> None:
+    """Check, before anything is computed, that the file of numbers does not hold the numbers of other runs.
+
+    :raises UsageError: it holds them.
+    """
+    from ticketlab.report.numbers_file import check_runs, has_content
+
+    if csv_file is not None and has_content(csv_file):
+        from ticketlab.runs.run import directory_name_of
+
+        check_runs(csv_file, {directory_name_of(cell.inputs, plan.lab.root) for cell in plan.cells if cell.inputs is not None})
 
 
 def _part_line(done: PartRun) -> str:

@@ -141,9 +141,13 @@ def directory_name(recipe: Recipe, lab: str | Path = "lab", name: str | None = N
 
     :raises UsageError: see :func:`run`.
     """
-    place = lab_folder(lab)
-    identity = identify(load_run_inputs(recipe), place, pick_precision(recipe.precision))
-    return run_directory.find_directory(recipe, identity.digest, place, name).name
+    return directory_name_of(load_run_inputs(recipe), lab_folder(lab), name)
+
+
+def directory_name_of(inputs: RunInputs, lab: Path, name: str | None = None) -> str:
+    """Return the name of the directory of the run of loaded inputs."""
+    identity = identify(inputs, lab, pick_precision(inputs.recipe.precision))
+    return run_directory.find_directory(inputs.recipe, identity.digest, lab, name).name
 
 
 def _pick(choices: Mapping[str, Choice], name: str | None, what: str) -> Choice:

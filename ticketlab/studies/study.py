@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -131,11 +131,15 @@ def run_study(
     executor: Executor | None = None,
     part: Part | None = None,
     name: str | None = None,
+    check: Callable[[Plan], None] = lambda plan: None,
 ) -> StudyRun:
-    """Run a study, or one part of it, by default with the executor ``local``. Raises the errors of :func:`study`."""
+    """Run a study, or one part of it, by default with the executor ``local``. Raises the errors of :func:`study`.
+
+    ``check`` is called with the plan before anything is computed, and may refuse it.
+    """
     executor = executor or Local()
     with threads_of_a_stage(executor, jobs):
-        return _run(defined, lab_folder(lab), executor, jobs, part, name)
+        return _run(defined, lab_folder(lab), executor, jobs, part, name, check)
 
 
 def build_executor(value: Executor | str | Mapping[str, Any]) -> Executor:
@@ -149,9 +153,12 @@ def build_executor(value: Executor | str | Mapping[str, Any]) -> Executor:
     return executor
 
 
-def _run(defined: Study, lab: Path, executor: Executor, jobs: int | None, part: Part | None, name: str | None) -> StudyRun:
+def _run(
+    defined: Study, lab: Path, executor: Executor, jobs: int | None, part: Part | None, name: str | None, check: Callable[[Plan], None]
+) -> StudyRun:
     folder = study_folder(lab, defined, name)
     plan = plan_study(defined, lab)
+    check(plan)
     progress.say(describe_plan(plan))
     if is_read_only(folder, plan.lab.root):
         return _of_read_only_lab(folder, plan)
