@@ -12,7 +12,7 @@ from support.without_imports import HEAVY, RUN
 @pytest.mark.parametrize(
     ("arguments", "blocked", "expected"),
     [
-        pytest.param(["--help"], (*HEAVY, "rich", "pluggy", "cattrs", "numpy"), "robust lottery tickets", id="help"),
+        pytest.param(["--help"], (*HEAVY, "rich", "pluggy", "cattrs", "numpy"), "lottery tickets in pre-trained", id="help"),
         pytest.param(["--version"], (*HEAVY, "rich", "pluggy", "cattrs"), "ticketlab 0", id="version"),
         pytest.param(["run", "--help"], (*HEAVY, "rich"), "--sparsity", id="run --help"),
         pytest.param(["lab", "--help"], (*HEAVY, "rich", "pluggy", "cattrs", "numpy"), "free disk space", id="lab --help"),

@@ -64,7 +64,7 @@ def test_stages_may_need_the_available_memory_unless_the_setting_says_otherwise(
     [
         (9, None, "--jobs 9: choose between 1 and 8"),
         (None, 9, "executor.jobs = 9: choose"),
-        (2, 3, "--jobs 2 and jobs = 3"),
+        (2, 3, "asks for 2 at a time .* and the executor for 3 .*: give one of them"),
     ],
 )
 def test_impossible_numbers_of_jobs_are_refused(machine: Any, jobs: int | None, setting: int | None, message: str) -> None:

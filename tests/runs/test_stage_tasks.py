@@ -9,7 +9,7 @@ from ticketlab.core import registry
 from ticketlab.core.component import components_in
 from ticketlab.core.errors import SettingError, UsageError
 from ticketlab.recipes import differences, recipe, tables
-from ticketlab.recipes.compose import compose
+from ticketlab.recipes.compose import compose, compose_unchecked
 from ticketlab.report.cells import compare_runs
 from ticketlab.report.numbers import numbers
 from ticketlab.report.rows import result_rows
@@ -225,7 +225,8 @@ def test_a_task_is_named_as_for_the_flag_and_survives_the_file(written, topics):
 
 def test_another_local_task_replaces_the_first_one_with_its_settings(topics):
     sets = [f'search.task={{name="{topics}", label_column="topic"}}', "search.task=./other.csv"]
-    assert compose("transfer-ticket", tasks="demo", sets=sets).stages["search"].task == LocalDataset(path="./other.csv")
+    composed = compose_unchecked("transfer-ticket", tasks="demo", sets=sets)
+    assert composed.stages["search"].task == LocalDataset(path="./other.csv")
 
 
 @pytest.mark.parametrize(
