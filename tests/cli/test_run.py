@@ -80,10 +80,10 @@ def test_csv_is_written_in_addition_to_the_table(invoke: Any, runs: SimpleNamesp
 
 
 def test_demo_compares_three_models_at_its_scale(invoke: Any, runs: SimpleNamespace) -> None:
-    result = invoke("demo", "--set", "search.epochs=1", "--set", "max_length=32")
+    result = invoke("demo", "--set", "search.epochs=1", "--set", "max_length=32", "--set", 'model="another"')
     assert result.exit_code == 0, result.stderr
     assert [recipe.name for recipe in runs.recipes] == ["fine-tune", "random-ticket", "robust-ticket"]
-    assert {(recipe.scale, recipe.model, recipe.max_length) for recipe in runs.recipes} == {("demo", "demo", 32)}
+    assert {(recipe.scale, recipe.model, recipe.max_length) for recipe in runs.recipes} == {("demo", "another", 32)}
     for label in ("fine-tuned model", "random ticket", "robust ticket"):
         assert label in result.stdout
     refused = invoke("demo", "--set", "finetune.shrink=false")

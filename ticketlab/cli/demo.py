@@ -28,10 +28,14 @@ class _Comparison:
     settings: Mapping[str, Any]
 
     def compose(self, name: str, seed: int, sets: Sequence[str] = ()) -> Recipe:
-        """Compose one of the recipes at the scale of the demo."""
-        from ticketlab.recipes.compose import compose
+        """Compose one of the recipes at the scale of the demo. The assignments ``sets`` may replace the settings of the comparison."""
+        from ticketlab.recipes import contradictions, ineffective_settings
+        from ticketlab.recipes.compose import compose_unchecked
 
-        return compose(name, scale="demo", seeds=[seed], model="demo", sets=sets, **self.settings)
+        contradictions.refuse_repetitions(sets)
+        composed = compose_unchecked(name, scale="demo", seeds=[seed], model="demo", sets=sets, **self.settings)
+        ineffective_settings.refuse_ineffective([composed.of(task) for task in composed.tasks], {}, {}, sets)
+        return composed
 
 
 COMPARISONS = {
