@@ -292,17 +292,28 @@ def test_a_bad_model_is_refused(world: SimpleNamespace, tmp_path: Path, damage: 
     refused(call("evaluate", model, "--task", "ok.csv", "--lab", tmp_path / "lab"), expected)
 
 
+@pytest.mark.parametrize("command", [["evaluate"], ["attack", "--attack", "deepwordbug"]], ids=["evaluate", "attack"])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--task", "pairs.csv"], "neg, pos and the task's 0, 1"),
+        (["--task", "ok.csv", "--label-map", "neg"], "MODEL_LABEL=TASK_LABEL"),
+        (["--task", "ok.csv", "--label-map", "neg=pos"], "two labels of the model stand for `pos`: `neg` (mapped)"),
+    ],
+    ids=["other labels", "no pair", "to a label that the model has"],
+)
+def test_labels_that_do_not_match_are_refused_before_a_run_begins(
+    world: SimpleNamespace, tmp_path: Path, command: list[str], arguments: list[str], expected: str
+) -> None:
+    refused(call(command[0], world.model, *command[1:], *arguments, "--lab", tmp_path / "lab"), expected)
+    assert not (tmp_path / "lab").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["evaluate", "encoder", "--task", "ok.csv"], "an encoder without a classifier"),
         (["evaluate", "demo", "--task", "ok.csv"], "an encoder without a classifier"),
-        (["evaluate", "MODEL", "--task", "pairs.csv"], "neg, pos and the task's 0, 1"),
-        (["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg"], "MODEL_LABEL=TASK_LABEL"),
-        (
-            ["evaluate", "MODEL", "--task", "ok.csv", "--label-map", "neg=pos"],
-            "two labels of the model stand for `pos`: `neg` (mapped)",
-        ),
         (["attack", "MODEL", "--task", "ok.csv"], "--attack"),
         (["attack", "MODEL", "--task", "ok.csv", "--attack", "deepwordbug", "--out", "empty"], "'empty' is a directory"),
         (["attack", "MODEL", "--task", "ok.csv", "--attack", "deepwordbug", "--seed", "-1"], "'--seed'"),

@@ -335,7 +335,8 @@ def test_the_labels_of_a_teacher_are_matched_by_name(tiny, lab, tmp_path):
     config |= {"id2label": {"0": "bad", "1": "good"}, "label2id": {"bad": 0, "good": 1}}
     (other / "config.json").write_text(json.dumps(config))
     with pytest.raises(UsageError, match=r"map them with search\.teacher_labels bad=NAME"):
-        run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), lab)
+        run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}"), tmp_path / "lab")
+    assert not (tmp_path / "lab").exists()
     names = 'search.teacher_labels=["bad=negative", "good=positive"]'
     named = run(make(tiny["bert"], "search.loss=confreg", f"search.teacher={other}", names), lab)
     scores = [(folder(lab, done, "search") / "scores.safetensors").read_bytes() for done in (plain, named)]

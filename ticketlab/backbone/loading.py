@@ -242,6 +242,18 @@ def check_single_label(name: str, config: PretrainedConfig) -> None:
         )
 
 
+def classifier_labels(name: str) -> tuple[str, ...]:
+    """Return the label names of a finished classifier, without loading its weights; none if it has no classifier.
+
+    :raises UsageError: as :func:`load_finished`, about its config.
+    """
+    config = load_config(name, resolve_model(name))
+    if not _is_classifier(config):
+        return ()
+    check_single_label(name, config)
+    return model_config.labels(name, config)
+
+
 def lacks_classifier(name: str) -> bool:
     """Return whether a model is an encoder without a classifier or with another head. Raises as :func:`load_config`."""
     config = load_config(name, resolve_model(name))

@@ -58,6 +58,7 @@ def describe(recipe: Recipe, lab: str | Path) -> Iterator[str]:
         ood = [data for task in part.ood if (data := sets[task.label])]
         task_checks.check_data(part, of_part, ood if len(ood) == len(part.ood) else None, known)
         if_available(functools.partial(preflight.check_references, part))
+        if_available(functools.partial(task_checks.check_external_classifiers, part, of_part, known))
         task_checks.check_files_of_examples(part, of_part, known)
     data_of_tasks, data_of_sets = ({label: data for label, data in found.items() if data} for found in (tasks, sets))
     RunInputs(recipe, data_of_tasks, data_of_sets, "", "", known).report()

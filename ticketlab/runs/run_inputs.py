@@ -94,6 +94,7 @@ def check_run_inputs(inputs: RunInputs) -> RunInputs:
         data, ood = [inputs.data[task.label] for task in part.tasks], [inputs.sets[task.label] for task in part.ood]
         task_checks.check_data(part, data, ood, inputs.own)
         preflight.check_references(part)
+        task_checks.check_external_classifiers(part, data, inputs.own)
         family_checks.check_family(part, inputs.model)
         checked = task_checks.with_overlap_warnings(part, data, ood, inputs.own)
         inputs = evolve(

@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from attrs import frozen
 
+from ticketlab.backbone import loading
 from ticketlab.core.errors import UsageError
 from ticketlab.core.references import stage_of
+from ticketlab.losses.base import inputs_of
 from ticketlab.recipes.recipe import Recipe
 from ticketlab.recipes.task_groups import by_data, own_task
-from ticketlab.runs import preflight
+from ticketlab.runs import external_inputs, preflight
 from ticketlab.stages.attack import AttackStage
 from ticketlab.stages.base import Stage
 from ticketlab.stages.training_data import AUGMENT
@@ -19,6 +21,9 @@ from ticketlab.stages.training_stage import Training
 from ticketlab.tasks import label_map
 from ticketlab.tasks.assembly import repeats
 from ticketlab.tasks.base import Task, TaskData
+
+LABEL_MAPS = {"model": "label_map", "teacher": "teacher_labels"}
+"""The settings that translate the labels of the classifier to which a setting refers."""
 
 OwnData = Mapping[Task, TaskData]
 """The data of tasks that stages name themselves; some may be missing in a plan."""
@@ -55,6 +60,23 @@ def check_data(recipe: Recipe, data: Sequence[TaskData], ood: Sequence[TaskData]
         preflight.check_selection_metrics(group, of_group)
     for of_run in data:
         _check_exchanges(recipe, functools.partial(_data_of_stage, recipe, of_run=of_run, own=own))
+
+
+def check_external_classifiers(recipe: Recipe, data: Sequence[TaskData], own: OwnData) -> None:
+    """Check the labels of classifiers outside the recipe that its stages measure, or learn from.
+
+    :raises UsageError: they do not match those of the task, or the model is not a classifier with one label per text.
+    """
+    for name, stage in recipe.stages.items():
+        for field, value in stage.references().items():
+            if field not in LABEL_MAPS or not hasattr(stage, LABEL_MAPS[field]) or stage_of(value) in recipe.stages:
+                continue
+            if _learns_hidden_states(stage):
+                continue
+            names = loading.classifier_labels(external_inputs.resolve_reference(field, value, external_inputs.MODELS)[0].model)
+            for of_stage in (_data_of_stage(recipe, name, of_run, own) for of_run in data):
+                if names and of_stage is not None:
+                    _match_labels(stage, field, names, of_stage, flag="--label-map" if field == "model" else f"{name}.{LABEL_MAPS[field]}")
 
 
 def check_files_of_examples(recipe: Recipe, data: Sequence[TaskData], own: OwnData) -> None:
@@ -139,15 +161,24 @@ def _check_exchange(name: str, stage: Stage, field: str, maker: str, own: TaskDa
             f"{', '.join(own.label_names)} ({own.name}), in this order; start from `pretrained` or from a stage with the same labels. A "
             "ticket may come from any task"
         )
-    pairs = getattr(stage, "teacher_labels" if field == "teacher" else "label_map", ())
-    flag = f"{name}.{'teacher_labels' if field == 'teacher' else 'label_map'}"
-    try:
-        if field == "model" and isinstance(stage, AttackStage):
-            label_map.labels_of_outputs(other.label_names, own.label_names, pairs)
-        elif field in ("model", "teacher"):
-            label_map.match_labels(other.label_names, own.label_names, pairs, flag=flag)
-    except UsageError as problem:
-        raise UsageError(f"{name}.{field}: `{maker}` is trained on {other.name}, and `{name}` uses {own.name}: {problem}") from None
+    if field in LABEL_MAPS:
+        try:
+            _match_labels(stage, field, other.label_names, own, flag=f"{name}.{LABEL_MAPS[field]}")
+        except UsageError as problem:
+            raise UsageError(f"{name}.{field}: `{maker}` is trained on {other.name}, and `{name}` uses {own.name}: {problem}") from None
+
+
+def _match_labels(stage: Stage, field: str, model_names: Sequence[str], own: TaskData, *, flag: str) -> None:
+    """Match the labels of the classifier that a stage measures, or learns from, with those of its task."""
+    pairs = getattr(stage, LABEL_MAPS[field], ())
+    if field == "model" and isinstance(stage, AttackStage):
+        label_map.labels_of_outputs(model_names, own.label_names, pairs)
+    else:
+        label_map.match_labels(model_names, own.label_names, pairs, flag=flag)
+
+
+def _learns_hidden_states(stage: Stage) -> bool:
+    return isinstance(stage, Training) and "teacher" not in inputs_of(stage.loss)
 
 
 def _folded(data: TaskData) -> list[str]:
