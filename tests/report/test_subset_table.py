@@ -122,6 +122,8 @@ def test_one_seed_has_no_deviation_and_a_set_without_subsets_has_no_subset_table
     assert error == ""
     assert any(line.startswith("majority class 50.0 33.3 33.3 80.0 71.1") for line in lines)
     assert after(lines, "paws: classes")[4:] == ["yes 80.0 90.0 75.0", "no 20.0 10.0 50.0"]
+    lines, _ = shown(result_rows(results(stages(ood={"mnli": flat}))), 200, monkeypatch, capsys)
+    assert [line for line in lines if line.endswith(": classes")] == ["mnli: classes", "mnli (challenge set): classes"]
 
 
 def test_columns_with_many_values_come_last_and_those_with_more_than_forty_are_listed_on_stderr(

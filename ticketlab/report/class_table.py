@@ -47,7 +47,8 @@ def _sets(rows: Sequence[ResultRow]) -> Iterator[tuple[str, Models]]:
             yield f"{task}{'' if split == 'test' else f', {split}'}: classes", models
         for name in dict.fromkeys(summary.name for row in same_task for summary in row.challenges):
             evaluated = [(row.label, summary) for row in same_task for summary in row.challenges if summary.name == name]
-            yield f"{task}, {name}: classes" if several else f"{name}: classes", evaluated
+            shown = f"{task}, {name}" if several else f"{name} (challenge set)" if name == task else name
+            yield f"{shown}: classes", evaluated
 
 
 def _labels(models: Models) -> list[str]:
