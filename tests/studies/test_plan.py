@@ -205,6 +205,16 @@ def test_a_baseline_is_a_level_or_a_cell(plan_of, baseline):
         ({"pruner": ["hard-concrete", "random"]}, {"set": {"search.pruner.penalti": 1, "serach.lr": 1}}, "did you mean `penalty`"),
         ({"heads+neurons": [[0.1, 0.2]], "heads": [0.3]}, {}, "`heads` is varied by two factors, `heads.neurons` and `heads`"),
         ({"max_length": [32], "max-length": [48]}, {}, "varied by two factors"),
+        (
+            {"epochs": [1, 2]},
+            {"recipes": ["fine-tune"], "tasks": ["demo"], "set": {"finetune.epochs": 3}},
+            r"`epochs` \(1, 2\) has no effect beside `finetune.ep",
+        ),
+        (
+            {"finetune.lr": [1e-3, 1e-4]},
+            {"recipes": ["fine-tune"], "tasks": ["demo"], "set": {"lr": 1}},
+            "`lr` = 1 has no effect beside the factor `finetune.lr`",
+        ),
         ({"search.lr": [float("inf")]}, {}, "must be a finite number"),
         (
             {"adversary": ["none", "pgd"], "retrain.adversary": ["none", "pgd"]},

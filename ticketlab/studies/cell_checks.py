@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 
 from ticketlab.core.errors import UsageError, did_you_mean
 from ticketlab.core.formatting import joined
+from ticketlab.recipes.recipe import Recipe
 from ticketlab.studies.definition import Study
 from ticketlab.studies.design import unavailable
-from ticketlab.studies.keys import argument_of
+from ticketlab.studies.keys import WHOLE, argument_of
 from ticketlab.studies.study_cell import StudyCell
 
 
@@ -36,6 +38,30 @@ def check_keys(study: Study, cells: Sequence[StudyCell], problem: Callable[[Stud
         if setting and all(key in cell.inapplicable for cell in setting):
             recipes = ", ".join(dict.fromkeys(cell.recipe.name for cell in setting if cell.recipe))
             raise UsageError(problem(setting[0], key) or f"`{key}` is not a setting of any cell (recipes: {recipes}); remove it")
+
+
+def check_replaced(
+    study: Study, cells: Sequence[StudyCell], compose_without: Callable[[StudyCell, Collection[str]], Recipe | None]
+) -> None:
+    """Refuse a setting and a factor of which one replaces the other in every cell, such as ``epochs`` and ``finetune.epochs``.
+
+    A setting with the key of a factor is accepted, because it may be meant for other scales of a study file. ``compose_without`` returns
+    the recipe of a cell without some of its keys, None if there is none.
+
+    :raises UsageError: there are such two.
+    """
+    for (key, value), factor in itertools.product(study.settings.items(), study.factors):
+        applicable = [cell for cell in cells if cell.recipe is not None and key not in cell.inapplicable]
+        both = [cell for cell in applicable if cell.levels[factor.name].settings]
+        if key in WHOLE or key in factor.keys or not both:
+            continue
+        setting, levels = f"`{key}` = {value}", f"the factor `{factor.name}` ({', '.join(level.label for level in factor.levels)})"
+        of_setting, of_levels = [key], factor.keys
+        for first, second, first_keys, second_keys in ((setting, levels, of_setting, of_levels), (levels, setting, of_levels, of_setting)):
+            if any(
+                compose_without(cell, second_keys) != compose_without(cell, [*first_keys, *second_keys]) for cell in (both[0], both[-1])
+            ) and all(compose_without(cell, first_keys) == cell.recipe for cell in both):
+                raise UsageError(f"{first} has no effect beside {second}; remove one of them")
 
 
 def check_levels(study: Study, cells: Sequence[StudyCell]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 from attrs import field, frozen
@@ -52,6 +52,7 @@ def _checked_cells(study: Study) -> list[StudyCell]:
     with shared_instances():
         cells = [composer.cell(combination) for combination in combinations(study)]
         cell_checks.check_keys(study, cells, composer.problem)
+        cell_checks.check_replaced(study, cells, composer.without)
     cell_checks.check_levels(study, cells)
     cell_checks.check_baseline(study, cells)
     return cells
@@ -91,6 +92,14 @@ class _Composer:
         except UsageError as problem:
             return str(problem)
         return ""
+
+    def without(self, cell: StudyCell, keys: Collection[str]) -> Recipe | None:
+        """Return the recipe of a cell without some of its keys, except :data:`WHOLE`; None if it cannot be composed."""
+        left_out = {*keys, *cell.inapplicable} - {*WHOLE}
+        try:
+            return self._compose({key: value for key, value in self._settings(cell.levels).items() if key not in left_out})
+        except UsageError:
+            return None
 
     def _settings(self, combination: Combination) -> dict[str, Any]:
         """Return the value of each key, those of components before those of their settings; levels replace the study's settings."""
