@@ -134,6 +134,11 @@ def test_an_assignment_sets_the_value_at_its_path(assignment: str, path: list[st
     assert STAGES["search"]["pruner"] == {"name": "x", "lr": 1}
 
 
+@pytest.mark.parametrize("value", [["a \U0001f600", '\x7f\n"é'], {"\U0001f600": {"of": [1, 0.5, True]}}, [float("inf")]])
+def test_a_value_written_as_toml_is_read_again_by_an_assignment(value: Any) -> None:
+    assert tables.parse_assignment(f"search.pruner.x={tables.as_toml(value)}")[1] == value
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -150,6 +152,17 @@ def parse_assignment(assignment: str) -> tuple[list[str], Any]:
         return keys, tomllib.loads(f"value = {text.strip()}")["value"]
     except (ValueError, RecursionError):
         return keys, text.strip()
+
+
+def as_toml(value: Any) -> str:
+    """Return a value as TOML on one line, from which :func:`parse_assignment` reads it again."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{as_toml(key)} = {as_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON would write an emoji as two surrogates
 
 
 def _put(below: Any, keys: Sequence[str], value: Any, where: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, cast
@@ -17,6 +16,7 @@ from ticketlab.lab.finished_models import resolve
 from ticketlab.recipes.compose import Base, apply_to, read_base
 from ticketlab.recipes.overrides import Overrides, task_tables
 from ticketlab.recipes.recipe import Recipe
+from ticketlab.recipes.tables import as_toml
 from ticketlab.studies import cell_checks
 from ticketlab.studies.definition import RECIPE, TASK, Study
 from ticketlab.studies.design import Combination, cell_label, combinations, unavailable
@@ -169,7 +169,7 @@ def _arguments(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
         elif flag is not None:
             stages.setdefault(flag[0], {})[flag[1]] = value
         else:
-            found["sets"].append(f"{key}={value if isinstance(value, str) else _toml(value)}")
+            found["sets"].append(f"{key}={value if isinstance(value, str) else as_toml(value)}")
     return found | ({"stages": stages} if stages else {})
 
 
@@ -179,12 +179,3 @@ def _number(value: Any) -> Any:
         with contextlib.suppress(ValueError):
             return kind(value) if isinstance(value, str) else value
     return value
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML. Strings of JSON are strings of TOML."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else json.dumps(value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
+
+from ticketlab.recipes.tables import as_toml
 
 
 @frozen(kw_only=True)
@@ -53,7 +54,7 @@ class Tuning:
 
 def as_setting(value: Any) -> str:
     """Return a value as it is written after ``--set PATH=``."""
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else as_toml(value)
 
 
 def _flag(key: str, value: Any) -> tuple[str, str]:
