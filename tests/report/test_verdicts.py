@@ -182,6 +182,16 @@ def test_equal_measurements_and_lost_outcomes_are_undecided_with_the_reason(tmp_
     assert "are not in the lab" in lost.tasks[0].reason
 
 
+def test_a_verdict_names_the_model_of_one_class_that_nothing_could_fool(tmp_path: Path) -> None:
+    attacks = {"a": ["ffff", "fffs", "ffff"], "b": ["ssss", "sssf", "sssf"]}
+    cells = [measured_cell(tmp_path, {"method": name}, clean=["1100"] * 3, attack=found) for name, found in attacks.items()]
+    for stages in (cells[0].results or {})["tasks"]["sst2"].values():
+        stages["evaluate"]["clean"] |= {"labels": {"yes": 2, "no": 2}, "predicted": {"yes": 4}}
+    (found,) = decided([claim(metrics=("attack.pwws.aua",))], *cells)
+    (note,) = found.tasks[0].test.notes
+    assert note.startswith("the model of a predicts `yes` for every example with 3 of 3 seeds: nothing to fool, so its numbers")
+
+
 def test_a_comparison_without_hypotheses_has_no_verdicts() -> None:
     assert verdicts(Comparison("x", (), ())) == ()
 

@@ -11,6 +11,7 @@ from ticketlab.core.errors import Damaged, UsageError
 from ticketlab.core.formatting import counted, verb
 from ticketlab.report.cells import Cell
 from ticketlab.report.metric_values import SeedValue
+from ticketlab.report.one_class import metric_of_one_class
 from ticketlab.report.outcomes import Outcomes, data_set, examples_of, has_outcomes, outcomes_of
 from ticketlab.report.shared_randomness import shared_randomness
 from ticketlab.statistics.paired import PairedDifference, compare_outcomes, compare_values
@@ -123,6 +124,12 @@ def _notes(pairs: Sequence[CellPair], numbers: PairedDifference, common: Sequenc
         yield f"{counted(numbers.left_out, 'example')} that not all compared cells have {verb(numbers.left_out)} left out"
     if numbers.examples is not None and not all(pair.same_data for pair in pairs):
         yield OTHER_DATA
+    yield from dict.fromkeys(
+        f"the model of {cell.label} {reason}, so its numbers under attack say nothing about its robustness"
+        for pair in pairs
+        for cell in pair.cells
+        if (reason := metric_of_one_class(cell, pair.metric, pair.task))
+    )
     if len(numbers.seeds) > 1:
         seed = numbers.seeds[0]
         found = [shared_randomness(pair.cells[side], pair.values[side][seed]) for pair in pairs for side in (0, 1)]
