@@ -182,6 +182,14 @@ def test_equal_measurements_and_lost_outcomes_are_undecided_with_the_reason(tmp_
     assert "are not in the lab" in lost.tasks[0].reason
 
 
+def test_cells_that_are_one_measurement_do_not_make_the_mean_difference_smaller(tmp_path: Path) -> None:
+    one = measured_cell(tmp_path, {"method": "a", "sparsity": "0.5"}, clean=right(SAME))
+    other = evolve(one, label="b, 0.5", levels={"method": "b", "sparsity": "0.5"})
+    (found,) = decided([claim()], *pair(tmp_path, HIGH, LOW, sparsity="0.3"), one, other)
+    assert numbers_of(found).difference == pytest.approx(0.198)
+    assert found.tasks[0].test.notes == ("1 pair of cells that is the same measurement is left out",)
+
+
 def test_a_verdict_names_the_model_of_one_class_that_nothing_could_fool(tmp_path: Path) -> None:
     attacks = {"a": ["ffff", "fffs", "ffff"], "b": ["ssss", "sssf", "sssf"]}
     cells = [measured_cell(tmp_path, {"method": name}, clean=["1100"] * 3, attack=found) for name, found in attacks.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,13 @@ def test_cells_may_be_named_by_level_label_or_levels() -> None:
     assert (hypothesis.of, hypothesis.than) == ({"method": "robust"}, {"method": "random", "sparsity": "0.3"})
 
 
-def planned(found: Study) -> list[tuple[tuple[tuple[str, str], ...], bool, str]]:
+def planned(found: Study, same: Mapping[str, str] | None = None) -> list[tuple[tuple[tuple[str, str], ...], bool, str]]:
     cells = compose_cells(found)
     errors = {cell.label: cell.error for cell in cells}
-    return [(one.pairs, one.decidable, one.outlook) for one in planned_hypotheses(with_checked_hypotheses(found, cells), cells, errors, {})]
+    return [
+        (one.pairs, one.decidable, one.outlook)
+        for one in planned_hypotheses(with_checked_hypotheses(found, cells), cells, errors, same or {})
+    ]
 
 
 def test_the_plan_says_whether_the_cells_can_decide() -> None:
@@ -113,6 +117,9 @@ def test_the_plan_says_whether_the_cells_can_decide() -> None:
     assert pairs == tuple((f"method=robust, sparsity={level}", f"method=random, sparsity={level}") for level in ("0.3", "0.5"))
     assert decidable
     assert outlook == "5 seeds show a difference of 1.7 standard deviations between seeds with 80 % power, before correction"
+    ((_, decidable, outlook),) = planned(study(CLAIM), {"method=random, sparsity=0.5": "method=robust, sparsity=0.5"})
+    assert decidable
+    assert outlook.endswith("; 1 of 2 pairs of cells is left out: the same stages")
     ((_, decidable, outlook),) = planned(study(CLAIM, seeds=1))
     assert (decidable, outlook) == (False, "cannot be decided: one seed decides nothing")
     unavailable = {"name": "method", "levels": [METHODS["levels"][0], {"label": "random", "unavailable": "no code"}]}

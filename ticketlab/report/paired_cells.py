@@ -40,6 +40,12 @@ class CellPair:
         return self.values[0][seed].key, self.values[1][seed].key
 
     @property
+    def is_same_measurement(self) -> bool:
+        """Whether both values are of one measurement with every seed that both have."""
+        shared = self.values[0].keys() & self.values[1].keys()
+        return bool(shared) and all(one == other for one, other in map(self.keys, shared))
+
+    @property
     def same_data(self) -> bool:
         """Whether the examples are those of equal data: of the set of an ``ood.`` metric, and of others the task."""
         name = data_set(self.metric) or self.task
@@ -64,8 +70,10 @@ def compare_cells(pairs: Sequence[CellPair], *, null: float = 0.0) -> PairedCell
 
     They are compared by :func:`~ticketlab.statistics.paired.compare_outcomes` if every metric has outcomes of the same examples, of which
     those count that have an outcome in every pair. Otherwise the means of each seed are compared by
-    :func:`~ticketlab.statistics.paired.compare_values`. A seed whose measurements are those of an earlier one does not count.
+    :func:`~ticketlab.statistics.paired.compare_values`. A seed whose measurements are those of an earlier one does not count, and neither
+    do two cells that are the same measurement, unless all are: their difference of zero would only make the mean difference smaller.
     """
+    given, pairs = pairs, _different(pairs) or pairs
     every = [set(values) for pair in pairs for values in pair.values]
     shared = every[0].intersection(*every)
     common, unpaired = sorted(shared), tuple(sorted(every[0].union(*every) - shared))
@@ -73,11 +81,23 @@ def compare_cells(pairs: Sequence[CellPair], *, null: float = 0.0) -> PairedCell
         return PairedCells(numbers=None, unpaired=unpaired)
     seeds = _distinct(common, pairs)
     numbers = compare_values({seed: (_mean(pairs, 0, seed), _mean(pairs, 1, seed)) for seed in seeds}, null=null)
-    if all(one == other for pair in pairs for seed in seeds for one, other in [pair.keys(seed)]):
+    if all(pair.is_same_measurement for pair in pairs):
         return PairedCells(numbers=numbers.without_test(SAME_MEASUREMENT), unpaired=unpaired)
     if all(has_outcomes(pair.metric) for pair in pairs) and len({examples_of(pair.metric) for pair in pairs}) == 1:
         numbers = _by_examples(pairs, numbers, null)
-    return PairedCells(numbers=numbers, unpaired=unpaired, notes=tuple(_notes(pairs, numbers, common, unpaired)))
+    return PairedCells(numbers=numbers, unpaired=unpaired, notes=(*_repeated(given, pairs), *_notes(pairs, numbers, common, unpaired)))
+
+
+def _different(pairs: Sequence[CellPair]) -> list[CellPair]:
+    """Return the pairs without those whose cells have the same measurement of every metric, because no factor has an effect on them."""
+    different = {pair.cells for pair in pairs if not pair.is_same_measurement}
+    return [pair for pair in pairs if pair.cells in different]
+
+
+def _repeated(given: Sequence[CellPair], compared: Sequence[CellPair]) -> Iterator[str]:
+    number = len({pair.cells for pair in given}) - len({pair.cells for pair in compared})
+    if number:
+        yield f"{counted(number, 'pair')} of cells that {verb(number)} the same measurement {verb(number)} left out"
 
 
 def _distinct(seeds: Sequence[int], pairs: Sequence[CellPair]) -> list[int]:

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from ticketlab.core import progress
 from ticketlab.core.errors import UsageError
-from ticketlab.core.formatting import joined
+from ticketlab.core.formatting import counted, joined, verb
 from ticketlab.report.cells import Factor
 from ticketlab.report.hypothesis import Hypothesis
 from ticketlab.report.hypothesis_cells import pair_cells, resolve
@@ -96,16 +96,18 @@ def planned_hypotheses(
         failed = next((label for label in labels if errors.get(label)), None)
         seeds = [set(recipe.seeds) for label in labels if (recipe := recipes[label])]
         number = len(set.intersection(*seeds)) if seeds else 0
+        equal = sum(same.get(one, one) == same.get(other, other) for one, other in pairs)
         if failed is not None:
             yield PlannedHypothesis(hypothesis, pairs, False, f"cannot be decided: {failed} cannot be computed: {errors[failed]}")
-        elif all(same.get(one, one) == same.get(other, other) for one, other in pairs):
+        elif equal == len(pairs):
             yield PlannedHypothesis(hypothesis, pairs, False, "cannot be decided: the compared cells have the same stages")
         elif number < 2:
             yield PlannedHypothesis(hypothesis, pairs, False, "cannot be decided: one seed decides nothing")
         else:
             smallest = smallest_detectable(number, 1 / math.sqrt(number))
             shown = f"{number} seeds show a difference of {smallest:.1f} standard deviations between seeds"
-            yield PlannedHypothesis(hypothesis, pairs, True, f"{shown} with {100 * POWER:.0f} % power, before correction")
+            left_out = f"; {equal} of {counted(len(pairs), 'pair')} of cells {verb(equal)} left out: the same stages" if equal else ""
+            yield PlannedHypothesis(hypothesis, pairs, True, f"{shown} with {100 * POWER:.0f} % power, before correction{left_out}")
 
 
 def first_run(recorded: Mapping[str, Any] | None, current: Collection[Mapping[str, Any]], in_lab: Callable[[], int]) -> dict[str, Any]:
