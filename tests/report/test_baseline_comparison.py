@@ -11,6 +11,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.report.baseline_comparison import PairedComparison, compare_with_baseline
 from ticketlab.report.cells import Comparison
 from ticketlab.report.hypothesis import Hypothesis
+from ticketlab.report.table_notes import significance
 from ticketlab.report.verdicts import verdicts
 from ticketlab.statistics.bootstrap import paired_bootstrap
 from ticketlab.statistics.paired import BOTH_TESTS, MCNEMAR, SAME_DIFFERENCE, T_TEST, PairedDifference
@@ -133,6 +134,20 @@ def test_p_values_of_all_cells_and_metrics_are_corrected_together(tmp_path: Path
         ("attac", "a", pytest.approx(2 / 64), pytest.approx(8 / 64)),
         ("attac", "b", pytest.approx(2 / 4), pytest.approx(2 / 4)),
     ]
+
+
+def test_comparisons_of_the_same_measurements_are_one_test(tmp_path: Path) -> None:
+    texts = {"a": "111111", "b": "111100", "c": "000000"}
+    first, other, baseline = (measured_cell(tmp_path, {"method": name}, clean=[text]) for name, text in texts.items())
+    same = evolve(first, label="a again", levels={"method": "a again"})
+    comparison = compared(first, same, other, baseline, baseline="c")
+    found = compare_with_baseline(comparison, ["clean.accuracy"])
+    assert [(one.same_as, one.p_corrected) for one in found] == [
+        ("", pytest.approx(4 / 64)),
+        ("a", pytest.approx(4 / 64)),
+        ("", pytest.approx(2 / 16)),
+    ]
+    assert "Holm's correction for 2 tests" in significance(found, "c")
 
 
 def test_without_the_files_there_is_a_difference_but_no_test(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ticketlab.report.metric_text import metric_text
 
 BASELINE_NOTE = (
     "Differences are paired by seed and example, and in brackets is their 95 % interval. The corrected p values are Holm's for all "
-    "comparisons of this table together; those below 0.05 are bold."
+    "comparisons of this table together, each of the same measurements once; those below 0.05 are bold."
 )
 EFFECTS_NOTE = (
     "Means over all cells of a level, ± the deviation over seeds. Differences are to the reference level, over the pairs of cells that "
@@ -69,6 +69,7 @@ def effects_table(comparison: Comparison, metrics: Sequence[str]) -> PageTable |
 
 def _paired_row(paired: PairedComparison, cell: Cell, names: CellNames, remarks: Remarks) -> PageRow:
     text = metric_text(paired.metric)
+    same = f"the same measurements as those of {paired.same_as}, which count once in the correction" if paired.same_as else ""
     return PageRow(
         (
             *names.stub(cell),
@@ -78,7 +79,7 @@ def _paired_row(paired: PairedComparison, cell: Cell, names: CellNames, remarks:
             *difference_cells(paired.numbers, text, unpaired=paired.unpaired),
             p_cell(paired.p_corrected, mark=True),
             PageCell.of_text(paired.numbers.test if paired.numbers else ""),
-            remarks.cell([paired.reason, *paired.notes]),
+            remarks.cell([paired.reason, *paired.notes, same]),
         )
     )
 

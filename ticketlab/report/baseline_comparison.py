@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve, frozen
 
 from ticketlab.report.baseline import find_baseline
-from ticketlab.report.cells import Cell, Comparison
-from ticketlab.report.metric_values import SeedValue, check_metric, metric_values
+from ticketlab.report.cells import Comparison
+from ticketlab.report.metric_values import check_metric, metric_values
 from ticketlab.report.paired_cells import CellPair, compare_cells
 from ticketlab.statistics.holm import holm
 from ticketlab.statistics.paired import PairedDifference
@@ -19,8 +19,8 @@ class PairedComparison:
     """A cell against its baseline, by one metric on one task.
 
     ``numbers`` are those of the cell less its baseline, or None if they cannot be compared; ``reason`` says why there are none, or no
-    test. ``p_corrected`` is the p value of Holm's correction, and ``unpaired`` are the seeds that only one of the two has. ``notes`` are
-    limits to print with it.
+    test. ``p_corrected`` is the p value of Holm's correction, and ``unpaired`` are the seeds that only one of the two has. ``same_as`` is
+    the earlier cell whose comparison is of the same measurements: both are one test. ``notes`` are limits to print with it.
     """
 
     cell: str
@@ -30,6 +30,7 @@ class PairedComparison:
     numbers: PairedDifference | None = None
     p_corrected: float | None = None
     unpaired: tuple[int, ...] = ()
+    same_as: str = ""
     reason: str = ""
     notes: tuple[str, ...] = ()
 
@@ -45,11 +46,12 @@ def compare_with_baseline(
     Metrics that are fractions of examples are compared by the outcomes of the examples: by the paired bootstrap over seeds and examples
     together with the paired t test over seeds, and by the exact McNemar test if there is one seed. Other metrics are compared by the paired
     t test over seeds. If the outcomes are not in the lab, or the difference is the same with every seed, there is a difference but no test.
-    A cell that has no baseline has a result with the ``reason``.
+    A cell that has no baseline has a result with the ``reason``. Comparisons of the same measurements are one test of the correction.
 
     :raises UsageError: no cell has a metric, there is no such baseline, or a metric is ambiguous.
     """
     found: list[PairedComparison] = []
+    first: dict[tuple[str, str, frozenset[tuple[str, str]]], str] = {}
     for metric in metrics:
         check_metric(comparison, metric)
         for cell, _ in comparison.finished:
@@ -61,23 +63,25 @@ def compare_with_baseline(
                 elif chosen.cell.label != cell.label:
                     result = evolve(result, baseline=chosen.cell.label)
                     others = metric_values(chosen.cell, metric, of).get(task, ())
-                    found.append(_compare(result, cell, values, chosen.cell, others))
-    return correct_together(found)
+                    pair = CellPair.of(metric, task, (cell, chosen.cell), (values, others))
+                    earlier = first.setdefault((metric, task, pair.measurements), cell.label) if pair.measurements else cell.label
+                    found.append(evolve(_compare(result, pair), same_as="" if earlier == cell.label else earlier))
+    return _corrected(found)
 
 
-def correct_together(comparisons: Sequence[PairedComparison]) -> tuple[PairedComparison, ...]:
-    """Return the comparisons with their p values corrected for the number of all of them."""
-    corrected = holm([comparison.numbers.p if comparison.numbers else None for comparison in comparisons])
-    return tuple(evolve(comparison, p_corrected=p) for comparison, p in zip(comparisons, corrected, strict=True))
+def _corrected(comparisons: Sequence[PairedComparison]) -> tuple[PairedComparison, ...]:
+    """Return the comparisons with their p values corrected for the number of tests."""
+    tests = [comparison for comparison in comparisons if not comparison.same_as]
+    corrected = holm([test.numbers.p if test.numbers else None for test in tests])
+    known = {(test.cell, test.task, test.metric): p for test, p in zip(tests, corrected, strict=True)}
+    return tuple(evolve(one, p_corrected=known[one.same_as or one.cell, one.task, one.metric]) for one in comparisons)
 
 
-def _compare(
-    result: PairedComparison, cell: Cell, values: Sequence[SeedValue], baseline: Cell, others: Sequence[SeedValue]
-) -> PairedComparison:
+def _compare(result: PairedComparison, pair: CellPair) -> PairedComparison:
     """Return the comparison of the values of two cells, without correction."""
-    if not others:
-        return evolve(result, reason=f"{baseline.label} has no `{result.metric}` of {result.task}")
-    found = compare_cells([CellPair.of(result.metric, result.task, (cell, baseline), (values, others))])
+    if not pair.values[1]:
+        return evolve(result, reason=f"{result.baseline} has no `{result.metric}` of {result.task}")
+    found = compare_cells([pair])
     numbers = found.numbers
     if numbers is None:
         return evolve(result, unpaired=found.unpaired, reason="the two have no seed in common")

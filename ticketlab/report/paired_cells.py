@@ -40,10 +40,14 @@ class CellPair:
         return self.values[0][seed].key, self.values[1][seed].key
 
     @property
+    def measurements(self) -> frozenset[tuple[str, str]]:
+        """The keys of the two measurements with each seed that both have."""
+        return frozenset(map(self.keys, self.values[0].keys() & self.values[1].keys()))
+
+    @property
     def is_same_measurement(self) -> bool:
         """Whether both values are of one measurement with every seed that both have."""
-        shared = self.values[0].keys() & self.values[1].keys()
-        return bool(shared) and all(one == other for one, other in map(self.keys, shared))
+        return bool(self.measurements) and all(one == other for one, other in self.measurements)
 
     @property
     def same_data(self) -> bool:

@@ -58,7 +58,7 @@ def table_legend(
         yield f"speed-up against {_baselines([one for one in speed_ups if one.ratio], baseline)}; {speed_up.NOTE}"
     if any(test.p_corrected is not None for test in tests) and not any(is_significant(test) for test in tests):
         yield f"no number {significance(tests, baseline)}"
-    made = [test for test in tests if test.p_corrected is not None]
+    made = [test for test in tests if test.p_corrected is not None and not test.same_as]
     for note in dict.fromkeys(note for test in made for note in test.notes):
         number = sum(note in test.notes for test in made)
         yield note if number == len(made) else f"{number} of the {counted(len(made), 'test')}: {note}"
@@ -76,7 +76,7 @@ def is_significant(test: PairedComparison | None) -> bool:
 
 def significance(tests: Sequence[PairedComparison], baseline: str) -> str:
     """Return what a significant number differs from, and by which tests; empty without tests."""
-    made = [test for test in tests if test.p_corrected is not None]
+    made = [test for test in tests if test.p_corrected is not None and not test.same_as]
     if not made:
         return ""
     kinds = joined(list(dict.fromkeys(test.numbers.test for test in made if test.numbers)))
