@@ -93,16 +93,19 @@ class Comparison:
 
 
 def compare_runs(folders: Sequence[Path], title: str = "") -> Comparison:
-    """Return the comparison of finished runs, by their directories. The only factor is the run.
+    """Return the comparison of finished runs, by their directories. The only factor is the run. A run that is named twice counts once.
 
     :raises UsageError: a directory has no results.
     """
-    cells: list[Cell] = []
+    distinct: dict[Path, Path] = {}
     for folder in folders:
+        distinct.setdefault(folder.resolve(), folder)
+    cells: list[Cell] = []
+    for place, folder in distinct.items():
         results = read_results(folder / RESULTS)
-        label = str(results.get("label", results["recipe"]))
+        own = str(results.get("label", results["recipe"]))
         taken = {cell.label for cell in cells}
-        label = label if label not in taken else f"{label} [{folder.name}]"
+        label = next(one for one in (own, f"{own} [{folder.name}]", f"{own} [{place}]") if one not in taken)
         cells.append(Cell(label, {RUN: label}, folder, results))
     factor = Factor(RUN, tuple(cell.label for cell in cells), RUN)
-    return Comparison(title or ", ".join(folder.name for folder in folders), (factor,), tuple(cells))
+    return Comparison(title or ", ".join(cell.folder.name for cell in cells), (factor,), tuple(cells))
