@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from support.comparisons import results, study, with_predictions
+from support.comparisons import cell, results, study, with_predictions
 from support.small_page import small_study
 
 from ticketlab.pages.cell_names import CellNames
@@ -58,6 +58,14 @@ def test_one_seed_has_no_deviation_and_the_interval_over_its_examples() -> None:
 def test_the_best_value_of_a_column_is_marked(values: tuple[float, ...], best: tuple[bool, ...]) -> None:
     cells = [Cell(name, {"method": name}, Path(name), results(clean=[value], name=name)) for name, value in zip("abc", values, strict=True)]
     assert tuple(row.cells[1].best for row in table_of(study(cells)).rows) == best
+
+
+def test_attacks_on_different_samples_are_not_compared() -> None:
+    found = [results(aua={"pwws": (aua,)}) for aua in (0.1, 0.2, 0.3)]
+    found[2]["tasks"]["sst2"]["0"]["attack"]["sample"] |= {"size": 2, "seed": 4}
+    table = table_of(study([cell({"n": str(number)}, one) for number, one in enumerate(found)]))
+    assert not any(one.best for row in table.rows for one in row.cells)
+    assert "attacked 2 examples (sample seed 4); others of this metric are on other samples, and are not compared" in table.remarks
 
 
 def test_a_model_that_predicts_one_class_is_not_the_best_under_attack() -> None:

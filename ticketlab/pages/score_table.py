@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from attrs import frozen
 
@@ -13,17 +14,17 @@ from ticketlab.pages.main_metrics import ambiguous_metrics, main_metrics
 from ticketlab.pages.number_cells import statistics_cell, summary_cell
 from ticketlab.report import speed_up
 from ticketlab.report.cells import Cell, Comparison
+from ticketlab.report.comparability import Comparability
 from ticketlab.report.metric_text import SPEED_UP, MetricText, metric_text
 from ticketlab.report.numbers import all_numbers
-from ticketlab.report.one_class import nothing_to_fool
 from ticketlab.report.speed_up import SpeedUp
 from ticketlab.report.summaries import Summary
 
 NOTE = (
     "Means over seeds ± the sample standard deviation. In brackets the 95 % interval: of several seeds Student's interval of the mean over "
     "seeds, of one seed the interval that covers the choice of the examples. The best value on each task is bold; under an attack, that of "
-    "the models that predict several classes. Rest the pointer on a number for its seeds, examples and stage keys; the details of each "
-    "cell list them too."
+    "the models that predict several classes, if all were attacked on the same sample. Rest the pointer on a number for its seeds, "
+    "examples and stage keys; the details of each cell list them too."
 )
 ColumnKey = tuple[str, str]
 """A metric, and the stage that measured it if several stages did."""
@@ -47,8 +48,8 @@ def score_table(comparison: Comparison, summaries: Sequence[Summary], names: Cel
     keys = sorted(stages, key=lambda key: metrics.index(key[0]))
     keys += [(SPEED_UP, "")] if any(one.ratio for one in speed_ups) else []
     texts = {key: metric_text(key[0]) for key in keys}
-    one_class = _of_one_class(comparison, by_model)
-    compared = {model: {key: one for key, one in found.items() if key not in one_class[model]} for model, found in by_model.items()}
+    doubts = _doubts(comparison, by_model)
+    compared = {model: {key: one for key, one in found.items() if not doubts[model][key]} for model, found in by_model.items()}
     best = _best_values(compared, texts)
     remarks = Remarks()
     faster = {(one.cell, one.task): one for one in speed_ups}
@@ -61,7 +62,7 @@ def score_table(comparison: Comparison, summaries: Sequence[Summary], names: Cel
             marked = {key: best.get((model.task, key)) for key in compared[model]}
             cells = (_cell(found.get(key), text, marked.get(key)) for key, text in texts.items() if key[0] != SPEED_UP)
             last = [_speed_up(faster.get((model.cell, model.task)))] if (SPEED_UP, "") in texts else []
-            rows.append(PageRow((*stubs.cells(cell, model), *cells, *last, remarks.cell(dict.fromkeys(one_class[model].values())))))
+            rows.append(PageRow((*stubs.cells(cell, model), *cells, *last, remarks.cell(dict.fromkeys(chain(*doubts[model].values()))))))
         if not models:
             rows.append(PageRow((*stubs.cells(cell, None), *(PageCell() for _ in texts), PageCell()), unfinished=True))
     heads = [PageColumn(text.heading, f"{text.source}{stage and f', {stage}'}") for (_, stage), text in texts.items()]
@@ -102,13 +103,10 @@ def _by_model(summaries: Sequence[Summary]) -> dict[_Model, dict[ColumnKey, Summ
     return found
 
 
-def _of_one_class(comparison: Comparison, by_model: Mapping[_Model, Mapping[ColumnKey, Summary]]) -> dict[_Model, dict[ColumnKey, str]]:
-    """Return why numbers of each model are not compared with others: they are of attacks on a model that predicts one class."""
-    cells = {cell.label: cell for cell in comparison.cells}
-    return {
-        model: {key: reason for key, summary in found.items() if (reason := nothing_to_fool(cells[model.cell], summary))}
-        for model, found in by_model.items()
-    }
+def _doubts(comparison: Comparison, by_model: Mapping[_Model, Mapping[ColumnKey, Summary]]) -> dict[_Model, dict[ColumnKey, list[str]]]:
+    """Return why numbers of each model are not compared with those of others."""
+    known = Comparability.of(comparison, (summary for found in by_model.values() for summary in found.values()))
+    return {model: {key: known.doubts(summary) for key, summary in found.items()} for model, found in by_model.items()}
 
 
 def _best_values(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
 from ticketlab.core.formatting import counted, joined, verb
 from ticketlab.report.baseline_comparison import PairedComparison
 from ticketlab.report.cells import Cell, Comparison
+from ticketlab.report.comparability import Comparability
 from ticketlab.report.comparison_table import FAILED, UNAVAILABLE, UNFINISHED, Entry
 from ticketlab.report.metric_text import SPEED_UP
-from ticketlab.report.one_class import nothing_to_fool
 from ticketlab.report.speed_up import SpeedUp
 from ticketlab.report.summaries import Summary
 from ticketlab.report.table_notes import is_significant
@@ -20,8 +20,6 @@ from ticketlab.report.table_spec import TASK
 from ticketlab.statistics.seeds import SeedStatistics
 
 _Key = tuple[frozenset[tuple[str, str]], str]
-_Sample = tuple[int, int | None]
-"""The size and the seed of a sample."""
 
 
 @frozen
@@ -34,17 +32,12 @@ class Entries:
     tests: Mapping[tuple[str, str, str], PairedComparison]
     speed_ups: Sequence[SpeedUp]
     most_seeds: int
-    samples: Mapping[tuple[str, str], Collection[_Sample]]
-    """The samples of examples that were attacked, by task and metric."""
+    comparability: Comparability
     footnotes: list[str] = field(factory=list)
 
     @classmethod
     def of(cls, comparison: Comparison, places: Places, tests: Sequence[PairedComparison], speed_ups: Sequence[SpeedUp]) -> Entries:
         """Return the entries of the summaries at these places."""
-        samples: dict[tuple[str, str], set[_Sample]] = {}
-        for _, summary in places.summaries:
-            if (sample := _sample(summary)) is not None:
-                samples.setdefault((summary.number.task, summary.number.metric), set()).add(sample)
         return cls(
             comparison,
             places,
@@ -52,7 +45,7 @@ class Entries:
             {(test.cell, test.task, test.metric): test for test in tests},
             speed_ups,
             max((len(summary.values) for _, summary in places.summaries), default=0),
-            samples,
+            Comparability.of(comparison, (summary for _, summary in places.summaries)),
         )
 
     def ours(self, row: Levels, column: Levels, metric: str) -> Entry:
@@ -82,7 +75,7 @@ class Entries:
         number, statistics = summary.number, summary.statistics
         cell = next(cell for cell in self.comparison.cells if cell.label == number.cell)
         test = self.tests.get((number.cell, number.task, number.metric))
-        doubts = [text for text in (nothing_to_fool(cell, summary), self._about_sample(summary)) if text]
+        doubts = self.comparability.doubts(summary)
         return Entry(
             statistics=statistics,
             examples=summary.examples,
@@ -92,14 +85,6 @@ class Entries:
             significant=is_significant(test),
             marks=self._mark([*_about_cell(cell), *self._about_seeds(summary), *doubts]),
         )
-
-    def _about_sample(self, summary: Summary) -> str:
-        """Return why an attack cannot be compared with others of its metric: they were made on other examples. Empty if it can."""
-        sample, number = _sample(summary), summary.number
-        if sample is None or len(self.samples[number.task, number.metric]) == 1:
-            return ""
-        size, seed = sample
-        return f"attacked {counted(size, 'example')} (sample seed {seed}); others of this metric are on other samples, and are not compared"
 
     def _about_seeds(self, summary: Summary) -> Iterator[str]:
         seeds = len(summary.values)
@@ -144,9 +129,3 @@ def _about_cell(cell: Cell) -> Iterator[str]:
         yield f"the same stages as {cell.same_as}{f': {no_effect}' if no_effect else ''}"
     elif no_effect:
         yield no_effect
-
-
-def _sample(summary: Summary) -> _Sample | None:
-    """Return the sample that was attacked, None for a number of another kind."""
-    number = summary.number
-    return (number.sample, number.sample_seed) if number.attack and number.sample is not None else None
