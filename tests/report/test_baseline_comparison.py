@@ -176,11 +176,19 @@ def test_cells_that_cannot_be_compared_say_why(tmp_path: Path, other: dict[str, 
     assert (found.numbers is None or found.numbers.p is None, found.p_corrected, found.reason) == (True, None, reason)
 
 
-def test_cells_of_other_data_are_compared_with_a_note(tmp_path: Path) -> None:
-    one, other = (measured_cell(tmp_path, {"method": name}, clean=["1100"]) for name in ("a", "b"))
+@pytest.mark.parametrize(
+    ("metric", "data"),
+    [
+        pytest.param("clean.accuracy", {"sst2": {"fingerprint": "another"}}, id="task"),
+        pytest.param("ood.hans.accuracy", {"hans": {"fingerprint": "another"}}, id="challenge set"),
+        pytest.param("ood.hans.accuracy", {"hans (ood)": {"fingerprint": "another"}}, id="challenge set with the name of a task"),
+    ],
+)
+def test_cells_of_other_data_are_compared_with_a_note(tmp_path: Path, metric: str, data: dict[str, dict[str, str]]) -> None:
+    one, other = (measured_cell(tmp_path, {"method": name}, clean=["1100"], ood=["1100"]) for name in ("a", "b"))
     assert other.results is not None
-    other = evolve(other, results={**other.results, "data": {"sst2": {"fingerprint": "another"}}})
-    (found,) = compare_with_baseline(compared(one, other), ["clean.accuracy"], baseline="b")
+    other = evolve(other, results={**other.results, "data": {**other.results["data"], **data}})
+    (found,) = compare_with_baseline(compared(one, other), [metric], baseline="b")
     assert found.notes[-1] == "the data of the two are not the same: examples are paired by their ids, whatever their texts"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -52,9 +53,14 @@ class CellPair:
     @property
     def same_data(self) -> bool:
         """Whether the examples are those of equal data: of the set of an ``ood.`` metric, and of others the task."""
-        name = data_set(self.metric) or self.task
-        one, other = ((cell.results or {}).get("data", {}).get(name, {}).get("fingerprint") for cell in self.cells)
+        one, other = (self._data((cell.results or {}).get("data", {})).get("fingerprint") for cell in self.cells)
         return bool(one == other)
+
+    def _data(self, every: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the data of the metric; that of a challenge set with the name of a task has a suffix."""
+        name = data_set(self.metric)
+        found: Mapping[str, Any] = every.get(f"{name} (ood)") or every.get(name or self.task, {})
+        return found
 
 
 @frozen(kw_only=True)
