@@ -51,7 +51,8 @@ def describe_estimate(found: Estimate) -> list[str]:
     lines = [f"{counted(found.stages, 'stage')} to compute"]
     if found.measured:
         of = "" if found.measured == found.stages else f" for the {found.measured} of them that are like measured ones"
-        lines[0] += f": about {duration(found.seconds)} and {quantities.size(found.bytes)} of disk{of}, going by what this lab has measured"
+        time, size = f"about {duration(found.seconds)} one after the other", quantities.size(found.bytes)
+        lines[0] += f": {time} and {size} of disk{of}, going by what this lab has measured"
     if found.unknown:
         lines.append(f"no estimate for {', '.join(found.unknown)}: the lab has not measured any")
     return lines
