@@ -98,9 +98,19 @@ def test_fields_of_several_lines_are_read_if_their_lines_are_not_rows(tmp_path):
     assert (len(table.rows), table.rows[40]["text"]) == (41, "Dear all,\nwell, so\nbye, then")
 
 
-def test_a_backslash_before_a_quotation_mark_is_an_escape_if_nothing_else_fits(tmp_path):
-    table = read_table(put(tmp_path, "a.csv", 'text,label\n"say \\"hi\\", then",1\n'))
-    assert [dict(row) for row in table.rows] == [{"text": 'say "hi", then', "label": "1"}]
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ('"say \\"hi\\", then"', 'say "hi", then'),
+        (r'"say \"hi\" in C:\temp\new, \o/ then\n"', r'say "hi" in C:\temp\new, \o/ then\n'),
+        (r'"say \"hi\" on \\server\x\\"', r'say "hi" on \server\x' + "\\"),
+        (r"say \"hi\"\, then: \o/", r'say "hi", then: \o/'),
+    ],
+    ids=["quotation marks", "other backslashes", "escaped backslashes", "without quotation marks around it"],
+)
+def test_a_backslash_before_a_quotation_mark_is_an_escape_if_nothing_else_fits(tmp_path, field, text):
+    table = read_table(put(tmp_path, "a.csv", f'text,label\n{field},1\n"say \\"no\\", then",2\n'))
+    assert [dict(row) for row in table.rows] == [{"text": text, "label": "1"}, {"text": 'say "no", then', "label": "2"}]
     assert "a backslash before a quotation mark is read as an escape" in table.notices[0]
 
 

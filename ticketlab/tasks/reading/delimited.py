@@ -112,6 +112,8 @@ def _notices(attempt: ParseAttempt, expected: str, *, declared: bool, quotes: bo
 
 
 def _records(file: Path, text: str, delimiter: str, dialect: str, line: int) -> Iterator[Record]:
+    if dialect == "escaped":
+        text = _keep_other_backslashes(text, delimiter)
     limit = csv.field_size_limit(_MAX_FIELD_LENGTH)
     first = line
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, **_DIALECTS[dialect])
@@ -124,6 +126,11 @@ def _records(file: Path, text: str, delimiter: str, dialect: str, line: int) -> 
         raise DataError(f"{file} line {first}: malformed: {problem} (a quotation mark inside a quoted field must be doubled)") from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _keep_other_backslashes(text: str, delimiter: str) -> str:
+    r"""Double each backslash that escapes nothing, as in ``C:\temp``: the csv module would remove it."""
+    return re.sub(rf'\\(["\\\r\n{re.escape(delimiter)}])|\\', lambda found: found[0] if found[1] else "\\\\", text)
 
 
 def _check_widths(file: Path, records: Sequence[Record], delimiter: str) -> Sequence[Record]:
