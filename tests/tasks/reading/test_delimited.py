@@ -31,6 +31,7 @@ def put(tmp_path, name, content):
         ("a.csv", 'text,label,,\na b,1,,\n"c, d",2,,\n,,,\n,,,\n', None),
         ("a.csv", 'text,label\na b,1,\n"c, d",2,\n', None),
         ("a.csv", 'text,label\na b,1\n   \n"c, d",2\n', None),
+        ("a.csv", '\r\n  \r\ntext,label\r\na b,1\r\n"c, d",2\r\n', None),
         ("a.csv", 'text,label\na b,1\ntext,label\n"c, d",2\n', "line 3 repeats the column names"),
         ("a.csv", 'text,label\na b,1\nText, LABEL\n"c, d",2\n', "line 3 repeats the column names"),
         ("a.csv", ',text,label\n0,a b,1\n0,"c, d",2\n', "the column `Unnamed: 0`, an index with repeated values, is ignored"),
@@ -40,8 +41,9 @@ def put(tmp_path, name, content):
     ],
     ids=[
         "sep line", "quoted names", "pipes", "tabs in csv", "commas in tsv", "commas in txt", "unicode text", "utf-16", "old mac",
-        "trailing columns and rows", "additional fields", "blank line", "repeated header", "repeated header in other case",
-        "index with repeated values", "field of two lines", "spaces before quotes", "repeated header after a byte-order mark",
+        "trailing columns and rows", "additional fields", "blank line", "blank lines at the beginning", "repeated header",
+        "repeated header in other case", "index with repeated values", "field of two lines", "spaces before quotes",
+        "repeated header after a byte-order mark",
     ],
 )  # fmt: skip
 def test_exports_of_spreadsheets_are_read(tmp_path, name, content, notice):

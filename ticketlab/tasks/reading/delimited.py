@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -140,8 +141,9 @@ def _check_widths(file: Path, records: Sequence[Record], delimiter: str) -> Sequ
 
     :raises DataError: a record has another number of fields.
     """
+    records = list(itertools.dropwhile(_is_blank, records))
     width = len(records[0].fields) if records else 0
-    kept = [record for record in records if record.fields and not (width > 1 == len(record.fields) and not record.fields[0].strip())]
+    kept = [record for record in records if record.fields and not (width > 1 and _is_blank(record))]
     widths = {len(record.fields) for record in kept[1:]}
     if len(widths) == 1 and min(widths) > width and not any("".join(record.fields[width:]).strip() for record in kept):
         return [Record(first, last, fields[:width]) for first, last, fields in kept]
@@ -152,3 +154,8 @@ def _check_widths(file: Path, records: Sequence[Record], delimiter: str) -> Sequ
                 f"field with {DELIMITERS.get(delimiter, delimiter)} in it must be quoted)"
             )
     return kept
+
+
+def _is_blank(record: Record) -> bool:
+    """Return whether a record is a line without text or delimiters."""
+    return len(record.fields) < 2 and not "".join(record.fields).strip()
