@@ -13,8 +13,9 @@ def texts(examples) -> list[str]:
     return [example.texts[0] for example in examples]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])
 @pytest.mark.parametrize("suffix", ["txt", "csv", "jsonl", "json", "tsv"])
-def test_a_paragraph_is_a_line_or_a_row(tmp_path, suffix):
+def test_a_paragraph_is_a_line_or_a_row(tmp_path, suffix, end):
     paragraphs = [f"paragraph number {index}" for index in range(30)]
     lines = {
         "txt": paragraphs,
@@ -24,7 +25,7 @@ def test_a_paragraph_is_a_line_or_a_row(tmp_path, suffix):
         "json": [json.dumps([{"text": text, "label": 1} for text in paragraphs])],
     }[suffix]
     path = tmp_path / f"words.{suffix}"
-    path.write_text("\n".join(lines))
+    path.write_bytes(end.join(lines).encode())
     found = read_paragraphs(str(path))
     assert sorted(texts(found.train) + texts(found.dev)) == sorted(paragraphs)
     assert len(found.dev) == 3

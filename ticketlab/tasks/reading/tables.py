@@ -5,6 +5,7 @@ Text is read unchanged. The readers of pandas are not used, because they turn th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from ticketlab.core.errors import DataError
 from ticketlab.tasks.reading import arrow_rows, content, delimited, file_kinds, header, json_rows
 from ticketlab.tasks.reading.content import ParsedFile
 from ticketlab.tasks.reading.layouts import SplitFiles
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @frozen
@@ -95,7 +98,7 @@ def _read_file(file: Path, *, prose: bool) -> ParsedFile:
 
 
 def _parse_lines(text: str) -> ParsedFile:
-    lines = text.split("\n")
+    lines = _LINE_END.split(text)
     return ParsedFile(
         ["text"], [{"text": line} for line in (lines if lines[-1] else lines[:-1])]
     )  # a newline ends the last line, and does not start another
