@@ -122,8 +122,12 @@ def test_a_damaged_saved_dataset_is_reported_in_one_line(saved: Path, tmp_path: 
         ),
         ({"train-00000-of-00002": CSV, "train-00001-of-00002": CSV, "dataset_infos_DOT_json": "{}"}, (32, 4, 4)),
         ({"data-00000-of-00002": CSV, "data-00001-of-00002": CSV}, (32, 4, 4)),
+        ({"data-1-of-2": CSV, "data-2-of-2": CSV}, (32, 4, 4)),
     ],
-    ids=["folders of splits", "clone", "nested", "cache of the hub", "words", "matched", "card", "parts", "parts without split"],
+    ids=[
+        "folders of splits", "clone", "nested", "cache of the hub", "words", "matched", "card", "parts", "parts without split",
+        "parts numbered from 1",
+    ],
 )  # fmt: skip
 def test_layouts(tmp_path: Path, content: dict[str, str], expected: tuple[int, ...]) -> None:
     put(tmp_path, **content)
@@ -135,6 +139,10 @@ def test_layouts(tmp_path: Path, content: dict[str, str], expected: tuple[int, .
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ({"train-00000-of-00003": CSV, "train-00002-of-00003": CSV}, "1 of the 3 parts of `train` is missing, the first is number 1; copy"),
+        ({"train__data-1-of-4": CSV, "train__data-4-of-4": CSV}, "/train: 2 of the 4 parts of `data` are missing, the first is number 2;"),
+        ({"data__data-00001-of-00002": CSV}, "/data: 1 of the 2 parts of `data` is missing, the first is number 0;"),
+        ({"train-00000-of-00001": CSV, "train-00000-of-00002": CSV}, "some parts of `train` are of 1 and 2 parts; keep the files of one"),
         ({"sst2__train": CSV, "cola__train": CSV}, "folders, none of them named after a split: cola, sst2; pass one of them"),
         (
             {"sst2__train": CSV, "cola__train": CSV,
@@ -151,7 +159,10 @@ def test_layouts(tmp_path: Path, content: dict[str, str], expected: tuple[int, .
         ({"notes": CSV, "my_test": CSV}, "cannot identify the splits of my_test.csv, notes.csv"),
         ({"book_DOT_xlsx": "x"}, r"file in this folder; book\.xlsx is a spreadsheet; save the sheet as csv"),
     ],
-    ids=["several", "configurations", "outside", "aclImdb", "two kinds", "other columns", "one word", "spreadsheet"],
+    ids=[
+        "lost part", "lost parts", "lost part without split", "two divisions", "several", "configurations", "outside", "aclImdb",
+        "two kinds", "other columns", "one word", "spreadsheet",
+    ],
 )  # fmt: skip
 def test_ambiguous_layouts_are_reported_in_one_line(tmp_path: Path, content: dict[str, str], message: str) -> None:
     put(tmp_path, **content)

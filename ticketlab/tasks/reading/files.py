@@ -11,7 +11,7 @@ from ticketlab.core.errors import DataError, did_you_mean
 from ticketlab.tasks.reading import file_kinds, layouts
 from ticketlab.tasks.reading.content import describe_special_file
 from ticketlab.tasks.reading.layouts import SplitFiles
-from ticketlab.tasks.reading.split_names import is_part, split_of_file
+from ticketlab.tasks.reading.split_names import check_parts, is_part, split_of_file
 
 
 def find_files(path: Path, *, prose: bool = False) -> SplitFiles:
@@ -19,11 +19,15 @@ def find_files(path: Path, *, prose: bool = False) -> SplitFiles:
 
     A file whose name contains no split counts as ``train``. ``prose`` is text without labels, for which .txt files are accepted too.
 
-    :raises DataError: there is no such file or folder, no supported file, or more than one file for a split.
+    :raises DataError: there is no such file or folder, no supported file, or more than one file for a split; or a part of a table is
+        missing.
     """
     mode = _stat_mode(path)
     if stat.S_ISDIR(mode):
-        return layouts.find_splits(path, prose=prose)
+        found = layouts.find_splits(path, prose=prose)
+        for parts in found.splits.values():
+            check_parts(parts)
+        return found
     if not stat.S_ISREG(mode):
         raise DataError(f"{path}: {describe_special_file(path)}, not a file; write the data into a file first")
     if not file_kinds.parse_name(path).kind:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from attrs import frozen
 
 from ticketlab.core.errors import DataError
+from ticketlab.core.formatting import verb
 from ticketlab.tasks.reading import file_kinds
 
 SPLIT_OF_STEM = {
@@ -24,7 +25,7 @@ SPLIT_OF_STEM = {
     "dev_and_test": "test",
 }
 _SPLIT_OF_WORD = {**SPLIT_OF_STEM, "training": "train", "development": "validation", "testing": "test"}
-_SHARD = re.compile(r"(?P<stem>.+?)[-_.](?P<number>\d+)(?P<of>-of-\d+)?")
+_SHARD = re.compile(r"(?P<stem>.+?)[-_.](?P<number>\d+)(?:-of-(?P<total>\d+))?")
 _CACHED_FILE = re.compile(r".+-(?P<split>\w+?)(-\d+-of-\d+)?")
 _WORD = re.compile(r"[^a-z0-9]+")
 
@@ -38,6 +39,15 @@ class SplitAssignment:
     ignored: tuple[str, ...] = ()
     by_words: bool = False
     """Whether the splits follow from words in the names: ``reviews_train``."""
+
+
+@frozen
+class Part:
+    """A numbered part of a table that is stored in ``total`` files; numbers begin at 0 or 1."""
+
+    stem: str
+    number: int
+    total: int
 
 
 def assign_splits(source: str, names: Sequence[str]) -> SplitAssignment:
@@ -81,8 +91,38 @@ def stem_of(file: PurePath) -> str:
 
 def is_part(file: PurePath) -> bool:
     """Return whether a file is one of several parts, according to its name: ``data-00000-of-00002.parquet``."""
+    part = part_of(file)
+    return part is not None and part.total > 1
+
+
+def part_of(file: PurePath) -> Part | None:
+    """Return which part of a table a file is, if its name contains the number of parts."""
     shard = _SHARD.fullmatch(file_kinds.parse_name(file).stem.lower())
-    return bool(shard and shard["of"] and int(shard["of"].removeprefix("-of-")) > 1)
+    return Part(shard["stem"], int(shard["number"]), int(shard["total"])) if shard and shard["total"] else None
+
+
+def check_parts(files: Sequence[PurePath]) -> None:
+    """Check that no file is missing that belongs to one of these according to its name, as after an incomplete download.
+
+    :raises DataError: a part is missing, or parts are of different numbers of parts.
+    """
+    tables: dict[tuple[PurePath, str], dict[int, set[int]]] = {}
+    for file in files:
+        if part := part_of(file):
+            tables.setdefault((file.parent, part.stem), {}).setdefault(part.total, set()).add(part.number)
+    for (folder, stem), numbers_by_total in tables.items():
+        if len(numbers_by_total) > 1:
+            totals = " and ".join(map(str, sorted(numbers_by_total)))
+            raise DataError(f"{folder}: some parts of `{stem}` are of {totals} parts; keep the files of one division")
+        ((total, numbers),) = numbers_by_total.items()
+        first = int(0 not in numbers and total in numbers)
+        wanted = range(first, first + total)
+        if missing := total - sum(number in wanted for number in numbers):
+            lost = next(number for number in wanted if number not in numbers)
+            raise DataError(
+                f"{folder}: {missing} of the {total} parts of `{stem}` {verb(missing)} missing, the first is number {lost}; copy or "
+                "download all of them"
+            )
 
 
 def split_by_words(name: str) -> str | None:
