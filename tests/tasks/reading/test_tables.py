@@ -22,6 +22,8 @@ ROWS = [{"text": "a, b", "label": "1"}, {"text": 'say "hi"', "label": "2"}]
         ("a.csv", 'text,label\n"a, b",1\n"say ""hi""",2\n'),
         ("crlf.csv", 'text,label\r\n"a, b",1\r\n\r\n"say ""hi""",2\r\n'),
         ("bom.csv", '\ufefftext,label\n"a, b",1\n"say ""hi""",2\n'),
+        ("marks.csv", '\ufeff\ufeff"text","label"\n"a, b",1\n"say ""hi""",2\n'),
+        ("marks.jsonl", '\ufeff{"text": "a, b", "label": "1"}\n\ufeff{"text": "say \\"hi\\"", "label": "2"}\n'),
         ("semicolon.csv", 'text;label\na, b;1\n"say ""hi""";2\n'),
         ("quoted.tsv", 'text\tlabel\na, b\t1\n"say ""hi"""\t2\n'),
         ("plain.tsv", 'text\tlabel\na, b\t1\nsay "hi"\t2\n'),

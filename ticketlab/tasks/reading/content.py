@@ -22,6 +22,7 @@ from ticketlab.tasks.reading.file_kinds import FileName
 
 MAX_DECOMPRESSED_BYTES = 4 << 30
 """The largest decompressed size that is accepted."""
+BYTE_ORDER_MARK = "\ufeff"
 _CHUNK = 1 << 24
 _MAGIC = (
     (b"PAR1", "a parquet file", "rename it to end in .parquet"),
@@ -67,14 +68,14 @@ def read_bytes(file: Path, name: FileName) -> bytes:
 
 
 def decode_text(file: Path, content: bytes) -> str:
-    """Decode a text file: UTF-8, or UTF-16 or UTF-32 if it begins with a byte-order mark.
+    """Decode a text file: UTF-8, or UTF-16 or UTF-32 if it begins with a byte-order mark. Several of these marks are removed, too.
 
     :raises DataError: it has another encoding or is not text; the message contains the line.
     """
     marks = {b"\xff\xfe\x00\x00": "utf-32", b"\x00\x00\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
     encoding = next((name for mark, name in marks.items() if content.startswith(mark)), "utf-8-sig")
     try:
-        found = content.decode(encoding)
+        found = content.decode(encoding).lstrip(BYTE_ORDER_MARK)
     except UnicodeDecodeError as problem:
         if encoding != "utf-8-sig":
             raise DataError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ticketlab.core.errors import DataError
-from ticketlab.tasks.reading.content import ParsedFile
+from ticketlab.tasks.reading.content import BYTE_ORDER_MARK, ParsedFile
 
 _NAMES = re.compile(
     r"(?:\w+[_-])?(?:text|sentence|question|review|content|comment|tweet|document|utterance)s?(?:_?[12ab])?|"
@@ -76,7 +76,7 @@ def is_index(name: str, values: Collection[object]) -> bool:
 def _repeats(header: Record, record: Record) -> bool:
     """Return whether a row consists of the column names, ignoring case, and the byte-order mark of a file that was appended."""
     names = [name.strip().casefold() for name in header.fields]
-    return [own.strip().lstrip("\ufeff").strip().casefold() for own in record.fields] == names
+    return [own.strip().lstrip(BYTE_ORDER_MARK).strip().casefold() for own in record.fields] == names
 
 
 def _names(file: Path, header: Record, columns: Sequence[Sequence[str]]) -> list[str]:

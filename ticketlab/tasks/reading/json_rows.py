@@ -11,7 +11,7 @@ from typing import Any
 
 from ticketlab.core.errors import DataError
 from ticketlab.core.formatting import counted
-from ticketlab.tasks.reading.content import ParsedFile
+from ticketlab.tasks.reading.content import BYTE_ORDER_MARK, ParsedFile
 
 _Items = Iterable[tuple[str, Any]]
 """Objects, each with its location for messages."""
@@ -86,7 +86,8 @@ def _items(file: Path, text: str) -> tuple[_Items, tuple[str, ...]]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+    """Yield the lines that are not blank, without the byte-order mark of a file that was appended, and their numbers."""
+    return ((number, line.lstrip(BYTE_ORDER_MARK)) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 
 
 def _is_json(line: str) -> bool:
