@@ -141,6 +141,17 @@ def test_a_file_not_named_after_a_split_is_the_test_split_of_a_challenge_set(tmp
 
 
 @pytest.mark.parametrize(
+    ("share", "message"),
+    [(0.01, "train_share: 0.01 of 20 rows leaves none for the train split; use a larger share"), (1.0, "test split; use a smaller share")],
+)
+@pytest.mark.parametrize("load", ["load", "load_challenge"])
+def test_a_share_that_leaves_a_split_empty_is_rejected(tmp_path: Path, share: float, message: str, load: str) -> None:
+    write(tmp_path, paws=rows(20))
+    with pytest.raises(DataError, match=message):
+        getattr(LocalDataset(path=str(tmp_path / "paws.jsonl"), train_share=share), load)()
+
+
+@pytest.mark.parametrize(
     ("splits", "message"),
     [
         ({"train": 20}, "train_share: the set already has a training split; remove train_share"),

@@ -54,10 +54,15 @@ def arrange(
     divided = bool(shared) or (len(splits) < 3 and "train" in splits)
     explanation = _explain_equal_texts(equal) if divided and equal.same else ""
     for split, rows in arranged.items():
-        needed = split == "test" or (trains and not challenge and not (shared and split == "dev"))
-        if not rows and needed:
-            dropped_rows = "".join(f", {count} {reason}" for reason, count in dropped.items())
-            raise DataError(f"{source}: no usable rows are left for the {split} split{dropped_rows}{explanation}")
+        needed = split == "test" or (trains and not challenge and not (shared and split == "dev")) or (split == "train" and train_share)
+        if rows or not needed:
+            continue
+        if train_share is not None and any(arranged.values()):
+            total, other = sum(map(len, arranged.values())), "smaller" if split == "test" else "larger"
+            what = f"{train_share:g} of {counted(total, 'row')} leaves none for the {split} split{explanation}"
+            raise DataError(f"{source}: train_share: {what}; use a {other} share")
+        dropped_rows = "".join(f", {count} {reason}" for reason, count in dropped.items())
+        raise DataError(f"{source}: no usable rows are left for the {split} split{dropped_rows}{explanation}")
     return Arrangement(arranged, trains, explanation)
 
 
