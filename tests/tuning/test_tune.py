@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from ticketlab.core.errors import TicketlabError, TrainingDiverged, UsageError
+from ticketlab.core.errors import Terminated, TicketlabError, TrainingDiverged, UsageError
 from ticketlab.lab.results import read_results
 from ticketlab.tuning import tune as tuning
 from ticketlab.tuning.trials import Trial, Tuning
@@ -74,6 +74,20 @@ def test_a_failed_trial_stops_no_other(arguments: dict[str, Any], monkeypatch: p
     monkeypatch.setattr(tuning, "run", lambda *_: (_ for _ in ()).throw(TrainingDiverged("the loss is not finite")))
     with pytest.raises(TicketlabError, match="all 2 trials failed; the first: the loss is not finite"):
         tune(**arguments, over={"finetune.batch_size": "2,4"}, metric="dev.clean.accuracy", trials=2)
+
+
+def test_a_trial_that_a_signal_ends_is_run_again(arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def ended(recipe: Any, *_: Any) -> Any:
+        tried.append(recipe.stages["finetune"].batch_size)
+        raise Terminated("stopped after step 3 of 5 of finetune")
+
+    monkeypatch.setattr(tuning, "run", ended)
+    for _ in range(2):
+        with pytest.raises(Terminated):
+            tune(**arguments, over={"finetune.batch_size": "8,16"}, metric="dev.clean.accuracy", trials=2)
+    assert tried == [8, 8]
 
 
 @pytest.mark.parametrize(

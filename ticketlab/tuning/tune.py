@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ticketlab.core import progress
-from ticketlab.core.errors import OutOfSpace, TicketlabError, UsageError
+from ticketlab.core.errors import Interrupted, OutOfSpace, TicketlabError, UsageError
 from ticketlab.core.formatting import counted
 from ticketlab.lab.layout import TUNING
 from ticketlab.lab.mirror import mirror_at
@@ -95,7 +95,7 @@ def _run_trials(store: TuningStore, wanted: int, run_trial: Callable[[Mapping[st
         started = time.perf_counter()
         try:
             value, name, one_class = run_trial(values)
-        except OutOfSpace:
+        except (Interrupted, OutOfSpace):  # the trial has not failed: the same call runs it again
             raise
         except TicketlabError as problem:
             store.finish(number, value=None, error=str(problem), seconds=time.perf_counter() - started)
