@@ -55,6 +55,15 @@ STEPS = "scores without training"
         ("fine-tune", {}, ["finetune.adversary.start_step=5"], "--set finetune.adversary.start_step=5", "`none` perturbs nothing"),
         ("robust-ticket", {}, ["search.stop.interval=0.1"], "--set search.stop.interval=0.1", "`none` observes nothing"),
         ("robust-ticket", {"stages": {"search": {"mix_ood": 0, "loss": "poe"}}, "pruner": "magnitude"}, [], "--search-loss poe", STEPS),
+        ("robust-ticket", {}, ["retrain.reinit=outside"], "--set retrain.reinit=outside", "removed, unless `hold_mask` is false"),
+        ("robust-ticket", {"adversary": "none"}, ["search.pruner.resample=pass"], "resample=pass", "`none` is a single pass"),
+        (
+            "robust-ticket",
+            {},
+            ["search.adversary={name='pgd',steps=1,share_dropout=true}"],
+            "`adversary.share_dropout`",
+            "one pass per step",
+        ),
     ],
 )
 def test_a_requested_setting_without_effect_is_refused_with_its_flag_and_the_reason(
@@ -79,6 +88,9 @@ def test_a_requested_setting_without_effect_is_refused_with_its_flag_and_the_rea
         ("robust-ticket", {}, ["search.select=best", "search.sparsity=0.5", "search.select_after=0.5"]),
         ("robust-ticket", {}, ["search.stop.interval=0.1", "search.keep_masks=looks"]),  # masks are kept at these times
         ("robust-ticket", {}, ["search.adversary.start_step=5"]),
+        ("robust-ticket", {}, ["retrain.reinit=outside", "retrain.hold_mask=false"]),
+        ("robust-ticket", {}, ["search.pruner.resample=pass", "search.adversary.share_dropout=true"]),
+        ("robust-ticket", {}, ["search.adversary={name='freelb',steps=1,clean_pass=true,share_dropout=true}"]),
         ("robust-ticket", {}, ["search.adversary.steps=1"]),  # the length of a step is the recipe's
         ("srnet", {"scale": "small"}, ["search.pruner.lr=1e-3"]),
         ("robust-ticket", {"scale": "small"}, ["search.pruner.target=0.7"]),  # the penalty is the recipe's

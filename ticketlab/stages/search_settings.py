@@ -11,6 +11,7 @@ from ticketlab.core.references import stage_of
 from ticketlab.core.setting_values import settings_of
 from ticketlab.core.settings import component, ratio, reference, setting
 from ticketlab.pruners.base import Pruner
+from ticketlab.pruners.hard_concrete import HardConcretePruner
 from ticketlab.stages.base import PRETRAINED, Stage, UnusedSetting
 from ticketlab.stages.search_snapshots import KEPT_MASKS, KeptMasks
 from ticketlab.stages.training_stage import Training
@@ -98,6 +99,8 @@ class SearchSettings(Training):
         found = super().ineffective(stages)
         if self.pruner.searches and isinstance(self.stop, Never) and self.keep_masks != "looks":
             found["stop.interval"] = UnusedSetting(f"the stop rule `{self.stop.name}` observes nothing")
+        if isinstance(self.pruner, HardConcretePruner) and self.has_one_pass:
+            found.setdefault("pruner.resample", UnusedSetting(f"a step of the adversary `{self.adversary.name}` is a single pass"))
         own_names = {name for name, stage in stages.items() if stage is self}
         draws = [stage for stage in stages.values() if stage_of(str(getattr(stage, "search", ""))) in own_names]
         for name in ("sparsity", "heads", "neurons"):

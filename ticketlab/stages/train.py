@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +21,7 @@ from ticketlab.core.settings import reference, setting
 from ticketlab.inference.random_state import derive_seed
 from ticketlab.lab.layout import MODEL, TICKET, model_folder
 from ticketlab.objectives.base import TrainingSession
-from ticketlab.stages.base import PRETRAINED, Context, UnusedSetting
+from ticketlab.stages.base import PRETRAINED, Context, Stage, UnusedSetting
 from ticketlab.stages.best_checkpoint import BestCheckpoint
 from ticketlab.stages.step_snapshots import StepSnapshots
 from ticketlab.stages.training_stage import Training
@@ -82,6 +82,13 @@ class Train(Training):
             found |= dict.fromkeys(("shrink", "hold_classifier"), UnusedSetting("`hold_mask` is false, so the ticket is not held"))
             if self.reinit == "none":
                 found["ticket"] = UnusedSetting("`hold_mask` is false and `reinit` is none, so nothing of the ticket is used")
+        return found
+
+    def ineffective(self, stages: Mapping[str, Stage]) -> dict[str, UnusedSetting]:
+        """Return :meth:`unused`, and a re-initialisation of what the ticket removes anyway; see :meth:`Stage.ineffective`."""
+        found = super().ineffective(stages)
+        if self.hold_mask and self.reinit == "outside":
+            found.setdefault("reinit", UnusedSetting("what is outside the ticket is removed, unless `hold_mask` is false"))
         return found
 
     def run(self, context: Context) -> dict[str, Any]:

@@ -161,6 +161,12 @@ class TrainingSettings(TaskStage):
                 raise SettingError(f"augment: the loss `{self.loss.name}` needs a bias model, which covers no changed texts")
             check_augmentation(str(self.augment), named.get(AUGMENT))
 
+    @property
+    def has_one_pass(self) -> bool:
+        """Whether a step is known to be a single forward-backward pass."""
+        adversary = self.adversary
+        return isinstance(adversary, Clean) or (isinstance(adversary, (FreeLB, PGD)) and adversary.steps + adversary.clean_pass == 1)
+
     def check_divides_batches(self) -> None:
         """Check that the gradients of a batch can be computed in parts, by several processes or in micro-batches.
 
@@ -194,6 +200,8 @@ class TrainingSettings(TaskStage):
             found["adversary.start_step"] = UnusedSetting(f"the adversary `{self.adversary.name}` perturbs nothing")
         if isinstance(self.adversary, (FreeLB, PGD)) and self.adversary.steps == 1 and "adversary" not in found:
             found["adversary.step_size"] = UnusedSetting(f"`{self.adversary.name}` moves no perturbation, since `steps` is 1")
+            if self.has_one_pass:
+                found["adversary.share_dropout"] = UnusedSetting(f"`{self.adversary.name}` makes one pass per step, since `steps` is 1")
         built_in = type(self.loss).__module__.startswith("ticketlab.")  # that of a plugin may return weights without announcing them
         if built_in and type(self.loss).batch_weights is Loss.batch_weights and "loss" not in found:
             found["loss.reduction"] = UnusedSetting(f"the loss `{self.loss.name}` gives all examples the same weight")
