@@ -103,6 +103,17 @@ def test_the_masks_of_the_classifier_bring_the_classifier(model: Any) -> None:
     assert f"weights/{name}.weight" in ticket.masks_on(backbone)
 
 
+def test_the_ticket_of_a_classifier_in_half_precision_is_the_same_after_it_was_saved(model: Any, tmp_path: Path) -> None:
+    name = f"{next(iter(Backbone(model).classifier))}.weight"
+    for dtype in (torch.bfloat16, torch.float16):
+        half = model.to(dtype)
+        ticket = Ticket.from_masks(half, {name: torch.rand(half.get_parameter(name).shape) > 0.5})
+        ticket.save(tmp_path / "half.safetensors")
+        loaded = Ticket.load(tmp_path / "half.safetensors")
+        assert loaded == ticket
+        assert f"weights/{name}" in loaded.masks_on(Backbone(half))
+
+
 def pruned(model: Any, paths: tuple[str, ...] = (QUERY, OUTPUT)) -> dict[str, Tensor]:
     """Prune modules of a model, and return their masks."""
     modules = [model.base_model.get_submodule(path) for path in paths]

@@ -2,7 +2,7 @@
 
 The header's metadata has one key, ``ticketlab``, whose value is JSON: ``format``, ``structure``, ``found_on``, ``rewind_to``,
 ``provenance``, ``shapes`` and ``sha256``. Each mask is a uint8 tensor, numpy's ``packbits`` of the flattened mask. A ticket with a
-classifier stores its tensors as ``head/NAME``, and ``head`` (their names) and ``labels`` in the header.
+classifier stores its tensors as ``head/NAME`` (those in bfloat16 as float32), and ``head`` (their names) and ``labels`` in the header.
 
 In format 3 the hash covers the rest of the header and every tensor with its name, type and shape, sorted by name. Formats 1 (without a
 classifier) and 2 (with one) can still be read; their hash does not cover the names and shapes of masks. The same ticket always gives the
@@ -36,11 +36,16 @@ FIELDS = {"structure": str, "found_on": str, "rewind_to": str, "provenance": dic
 def encode(masks: Mapping[str, Tensor], header: Mapping[str, Any], head: Mapping[str, Tensor]) -> bytes:
     """Return the bytes of a ticket file."""
     packed = {name: np.packbits(mask.numpy().reshape(-1)) for name, mask in masks.items()}
-    floats = {name: np.ascontiguousarray(value.detach().cpu().numpy()) for name, value in sorted(head.items())}
+    floats = {name: np.ascontiguousarray(_numpy_has(value.detach().cpu()).numpy()) for name, value in sorted(head.items())}
     tensors = {**packed, **{HEAD + name: value for name, value in floats.items()}}
     whole = {**header, "format": FORMAT}
     whole["sha256"] = _digest(whole, tensors)
     return save(tensors, metadata={KEY: _text(whole)})
+
+
+def _numpy_has(value: Tensor) -> Tensor:
+    """Return a tensor with the same values of a type that numpy has: bfloat16 becomes float32."""
+    return value.float() if value.dtype == torch.bfloat16 else value
 
 
 def _text(header: Mapping[str, Any]) -> str:
