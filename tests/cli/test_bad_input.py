@@ -227,6 +227,8 @@ def test_a_bad_flag_is_refused(flags: list[str], expected: str) -> None:
         ("tasks = 3", "tasks: must be a list, not 3"),
         ("tasks = [[1]]", "tasks[0]: must name a component of kind task"),
         ("seeds = [-1]", "seeds: must be at least 0"),
+        ("task = 3", "task: a recipe has no such setting; did you mean `tasks`? (bad.toml line 1)"),
+        ("epochs = 3", "epochs: is a setting of stages, not of a recipe; did you mean `finetune.epochs`? (bad.toml line 1)"),
         ('[""]\nkind = "train"', "a stage name may contain letters"),
         ('["../../x"]\nkind = "train"', "../../x: a stage name may contain letters"),
         ('[a]\nkind = "train"\nstart = "b"\n[b]\nkind = "train"\nstart = "a"', "(bad.toml line 3)"),

@@ -146,6 +146,8 @@ def test_a_value_written_as_toml_is_read_again_by_an_assignment(value: Any) -> N
         pytest.param("=3", "write path=value", id="no path"),
         pytest.param("search..lr=3", "write path=value", id="two dots"),
         pytest.param("serch.lr=3", "no stage or setting `serch`; did you mean `search`?", id="stage"),
+        pytest.param("epochs=3", "no stage or setting `epochs`; did you mean `search.epochs`?", id="setting of a stage"),
+        pytest.param("adversary.steps=3", "did you mean `search.adversary.steps`?", id="setting of a component of a stage"),
         pytest.param("scales.small.search.lr=3", "no stage or setting `scales`", id="overlay"),
         pytest.param("search.epochs.x=3", "`x` is inside something that is not a table", id="inside a number"),
         pytest.param("attack.attacks.textfoler.k=2", "the list has no `textfoler`; did you mean `textfooler`?", id="not in the list"),

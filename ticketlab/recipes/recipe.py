@@ -20,7 +20,7 @@ from ticketlab.core.settings import from_table, to_table
 from ticketlab.recipes import stage_tasks
 from ticketlab.recipes.head import DESCRIPTIVE, HEAD, RecipeHead
 from ticketlab.recipes.source_lines import source_line
-from ticketlab.recipes.tables import Table, difference, merge_stages, overlays
+from ticketlab.recipes.tables import Table, difference, in_stages, merge_stages, overlays
 
 if TYPE_CHECKING:
     from ticketlab.stages.base import Stage
@@ -160,6 +160,9 @@ def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
 
 def _build(name: str, table: Table, source: str) -> Recipe:
     stages = {key: value for key, value in table.items() if isinstance(value, Mapping) and key not in HEAD}
+    for key in table.keys() - stages.keys() - set(HEAD):
+        if hint := in_stages(table, [key]):
+            raise SettingError(f"{key}: is a setting of stages, not of a recipe{hint}")
     head = from_table(RecipeHead, {key: value for key, value in table.items() if key not in stages}, title="a recipe")
     if not stages:
         raise SettingError("a recipe needs at least one stage, a table with a `kind`")

@@ -13,6 +13,7 @@ from typing import Any
 from ticketlab.core import files, registry
 from ticketlab.core.errors import SettingError, UsageError, did_you_mean
 from ticketlab.core.plugin_loading import RECIPE
+from ticketlab.core.setting_values import settings_of
 from ticketlab.recipes.head import HEAD
 
 Table = dict[str, Any]
@@ -132,11 +133,26 @@ def override(table: Table, assignment: str) -> Table:
     keys, value = parse_assignment(assignment)
     stages = [name for name in table if name not in HEAD + OVERLAYS]
     if keys[0] not in (*HEAD, *stages):
-        raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{did_you_mean(keys[0], [*HEAD, *stages])}")
+        hint = in_stages(table, keys) or did_you_mean(keys[0], [*HEAD, *stages])
+        raise SettingError(f"--set {assignment}: the recipe has no stage or setting `{keys[0]}`{hint}")
     if keys == ["scale"]:
         raise UsageError(f"--set {assignment}: a scale changes many settings at once; choose it with --scale")
     changed: Table = _put(table, keys, value, f"--set {assignment}")
     return changed
+
+
+def in_stages(table: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return a hint that names the stages with the setting ``keys[0]``, for a path that lacks its stage; empty if none has it."""
+    if f"{keys[0]}s" in HEAD:
+        return ""  # `task` more probably means `tasks`
+    known = registry.current()
+    kinds = {name: stage.get("kind") for name, stage in table.items() if isinstance(stage, Mapping) and name not in HEAD}
+    paths = []
+    for name, kind in kinds.items():
+        fields = settings_of(known.get("stage", kind)) if isinstance(kind, str) and known.knows("stage", kind) else ()
+        if any(keys[0] == field.name and (len(keys) == 1 or "component" in field.metadata) for field in fields):
+            paths.append(f"`{'.'.join([name, *keys])}`")
+    return f"; did you mean {' or '.join(paths)}?" if paths else ""
 
 
 def parse_assignment(assignment: str) -> tuple[list[str], Any]:
