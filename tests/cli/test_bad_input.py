@@ -222,6 +222,7 @@ def test_a_bad_flag_is_refused(flags: list[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
+        ("[vary]\nepochs = [1, 2]", "bad.toml: a study, not a recipe; `ticketlab ablate"),
         ("per_task = 3", "per_task: must contain tables of stages"),
         ("scales.small = 3", "scales: must contain tables of stages"),
         ("tasks = 3", "tasks: must be a list, not 3"),

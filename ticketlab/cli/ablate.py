@@ -103,7 +103,7 @@ def _study(
     from ticketlab.studies.factor_tables import parse_exclude
     from ticketlab.studies.keys import check_key, check_set_or_varied
     from ticketlab.studies.levels import parse_vary
-    from ticketlab.studies.read_definition import read_study, study_of
+    from ticketlab.studies.read_definition import is_study_file, read_study, study_of
     from ticketlab.studies.study import default_name
 
     tasks = shared_options.tasks_of(*(options.pop(key) for key in READING_TASKS))
@@ -121,25 +121,8 @@ def _study(
     changes: dict[str, Any] = {"tasks": tasks or None, "design": design, "baseline": baseline, "seeds": seeds}
     changes |= {"exclude": [parse_exclude(text) for text in excluded] or None, "set": settings or None}
     changes = {key: value for key, value in changes.items() if value is not None}
-    file = recipes[0] if len(recipes) == 1 and _is_study_file(recipes[0]) else None
+    file = recipes[0] if len(recipes) == 1 and is_study_file(recipes[0]) else None
     if file is not None:
         return read_study(file, scale=scale, factors_added=factors, **changes)
     name = default_name(list(recipes), {factor.name: None for factor in factors})
     return study_of(name, {"recipes": list(recipes)} if recipes else {}, scale=scale, factors_added=factors, **changes)
-
-
-def _is_study_file(name: str) -> bool:
-    """Return whether a name is that of a study file, and not of a recipe."""
-    import tomllib
-
-    from ticketlab.core import files
-    from ticketlab.studies.read_definition import FILE_KEYS
-
-    path = files.expand(name)
-    if path.suffix != ".toml" or not path.is_file():
-        return False
-    try:
-        table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return False  # reading it as a recipe reports the error
-    return any(key in table for key in FILE_KEYS)

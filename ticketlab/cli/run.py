@@ -130,11 +130,14 @@ def run(
     from ticketlab.lab.finished_models import resolve
     from ticketlab.lab.finished_runs import find_run
     from ticketlab.recipes.compose import compose
+    from ticketlab.studies.read_definition import is_study_file
 
     if ranks.follows() and not dry_run:
         sys.exit(run_recipe.follow())
     if seed is not None and seeds is not None:
         raise UsageError("--seed N runs the seed N and --seeds N runs the seeds 0 to N-1: give only one of the two")
+    if recipe is not None and is_study_file(recipe):
+        raise UsageError(f"{recipe}: a study, not a recipe; `ticketlab ablate {recipe}` runs it")
     named = {stage: shared_options.given(**{kind: options.pop(f"{stage}_{kind}") for kind in STAGE_SETTINGS}) for stage in STAGES}
     if options["model"]:
         options["model"] = resolve(find_run(options["model"], lab, "model"))

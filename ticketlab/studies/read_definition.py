@@ -56,6 +56,18 @@ def read_study(path: str | Path, *, scale: str | None = None, factors_added: Seq
         raise UsageError(f"{path}: {problem}") from None
 
 
+def is_study_file(name: str) -> bool:
+    """Return whether a name is that of a study file, and not of a recipe."""
+    path = files.expand(name)
+    if path.suffix != ".toml" or not path.is_file():
+        return False
+    try:
+        table = tomllib.loads(text_of(path))
+    except (ValueError, RecursionError):
+        return False  # reading it as a recipe reports the error
+    return any(key in table for key in FILE_KEYS)
+
+
 def study_of(
     name: str, table: Mapping[str, Any], *, scale: str | None = None, factors_added: Sequence[FactorLevels] = (), **changes: Any
 ) -> Study:
