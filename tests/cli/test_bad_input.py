@@ -206,6 +206,7 @@ def test_a_bad_data_set_is_refused(task: str, expected: str) -> None:
         (["--text-column", "txt"], "there is no column `txt`; did you mean `text`?"),
         (["--label-column", "text"], "ok.csv"),
         (["--labels", "neg"], "the label `pos` is not one of the declared labels"),
+        (["--labels", "neg,pos"], "the label `neg` is not one of the declared labels: `neg,pos` is a single label; declare each by itself"),
         (["--labels", "pos", "--labels", "pos"], "declared twice"),
         (["--drop-label", "-1"], "drop_labels: no row is labelled `-1`"),
         (["--set", "tasks.split_column=text"], "split_column: column `text`"),

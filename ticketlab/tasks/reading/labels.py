@@ -95,7 +95,9 @@ def resolve_label_names(
     found = sort_labels(known)
     for name in found:
         if declared and name not in declared:
-            raise DataError(f"{source}: the label `{name}` is not one of the declared labels{did_you_mean(name, declared)}")
+            several = next((one for one in declared if name in one.split(",")), None)
+            hint = f": `{several}` is a single label; declare each by itself" if several else did_you_mean(name, declared)
+            raise DataError(f"{source}: the label `{name}` is not one of the declared labels{hint}")
     if len(found) < (1 if challenge or (declared and not trains) else 2):
         row = "training row" if trains else "row"
         seen = f"all {row}s are labelled {quote_some(found)}" if found else f"no {row} has a label"
