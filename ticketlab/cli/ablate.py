@@ -10,7 +10,6 @@ import click
 
 from ticketlab.cli import executor_options, run_study, shared_options
 from ticketlab.cli.completion import RecipeName
-from ticketlab.cli.run import MAX_SEEDS
 from ticketlab.cli.single_values import SingleValuesCommand
 from ticketlab.cli.study_settings import recipe_options, study_settings
 from ticketlab.core.errors import UsageError
@@ -46,9 +45,7 @@ Examples:
     "--exclude", "excluded", multiple=True, metavar="KEY=VALUE&...", help="Leave out the cells with these values; may be repeated."
 )
 @click.option("--baseline", metavar="VALUE|CELL", help="What the others are compared with: a value of a factor, or the label of a cell.")
-@click.option(
-    "--seeds", type=click.IntRange(min=1, max=MAX_SEEDS), metavar="N", help="Run every cell with the seeds 0 to N-1.  [default: 1]"
-)
+@click.option("--seeds", type=shared_options.SeedCount(), metavar="N", help="Run every cell with the seeds 0 to N-1.  [default: 1]")
 @executor_options.EXECUTOR
 @shared_options.PART
 @click.option("--name", metavar="NAME", help="Name of the study and of its folder in the lab.")

@@ -11,7 +11,6 @@ from click.shell_completion import CompletionItem
 
 from ticketlab.cli import ablate, executor_options, output, run_study, shared_options
 from ticketlab.cli.command import Command
-from ticketlab.cli.run import MAX_SEEDS
 from ticketlab.cli.run import run as run_command
 from ticketlab.cli.study_settings import study_settings
 from ticketlab.core.errors import UsageError
@@ -56,7 +55,7 @@ def _run_options(command: Any) -> Any:
 @click.argument("name", required=False, type=StudyName(), metavar="[PAPER | PAPER/ITEM]")
 @click.option("--show", is_flag=True, help="Print the study file, to read it or to change a copy, and stop.")
 @click.option("--dry-run", is_flag=True, help="Print the cells, the distinct stages and what they will cost, and stop.")
-@click.option("--seeds", type=click.IntRange(min=1, max=MAX_SEEDS), metavar="N", help="Run the seeds 0 to N-1.  [default: as in the paper]")
+@click.option("--seeds", type=shared_options.SeedCount(), metavar="N", help="Run the seeds 0 to N-1.  [default: as in the paper]")
 @executor_options.EXECUTOR
 @shared_options.PART
 def papers(

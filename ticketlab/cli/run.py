@@ -18,7 +18,6 @@ from ticketlab.core.errors import UsageError
 STAGES = ("finetune", "search", "retrain")
 STAGE_SETTINGS = ("loss", "adversary", "task")
 """The stages with options of their own, and the settings that these options set."""
-MAX_SEEDS = 1000
 EPILOG = """\b
 Examples:
   ticketlab run robust-ticket --task sst2 --model bert-base-uncased --sparsity 0.3 --attack textfooler --seeds 3
@@ -87,7 +86,7 @@ def _stage_options() -> list[shared_options.Decorator]:
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Run this seed only.")
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1, max=MAX_SEEDS),
+    type=shared_options.SeedCount(),
     metavar="N",
     help="Run the seeds 0 to N-1, and report mean and standard deviation.",
 )

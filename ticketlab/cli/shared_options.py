@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ticketlab.studies.part import Part
     from ticketlab.tasks.base import Task
 
+MAX_SEEDS = 1000
 Decorator = Callable[[Any], Any]
 
 
@@ -29,6 +30,19 @@ def all_of(*decorators: Decorator) -> Decorator:
         return function
 
     return decorate
+
+
+class SeedCount(click.IntRange):
+    """A number of seeds, which begin with 0."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1, max=MAX_SEEDS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. A list or range of seeds is an error that says what the number means."""
+        if isinstance(value, str) and not value.strip().lstrip("-").isdigit():
+            self.fail(f"{value!r} is not a number of seeds; 3 runs the seeds 0, 1 and 2", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")

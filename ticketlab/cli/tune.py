@@ -12,7 +12,6 @@ import click
 from ticketlab.cli import output, shared_options
 from ticketlab.cli.command import Command
 from ticketlab.cli.completion import RecipeName
-from ticketlab.cli.run import MAX_SEEDS
 from ticketlab.cli.study_settings import recipe_options, study_settings
 from ticketlab.core import progress
 from ticketlab.core.errors import EXIT_PARTIAL, UsageError
@@ -44,9 +43,7 @@ Examples:
 @click.option(
     "--metric", required=True, metavar="METRIC", help="What to optimise, on development data: dev.clean.accuracy, dev.attack.NAME.aua, ..."
 )
-@click.option(
-    "--seeds", type=click.IntRange(min=1, max=MAX_SEEDS), metavar="N", help="Run every trial with the seeds 0 to N-1.  [default: 1]"
-)
+@click.option("--seeds", type=shared_options.SeedCount(), metavar="N", help="Run every trial with the seeds 0 to N-1.  [default: 1]")
 @click.option("--sampler-seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of what is tried.")
 @click.option("--name", metavar="NAME", help="Name of the tuning, instead of one made from the recipe and what is searched.")
 def tune(
