@@ -42,6 +42,8 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["run", "--learning-rate", "1"], ["did you mean `--lr`?"], id="name of another library"),
         pytest.param(["run", "robust-ticket", "--lambda", "1"], ["--set search.pruner.penalty=0.5"], id="option for a symbol"),
         pytest.param(["attack", "x", "--batchsize", "1"], ["unknown option `--batchsize` (`ticketlab attack"], id="unknown option"),
+        pytest.param(["run", "--device", "cpu"], ["`--device`; the environment variable TICKETLAB_DEVICE sets it"], id="device"),
+        pytest.param(["evaluate", "--model", "x"], ["`--model`; MODEL is an argument: write it without `--model`"], id="argument"),
         pytest.param(["run", "--seeds", "0,1"], ["'0,1' is not a number of seeds; 3 runs the seeds 0, 1 and 2"], id="list of seeds"),
         pytest.param(["run", "--lab", ""], ["invalid value for '--lab': the path is empty"], id="empty path"),
         pytest.param(["run", "--task", "demo", "--model", "a\0b"], ["a path cannot contain a NUL character"], id="NUL in a path"),

@@ -18,6 +18,8 @@ MAX_SETTINGS = 6
 CUTOFF = 0.75
 SYNONYMS = {"learning_rate": "lr", "num_epochs": "epochs", "num_train_epochs": "epochs"}
 """Names used by other libraries, with ours."""
+ENVIRONMENT = {"TICKETLAB_DEVICE": ("device", "gpu", "cpu", "cuda", "no_cuda", "use_cpu"), "OMP_NUM_THREADS": ("threads", "num_threads")}
+"""Environment variables, with the names of options that other programs have in their place."""
 SINGLE_STAGE_COMMANDS = {"evaluate": "evaluate", "attack": "attack"}
 """Commands that run a single stage, with the name of the stage in ``--set``."""
 
@@ -30,12 +32,18 @@ def hint(option: str, context: click.Context) -> str:
     name = option.lstrip("-").replace("-", "_").casefold()
     if f"--{SYNONYMS.get(name)}" in options:
         return f"; did you mean `--{SYNONYMS[name]}`?"
+    arguments = [param.human_readable_name for param in context.command.params if isinstance(param, click.Argument)]
+    if name.upper() in arguments:
+        return f"; {name.upper()} is an argument: write it without `{option}`"
     found = _named(SYNONYMS.get(name, name), settings)
     if not found and near is None:
         found = _named(nearest(name, {field.name for _, field, _ in settings}, CUTOFF) or "", settings)
     if found:
         more = f", and {len(found) - MAX_SETTINGS} more" if len(found) > MAX_SETTINGS else ""
         return f"; it is a setting with these current values: {', '.join(f'--set {one}' for one in found[:MAX_SETTINGS])}{more}"
+    variable = next((variable for variable, names in ENVIRONMENT.items() if name in names), None)
+    if variable is not None:
+        return f"; the environment variable {variable} sets it"
     return f"; did you mean `{near}`?" if near else ""
 
 
