@@ -45,6 +45,8 @@ def recipe(tmp_path: Path) -> Path:
         pytest.param(["run", "--device", "cpu"], ["`--device`; the environment variable TICKETLAB_DEVICE sets it"], id="device"),
         pytest.param(["evaluate", "--model", "x"], ["`--model`; MODEL is an argument: write it without `--model`"], id="argument"),
         pytest.param(["run", "--seeds", "0,1"], ["'0,1' is not a number of seeds; 3 runs the seeds 0, 1 and 2"], id="list of seeds"),
+        pytest.param(["show", "imp"], ["`imp` is not a kind: write `ticketlab show pruner imp`"], id="component without kind"),
+        pytest.param(["show", "srnet"], ["`srnet` is not a kind: write `ticketlab recipes show srnet`"], id="recipe as kind"),
         pytest.param(["run", "--lab", ""], ["invalid value for '--lab': the path is empty"], id="empty path"),
         pytest.param(["run", "--task", "demo", "--model", "a\0b"], ["a path cannot contain a NUL character"], id="NUL in a path"),
         pytest.param(["run", "x" * 1_000_000], ["unknown recipe `xxx", "xxx ... ", "ends in .toml"], id="a megabyte"),

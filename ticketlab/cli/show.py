@@ -53,6 +53,11 @@ def _kind(name: str) -> str:
     word = name.lower().replace("-", " ").replace("_", " ")
     if word not in forms:
         extra = " (`ticketlab recipes show NAME` shows a recipe)" if word.startswith("recipe") else ""
+        known = registry.current()
+        commands = [f"show {kind.replace(' ', '-')}" for kind in kinds if known.knows(kind, name)]
+        commands += ["recipes show"] if known.knows("recipe", name) else []
+        if commands:
+            raise UsageError(f"`{name}` is not a kind: write {' or '.join(f'`ticketlab {command} {name}`' for command in commands)}")
         raise UsageError(f"unknown kind `{name}`{did_you_mean(word.replace(' ', '-'), [kind.replace(' ', '-') for kind in kinds])}{extra}")
     return forms[word]
 
