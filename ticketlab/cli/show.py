@@ -102,7 +102,7 @@ def _explain(cls: type[Component], source: str, name: str, as_json: bool) -> Non
     output.print_line(f"{cls.kind} {cls.name}: {cls.summary}")
     output.print_line()
     if facts["description"]:
-        click.echo(formatting.printable(facts["description"], lines=True) + "\n")
+        click.echo(formatting.printable(facts["description"].replace("``", "`"), lines=True) + "\n")
     if cls.kind in FLAGS:
         output.print_line(f"use: ticketlab run {FLAGS[cls.kind].format(name=name)}")
     for fact in ("paper", "languages", "thresholds", "refused"):
