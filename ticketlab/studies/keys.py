@@ -32,7 +32,7 @@ def check_key(key: str, where: str = "") -> None:
     """
     name = argument_of(key)
     known = list(dict.fromkeys((*WHOLE, *RENAMED, *Overrides.__annotations__, *HEAD)))
-    if key == "seeds" or name == "stages":
+    if key in ("seed", "seeds") or name == "stages":
         raise UsageError(f"{where}`{key}` cannot be varied; --seeds sets the seeds of every cell")
     if name not in known and "." not in key and stage_flag(key) is None:
         flags = {known_name.replace("_", "-") for known_name in known} - {"stages", "seeds"}
