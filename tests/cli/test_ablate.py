@@ -33,6 +33,11 @@ def test_a_key_is_set_or_varied(invoke: Any, given: tuple[str, str]) -> None:
     ("varied", "message"),
     [
         ("search.adversary.steps=1,2", "error: search.adversary.steps=1: the recipe has no stage or setting `search`"),
+        (
+            "sparsity=0.1,0.3",
+            "error: sparsity: the recipe `fine-tune` has no draw stage; its stages are finetune (train), evaluate, attack\n",
+        ),
+        ("loss=focal,poe", "finetune (train), evaluate, attack (for `finetune`: `--set finetune.loss=NAME`)"),
         ("seed=0,1", "--vary seed: `seed` cannot be varied; --seeds sets the seeds of every cell"),
         ("spersity=0.1,0.3", "--vary spersity: `spersity` is neither a flag of `run` nor a path as in --set; did you mean `sparsity`?"),
     ],

@@ -126,7 +126,7 @@ def test_a_flag_for_a_missing_stage_lists_the_stages(invoke: Any) -> None:
     assert "--pruner: the recipe `fine-tune` has no search stage" in general
     assert "--retrain-adversary: the recipe `fine-tune` has no stage `retrain`" in named
     assert "finetune (train), evaluate, attack" in general
-    assert "`--finetune-adversary`" in named
+    assert "(for `finetune`: `--set finetune.adversary=NAME`)" in named
 
 
 def test_an_unknown_setting_in_a_file_has_its_line(invoke: Any, recipe: Path) -> None:

@@ -103,6 +103,10 @@ RESETS = {"sparsity": {"heads": "none", "neurons": "none"}, "scope": {"heads_sco
 """Settings that an override also resets: a sparsity or scope for all units replaces the recipe's own for heads and neurons."""
 
 
+TRAINING_SETTINGS = ("loss", "adversary")
+"""The flags of a search whose settings every training has."""
+
+
 def flag_of(key: str) -> str:
     """Return the flag of ``ticketlab run`` for the name of an override."""
     return FLAGS[key].flag if key in FLAGS else OTHER_FLAGS.get(key, f"--{key.replace('_', '-')}")
@@ -133,8 +137,9 @@ def apply_overrides(table: Table, name: str, overrides: Overrides) -> Table:
         table = _set_attack_resources(table, name, resources)
     for stage, settings in overrides.get("stages", {}).items():
         if not isinstance(table.get(stage), Mapping):
-            flag = f"--{stage}-{next(iter(settings), '')}"
-            raise UsageError(f"{flag}: the recipe `{name}` has no stage `{stage}`; {_describe_stages(table)}")
+            setting = next(iter(settings), "")
+            hint = _hint(table, (), f"--{setting}")
+            raise UsageError(f"--{stage}-{setting}: the recipe `{name}` has no stage `{stage}`; {_describe_stages(table)}{hint}")
         if stage_tasks.FIELD in settings:  # replaced, since two local files have the same name
             task = stage_tasks.find_stage_task(settings[stage_tasks.FIELD], f"--{stage}-{stage_tasks.FIELD}")
             table = {**table, stage: {**table[stage], stage_tasks.FIELD: task}}
@@ -244,15 +249,23 @@ def _kinds(table: Table) -> dict[str, str]:
 def _stages_of_kinds(table: Table, name: str, kinds: Sequence[str], flag: str) -> list[str]:
     stages = [stage for stage, kind in _kinds(table).items() if extends(kind, *kinds)]
     if not stages:
-        raise UsageError(f"{flag}: the recipe `{name}` has no {' or '.join(kinds)} stage; {_describe_stages(table)}")
+        raise UsageError(
+            f"{flag}: the recipe `{name}` has no {' or '.join(kinds)} stage; {_describe_stages(table)}{_hint(table, kinds, flag)}"
+        )
     return stages
 
 
 def _describe_stages(table: Table) -> str:
-    stages = ", ".join(f"{stage} ({kind})" if stage != kind else stage for stage, kind in _kinds(table).items())
+    return f"its stages are {', '.join(f'{stage} ({kind})' if stage != kind else stage for stage, kind in _kinds(table).items())}"
+
+
+def _hint(table: Table, kinds: Sequence[str], flag: str) -> str:
+    """Return how to get what a flag requests for a stage that the recipe lacks; empty if there is no way."""
+    if "attack" in kinds:
+        return " (`--attack NAME` adds one)"
     trains = [stage for stage, kind in _kinds(table).items() if extends(kind, *TRAININGS)]
-    flags = f" (for `{trains[0]}`, use `--{trains[0]}-loss` and `--{trains[0]}-adversary`)" if trains else ""
-    return f"its stages are {stages}{flags}"
+    setting = flag.removeprefix("--")
+    return f" (for `{trains[0]}`: `--set {trains[0]}.{setting}=NAME`)" if trains and setting in TRAINING_SETTINGS else ""
 
 
 def _name_of(component: Mapping[str, Any] | str) -> str:
