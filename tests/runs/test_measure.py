@@ -35,6 +35,13 @@ def test_evaluate_returns_the_metrics_of_a_finished_run(make_recipe: Any, shared
     evaluated = ticketlab.evaluate(trained, tasks=TASK, max_length=48, lab=shared_lab)
     assert evaluated.metrics()["accuracy"] == trained.metrics()["accuracy"]
     assert evaluated.attack_metrics() == {}
+    assert [cell.folder for cell in ticketlab.compare(trained, evaluated, lab=shared_lab).cells] == [trained.directory, evaluated.directory]
+    assert repr(trained) == f"Run(directory={trained.directory!r})"
+
+
+def test_the_name_of_a_recipe_is_no_recipe() -> None:
+    with pytest.raises(UsageError, match=r"ticketlab\.run takes a recipe that ticketlab\.compose makes, not of type str"):
+        ticketlab.run("fine-tune")  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("textattack") is None, reason="textattack is not installed")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ticketlab.backbone.device import be_deterministic, pick_device, pick_precision, remember_shapes
 from ticketlab.core import files, progress, temporary
@@ -45,7 +45,7 @@ class Run:
 
     directory: Path
     """The directory of the run."""
-    results: Mapping[str, Any]
+    results: Mapping[str, Any] = field(repr=False)
     """The content of ``results.json``."""
 
     def stages(self, *, task: str | None = None, seed: int | None = None) -> Mapping[str, Mapping[str, Any]]:
@@ -102,6 +102,8 @@ def run(
         Nothing has been computed yet.
     :raises Interrupted: Ctrl-C; the same call resumes the run.
     """
+    if not isinstance(recipe, Recipe):
+        raise UsageError(f"ticketlab.run takes a recipe that ticketlab.compose makes, not of type {type(recipe).__name__}")
     inputs = inputs_of_run(recipe, name)
     return run_loaded(inputs, open_lab(lab_folder(lab)), name=name, starting=starting, attack_execution=attack_execution)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ticketlab.core import files
 from ticketlab.core.errors import UsageError, did_you_mean
@@ -13,6 +14,9 @@ from ticketlab.lab.run_names import names_of_runs
 from ticketlab.report.cells import Comparison, compare_runs
 from ticketlab.studies.stored_cells import read_study_cells
 from ticketlab.studies.study_folder import is_study, study_folders
+
+if TYPE_CHECKING:
+    from ticketlab.runs.run import Run
 
 
 def find_study(name: str, lab: Path) -> Path | None:
@@ -34,14 +38,14 @@ def find_study(name: str, lab: Path) -> Path | None:
     return max(found, key=lambda folder: (folder / CELLS).stat().st_mtime_ns, default=None)
 
 
-def compare(*names: str | Path, lab: str | Path = "lab") -> Comparison:
+def compare(*names: str | Path | Run, lab: str | Path = "lab") -> Comparison:
     """Return the comparison of a study of a lab, or of one or more of its runs: what tables, figures and reports are made of.
 
-    Studies and runs are given by name or folder, as to ``ticketlab report``.
+    Studies and runs are given by name or folder, as to ``ticketlab report``, and runs also as :class:`Run`.
 
     :raises UsageError: there is no such study or run; or a study is named together with something else.
     """
-    return find_comparison([str(name) for name in names], files.expand(lab))
+    return find_comparison([str(name if isinstance(name, (str, Path)) else name.directory) for name in names], files.expand(lab))
 
 
 def find_comparison(names: Sequence[str], lab: Path) -> Comparison:
