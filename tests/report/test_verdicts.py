@@ -36,6 +36,18 @@ def claim(text: str = "A is better.", **more: Any) -> Hypothesis:
     return Hypothesis(claim=text, **{**usual, **more})
 
 
+@pytest.mark.parametrize(
+    ("of", "than", "words"),
+    [
+        ({"method": "a"}, {"method": "b"}, "a against b"),
+        ({"adversary": "freelb"}, {"adversary": "none"}, "freelb against adversary=none"),
+        ({"epochs": "2"}, {"epochs": "1"}, "epochs=2 against epochs=1"),
+    ],
+)
+def test_a_level_that_says_nothing_alone_is_shown_with_its_factor(of: dict[str, str], than: dict[str, str], words: str) -> None:
+    assert claim(of=of, than=than).comparison == f"{words}: clean.accuracy higher"
+
+
 def numbers_of(verdict: Verdict) -> PairedDifference:
     """Return the numbers of the only task of a verdict."""
     (task,) = verdict.tasks

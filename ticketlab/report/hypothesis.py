@@ -68,7 +68,10 @@ class Hypothesis:
 
 
 def selected(selector: Selector) -> str:
-    """Return the selected cells in words: the level of a single factor, and of several with their names."""
+    """Return the selected cells in words: levels with their factors, but the level of a single factor alone where it is a word."""
     if isinstance(selector, str):
         return selector
-    return next(iter(selector.values())) if len(selector) == 1 else ", ".join(f"{name}={level}" for name, level in selector.items())
+    (level, *others) = selector.values()
+    if not others and level != "none" and not level[:1].isdigit():
+        return level
+    return ", ".join(f"{name}={level}" for name, level in selector.items())
