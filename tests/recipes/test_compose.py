@@ -10,6 +10,7 @@ from ticketlab.core.errors import UsageError
 from ticketlab.core.settings import to_table
 from ticketlab.recipes.compose import compose
 from ticketlab.recipes.recipe import Recipe, build_recipe
+from ticketlab.tasks.datasets.local import LocalDataset
 
 RECIPE = """
 model = "demo"
@@ -190,6 +191,29 @@ def test_an_unknown_argument_of_compose_is_refused() -> None:
 def test_a_single_value_is_accepted_for_a_list() -> None:
     made = compose("robust-ticket", tasks="demo", attacks="textfooler", seeds=2, sets="draw.sparsity=0.5")
     assert made == compose("robust-ticket", tasks=["demo"], attacks=["textfooler"], seeds=[0, 1], sets=["draw.sparsity=0.5"])
+
+
+def test_a_task_may_be_a_path_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("sst2"), tmp_path / "reviews.csv"):
+        (task,) = compose("fine-tune", tasks=path, model="demo").tasks
+        assert isinstance(task, LocalDataset)
+        assert Path(task.path) == path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tasks": 3}, "a task is a name, a path or an object such as .*, not of type int"),
+        ({"tasks": {"path": "reviews.csv"}}, "not of type dict"),
+        ({"tasks": ["demo", None]}, "not of type NoneType"),
+        ({"seeds": 3.0}, "seeds: must be a number or a list of numbers, not 3.0"),
+        ({"stages": {"finetune": "freelb"}}, "stages: `finetune` needs a mapping such as {'adversary': 'freelb'}, not 'freelb'"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compose("fine-tune", **{"tasks": "demo", **arguments})
 
 
 # several tasks with their own settings

@@ -25,7 +25,7 @@ ARGUMENTS = ("tasks", "scale", "seeds", "sets")
 def compose(
     recipe: str | Path | None = None,
     *,
-    tasks: Task | str | Sequence[Task | str] = (),
+    tasks: Task | str | Path | Sequence[Task | str | Path] = (),
     scale: str | None = None,
     seeds: int | Sequence[int] | None = None,
     sets: str | Iterable[str] = (),
@@ -45,6 +45,11 @@ def compose(
     for key in overrides:
         if key not in Overrides.__annotations__:
             raise UsageError(f"compose has no argument `{key}`{did_you_mean(key, [*Overrides.__annotations__, *ARGUMENTS])}")
+    if not (seeds is None or isinstance(seeds, (int, Sequence))):
+        raise UsageError(f"seeds: must be a number or a list of numbers, not {seeds!r}")
+    for stage, settings in overrides.get("stages", {}).items():
+        if not isinstance(settings, Mapping):
+            raise UsageError(f"stages: `{stage}` needs a mapping such as {{'adversary': 'freelb'}}, not {settings!r}")
     sets = as_list(sets)
     base = read_base(recipe, find_tasks(tasks), scale)
     composed = apply_to(base, seeds=seeds, sets=sets, overrides=overrides)
@@ -61,7 +66,7 @@ def compose(
 def compose_unchecked(
     recipe: str | Path | None = None,
     *,
-    tasks: Task | str | Sequence[Task | str] = (),
+    tasks: Task | str | Path | Sequence[Task | str | Path] = (),
     scale: str | None = None,
     seeds: int | Sequence[int] | None = None,
     sets: str | Iterable[str] = (),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from ticketlab.core import registry
@@ -39,7 +40,7 @@ class Overrides(TypedDict, total=False):
     """The scope of every draw stage, for all units."""
     like: str
     """For every draw stage, instead of a sparsity: a run or a ticket file; see the setting of ``draw``."""
-    ood: Sequence[Task | str]
+    ood: Sequence[Task | str | Path]
     """Challenge sets that replace the recipe's: names, paths or tasks."""
     ood_map: Sequence[str]
     """``TASK_LABEL=OOD_LABEL`` pairs for labels with different names; added to the recipe's pairs unless ``ood`` is given."""
@@ -164,13 +165,28 @@ def attack_tables(attacks: Sequence[Mapping[str, Any]], settings: Mapping[str, A
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list of a single string or task, or of the items of several."""
-    return [value] if isinstance(value, (str, Task)) else list(value)
+    """Return a list of a single string, or of the items of several."""
+    return [value] if isinstance(value, str) else list(value)
 
 
-def find_tasks(tasks: Task | str | Sequence[Task | str]) -> list[Task]:
-    """Return the tasks for tasks, names or paths. Raises the errors of :func:`ticketlab.tasks.datasets.lookup.find_task`."""
-    return [lookup.find_task(task) if isinstance(task, str) else task for task in as_list(tasks)]
+def find_tasks(tasks: Task | str | Path | Sequence[Task | str | Path]) -> list[Task]:
+    """Return the tasks for tasks, names or paths. A :class:`~pathlib.Path` is never a name.
+
+    :raises UsageError: one is none of these. Also raises the errors of :func:`ticketlab.tasks.datasets.lookup.find_task`.
+    """
+    several: Any = [tasks] if isinstance(tasks, (Task, str, Path)) else tasks
+    wrong = [one for one in several if not isinstance(one, (Task, str, Path))] if isinstance(several, Sequence) else [several]
+    if wrong:
+        raise UsageError(
+            f"a task is a name, a path or an object such as ticketlab.LocalDataset(path=...), not of type {type(wrong[0]).__name__}"
+        )
+    return [_find_task(task) for task in several]
+
+
+def _find_task(task: Task | str | Path) -> Task:
+    if isinstance(task, Path):
+        return lookup.find_task(f"./{task}" if len(task.parts) == 1 else str(task))
+    return lookup.find_task(task) if isinstance(task, str) else task
 
 
 def task_tables(tasks: Sequence[Task]) -> list[Table]:

@@ -9,14 +9,13 @@ from typing import Any, Literal
 from ticketlab.lab.finished_runs import find_run
 from ticketlab.lab.open_lab import lab_folder
 from ticketlab.recipes.measured_model import choose_data, find_model
-from ticketlab.recipes.overrides import attack_tables
+from ticketlab.recipes.overrides import attack_tables, find_tasks
 from ticketlab.recipes.single_stage import one_stage, one_stage_per_attack
 from ticketlab.runs.run import Run, run
 from ticketlab.stages.base import Split
 from ticketlab.tasks.base import Task
-from ticketlab.tasks.datasets.lookup import find_task
 
-Tasks = Task | str | Sequence[Task | str]
+Tasks = Task | str | Path | Sequence[Task | str | Path]
 
 
 def evaluate(
@@ -49,7 +48,7 @@ def evaluate(
     """
     settings = _given(split=split, metrics=_listed(metrics) or None, label_map=_listed(label_map) or None)
     measured = find_model(_find_run(model, lab), seed=run_seed, task=run_task)
-    data = choose_data(measured, _find_tasks(tasks), _find_tasks(ood), _listed(ood_map), takes_ood=True)
+    data = choose_data(measured, find_tasks(tasks), find_tasks(ood), _listed(ood_map), takes_ood=True)
     recipe = one_stage("evaluate", measured, data.tasks, settings, _listed(sets), max_length=max_length, ood=data.ood, ood_map=data.ood_map)
     done = run(recipe, lab, name=name)
     data.warn_if_changed(done.results)
@@ -105,7 +104,7 @@ def attack(
         workers=workers,
     )
     measured = find_model(_find_run(model, lab), seed=run_seed, task=run_task)
-    data = choose_data(measured, _find_tasks(tasks))
+    data = choose_data(measured, find_tasks(tasks))
     recipe = one_stage("attack", measured, data.tasks, settings, _listed(sets), max_length=max_length)
     done = run(one_stage_per_attack(recipe), lab, name=name)
     data.warn_if_changed(done.results)
@@ -116,10 +115,6 @@ def _find_run(model: str | Path | Run, lab: str | Path) -> str:
     return find_run(str(model.directory if isinstance(model, Run) else model), lab_folder(lab), "model")
 
 
-def _find_tasks(tasks: Tasks) -> list[Task]:
-    return [find_task(task) if isinstance(task, str) else task for task in _listed(tasks)]
-
-
 def _given(**values: Any) -> dict[str, Any]:
     """Return the arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
@@ -127,4 +122,4 @@ def _given(**values: Any) -> dict[str, Any]:
 
 def _listed(value: Any) -> list[Any]:
     """Return one value or several as a list."""
-    return [value] if isinstance(value, (str, Task)) else list(value)
+    return [value] if isinstance(value, str) else list(value)

@@ -167,4 +167,4 @@ def task_of(value: Any) -> Task:
         return cast("Task", build_component("task", value, "tasks"))
     if not isinstance(value, (str, Path, Task)):
         raise UsageError(f"tasks: must be the name or path of a data set, or a table with a `name`, not {value!r}")
-    return find_tasks(value if isinstance(value, Task) else str(value))[0]
+    return find_tasks(value)[0]

@@ -86,7 +86,7 @@ def study(
     file: str | Path | None = None,
     *,
     recipes: str | Sequence[str] | None = None,
-    tasks: Task | str | Sequence[Task | str] | None = None,
+    tasks: Task | str | Path | Sequence[Task | str | Path] | None = None,
     vary: Mapping[str, Any] | None = None,
     design: str | None = None,
     exclude: Sequence[Mapping[str, Any]] = (),

@@ -35,7 +35,7 @@ def tune(
     over: Mapping[str, str | Sequence[Any]],
     metric: str,
     trials: int,
-    tasks: Task | str | Sequence[Task | str] = (),
+    tasks: Task | str | Path | Sequence[Task | str | Path] = (),
     scale: str | None = None,
     seeds: int | Sequence[int] | None = None,
     settings: Mapping[str, Any] | None = None,
