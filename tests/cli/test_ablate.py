@@ -85,7 +85,7 @@ def test_a_dry_run_says_whether_the_cells_can_decide_the_hypotheses(invoke: Any,
     command = ["ablate", path, "--model", tiny["bert"], "--lab", tmp_path / "lab", "--dry-run"]
     result = invoke(*command)
     assert result.exit_code == 0, result.stderr
-    line = "hypothesis `Longer is better.`: 2 against 1: clean.accuracy higher: 3 seeds show a difference of 3.3 standard deviations"
+    line = "hypothesis `Longer is better.`: epochs=2 against epochs=1: clean.accuracy higher: 3 seeds show a difference of 3.3 standard dev"
     assert line in result.stdout
     assert "cannot be decided: one seed decides nothing" in invoke(*command, "--seeds", 1).stdout
     (found,) = json.loads(invoke(*command, "--json").stdout)["hypotheses"]

@@ -378,6 +378,14 @@ def test_an_invalid_plugin_file_is_refused(tmp_path: Path, name: str) -> None:
         registry.load([tmp_path / name], entry_points=False)
 
 
+def test_the_folder_of_a_project_as_plugin_names_its_package(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "mine"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    with pytest.raises(UsageError, match=rf"; did you mean `{re.escape(str(package))}`\?"):
+        registry.load([tmp_path], entry_points=False)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

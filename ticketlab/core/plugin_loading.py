@@ -239,7 +239,9 @@ class LoadedPlugins:
         if not file.exists():
             raise UsageError(f"--plugin {file}: there is no such file")
         if not plugin_files.is_plugin(file):
-            raise UsageError(f"--plugin {file}: not a Python file, and not a folder with `{plugin_files.INIT}`")
+            inside = next((found.parent for found in sorted(file.glob(f"src/*/{plugin_files.INIT}"))), None)
+            hint = f"; did you mean `{inside}`?" if inside else ""
+            raise UsageError(f"--plugin {file}: not a Python file, and not a folder with `{plugin_files.INIT}`{hint}")
         place = file.resolve()
         place = place.parent if place.name == plugin_files.INIT else place
         code = PluginCode(places=(place,))
