@@ -160,8 +160,8 @@ def combine(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
 
 def _build(name: str, table: Table, source: str) -> Recipe:
     stages = {key: value for key, value in table.items() if isinstance(value, Mapping) and key not in HEAD}
-    for key in table.keys() - stages.keys() - set(HEAD):
-        if hint := in_stages(table, [key]):
+    for key in table:
+        if key not in stages and key not in HEAD and (hint := in_stages(table, [key])):
             raise SettingError(f"{key}: is a setting of stages, not of a recipe{hint}")
     head = from_table(RecipeHead, {key: value for key, value in table.items() if key not in stages}, title="a recipe")
     if not stages:

@@ -69,9 +69,8 @@ def check_external_classifiers(recipe: Recipe, data: Sequence[TaskData], own: Ow
     """
     for name, stage in recipe.stages.items():
         for field, value in stage.references().items():
-            if field not in LABEL_MAPS or not hasattr(stage, LABEL_MAPS[field]) or stage_of(value) in recipe.stages:
-                continue
-            if _learns_hidden_states(stage):
+            matched = field in LABEL_MAPS and hasattr(stage, LABEL_MAPS[field]) and not _learns_hidden_states(stage)
+            if not matched or stage_of(value) in recipe.stages:
                 continue
             names = loading.classifier_labels(external_inputs.resolve_reference(field, value, external_inputs.MODELS)[0].model)
             for of_stage in (_data_of_stage(recipe, name, of_run, own) for of_run in data):

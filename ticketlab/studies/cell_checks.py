@@ -56,12 +56,21 @@ def check_replaced(
         if key in WHOLE or key in factor.keys or not both:
             continue
         setting, levels = f"`{key}` = {value}", f"the factor `{factor.name}` ({', '.join(level.label for level in factor.levels)})"
-        of_setting, of_levels = [key], factor.keys
-        for first, second, first_keys, second_keys in ((setting, levels, of_setting, of_levels), (levels, setting, of_levels, of_setting)):
-            if any(
-                compose_without(cell, second_keys) != compose_without(cell, [*first_keys, *second_keys]) for cell in (both[0], both[-1])
-            ) and all(compose_without(cell, first_keys) == cell.recipe for cell in both):
-                raise UsageError(f"{first} has no effect beside {second}; remove one of them")
+        if _replaces(factor.keys, [key], both, compose_without):
+            raise UsageError(f"{setting} has no effect beside {levels}; remove one of them")
+        if _replaces([key], factor.keys, both, compose_without):
+            raise UsageError(f"{levels} has no effect beside {setting}; remove one of them")
+
+
+def _replaces(
+    keys: Collection[str],
+    others: Collection[str],
+    cells: Sequence[StudyCell],
+    compose_without: Callable[[StudyCell, Collection[str]], Recipe | None],
+) -> bool:
+    """Return whether ``others`` have no effect on any cell beside ``keys``, but have one without them."""
+    matters = any(compose_without(cell, keys) != compose_without(cell, [*keys, *others]) for cell in (cells[0], cells[-1]))
+    return matters and all(compose_without(cell, others) == cell.recipe for cell in cells)
 
 
 def check_levels(study: Study, cells: Sequence[StudyCell]) -> None:
